@@ -1,0 +1,140 @@
+// Runs in the bench process. Owns one measurement of a crowd of idle bots: what each takes of memory, how fast they start
+// and come back, and what they cost while they do nothing.
+
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MemorySample } from '../harness/os-accounting.js';
+import type { Server } from '../harness/server.js';
+import { type BotsHost, ServiceHost } from './hosts.js';
+
+/** Created before the others, so that what the first ones need for all is not counted. */
+const FIRST = 200;
+/** Memory has settled when it has changed by less than this in so many ms. */
+const SETTLED_BYTES = 512 * 1024;
+const SETTLE_MS = 1_000;
+const SETTLE_ATTEMPTS = 12;
+/** How long `listen` lets connections wait to be accepted: all bots come at once. */
+const BACKLOG = 16_384;
+
+export interface CrowdPlan {
+  bots: number;
+  /** Whether each bot has a TCP connection, as a demo bot has. */
+  connected: boolean;
+  idleMs: number;
+}
+
+export interface CrowdMeasurement {
+  /** In bytes for each bot. */
+  pss: number;
+  rss: number;
+  /** Of the whole process with all bots, in bytes. */
+  totalPss: number;
+  startsPerS: number;
+  cpuUsPerStart: number;
+  hostThreads: number;
+  /** Of one core while nothing happens, in percent. */
+  idleCpu: number;
+  restored: Restored | undefined;
+}
+
+/** How the bots came back when the service was started again. */
+interface Restored {
+  /** Bots per second, from when a service without bots would have listened. */
+  perS: number;
+  /** Of the whole process afterwards, in bytes. */
+  totalPss: number;
+}
+
+/** Measures a host that was just started, and ends it. */
+export async function measureCrowd(
+  started: BotsHost,
+  { bots, connected, idleMs }: CrowdPlan,
+): Promise<CrowdMeasurement> {
+  let host = started;
+  const far = connected ? await FarEnd.listen() : undefined;
+  const port = far?.port ?? 0;
+  try {
+    await host.api.createBots(0, FIRST, port);
+    await host.untilReady(FIRST);
+    await host.exercise();
+    const before = await settledMemory(host.server);
+
+    const { use } = await host.server.cpuDuring(() => host.api.createBots(FIRST, bots, port));
+    const hostThreads = await host.untilReady(bots + FIRST);
+    await host.exercise();
+    const after = await settledMemory(host.server);
+    const idle = await host.server.cpuDuring(() => delay(idleMs));
+
+    let restored: Restored | undefined;
+    if (host instanceof ServiceHost) {
+      const emptyMs = host.startMs;
+      const again = await host.restart();
+      host = again;
+      const listened = performance.now();
+      await again.untilReady(bots + FIRST);
+      const readyMs = again.startMs + performance.now() - listened;
+      const { pss } = await settledMemory(again.server);
+      restored = { perS: (bots + FIRST) / ((readyMs - emptyMs) / 1e3), totalPss: pss };
+    }
+    return {
+      pss: (after.pss - before.pss) / bots,
+      rss: (after.rss - before.rss) / bots,
+      totalPss: after.pss,
+      startsPerS: bots / (use.wallNs / 1e9),
+      cpuUsPerStart: use.cpuNs / 1e3 / bots,
+      hostThreads,
+      idleCpu: (idle.use.cpuNs / idle.use.wallNs) * 100,
+      restored,
+    };
+  } finally {
+    await host.stop();
+    far?.close();
+  }
+}
+
+/** Memory once it has stopped changing: what was freed is given back late. */
+async function settledMemory(server: Server): Promise<MemorySample> {
+  let last = server.memory();
+  for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
+    await delay(SETTLE_MS);
+    const now = server.memory();
+    if (Math.abs(now.pss - last.pss) < SETTLED_BYTES) return now;
+    last = now;
+  }
+  return last;
+}
+
+/** What the bots are connected to: it takes connections and says nothing. */
+class FarEnd {
+  readonly port: number;
+  readonly #server: NetServer;
+  readonly #sockets: Set<Socket>;
+
+  private constructor(server: NetServer, sockets: Set<Socket>) {
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  static listen(): Promise<FarEnd> {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+      // Read, so that the end of a connection is seen.
+      socket.resume();
+    });
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: '127.0.0.1', port: 0, backlog: BACKLOG }, () =>
+        resolve(new FarEnd(server, sockets)),
+      );
+    });
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+}

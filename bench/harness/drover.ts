@@ -1,0 +1,168 @@
+// Runs in the bench process. Owns the service under measurement: its data directory, its token, its bots.
+
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { removeAtExit, removeDirectory } from './child.js';
+import { LINKED_SERVICE_SCRIPT, SERVICE_SCRIPT } from './paths.js';
+import { Server } from './server.js';
+
+/** What a bench needs of a snapshot in `GET /api/bots`. */
+interface Bot {
+  id: string;
+  status: string;
+  last_error: string | null;
+}
+
+/** What a synthetic bot is told to do. */
+export interface SyntheticConfig {
+  events_per_second: number;
+  message_bytes: number;
+}
+
+/** Statuses that a bot leaves by itself. */
+const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
+const SETTLED_WITHIN_MS = 60_000;
+/** Bots are created by this many requests at a time. */
+const CREATORS = 16;
+
+export class Drover {
+  readonly server: Server;
+  readonly pin: string;
+  readonly token: string;
+  readonly #dataDirectory: string;
+
+  private constructor(server: Server, pin: string, token: string, dataDirectory: string) {
+    this.server = server;
+    this.pin = pin;
+    this.token = token;
+    this.#dataDirectory = dataDirectory;
+  }
+
+  /**
+   * Starts the service without bots, on a port of the system's choice, in a fresh data directory.
+   * @param settings what is to be different from the defaults, as in a configuration file.
+   */
+  static async start(name = 'drover', settings: object = {}): Promise<Drover> {
+    if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
+    const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
+    removeAtExit(dataDirectory);
+    const configFile = join(dataDirectory, 'bench.json');
+    writeFileSync(configFile, JSON.stringify(settings));
+    let pin: string | undefined;
+    const server = await Server.start({
+      name,
+      script: LINKED_SERVICE_SCRIPT,
+      linked: true,
+      args: [
+        '--config',
+        configFile,
+        '--host',
+        '127.0.0.1',
+        '--port',
+        '0',
+        '--data-dir',
+        dataDirectory,
+        '--no-demo',
+      ],
+      onLine: (line) => {
+        pin ??= /^PIN=(\d{6}) at /.exec(line)?.[1];
+      },
+    });
+    try {
+      if (pin === undefined) throw new Error(`${name} printed no PIN before it listened`);
+      const { token } = await post<{ token: string }>(server.url, '/auth/pin', { pin });
+      return new Drover(server, pin, token, dataDirectory);
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+  }
+
+  get authorization(): string {
+    return `Bearer ${this.token}`;
+  }
+
+  /** A PIN that is wrong for certain. */
+  get wrongPin(): string {
+    return String((Number(this.pin) + 1) % 1_000_000).padStart(6, '0');
+  }
+
+  /** Creates synthetic bots and waits until none of them is on its way to another status. */
+  async createSyntheticBots(count: number, config: SyntheticConfig): Promise<void> {
+    let next = 0;
+    const create = async () => {
+      while (next < count) {
+        await this.createSyntheticBot(`bench-${String(next++).padStart(5, '0')}`, config);
+      }
+    };
+    await Promise.all(Array.from({ length: CREATORS }, create));
+    await this.#untilSettled(count);
+  }
+
+  /** Creates one synthetic bot, which runs from here on. */
+  async createSyntheticBot(id: string, config: SyntheticConfig): Promise<void> {
+    const body = { id, kind: 'synthetic', config };
+    await post(this.server.url, '/api/bots', body, this.authorization);
+  }
+
+  async deleteBot(id: string): Promise<void> {
+    const headers = { authorization: this.authorization };
+    const response = await fetch(`${this.server.url}/api/bots/${id}`, {
+      method: 'DELETE',
+      headers,
+    });
+    if (!response.ok) throw new Error(`DELETE of ${id} was answered ${response.status}`);
+  }
+
+  /** Has the service itself say something: one `log` event with the scope `dispatch`. */
+  async ping(): Promise<void> {
+    const body = { session_id: null, command: 'ping' };
+    await post(this.server.url, '/invoke', body, this.authorization);
+  }
+
+  /** Ends the service and removes its data. @returns how it ended, `exit code 0` when all is well. */
+  async stop(): Promise<string> {
+    const ended = await this.server.stop();
+    removeDirectory(this.#dataDirectory);
+    return ended;
+  }
+
+  async #untilSettled(count: number): Promise<void> {
+    const deadline = Date.now() + SETTLED_WITHIN_MS;
+    for (;;) {
+      const { bots } = await get<{ bots: Bot[] }>(this.server.url, '/api/bots', this.authorization);
+      const failed = bots.find((bot) => bot.status === 'failed');
+      if (failed) throw new Error(`bot ${failed.id} failed: ${failed.last_error}`);
+      const unsettled = bots.filter((bot) => UNSETTLED.has(bot.status)).length;
+      if (bots.length === count && unsettled === 0) return;
+      if (Date.now() > deadline) {
+        throw new Error(
+          `${bots.length} of ${count} bots are there, ${unsettled} of them not settled`,
+        );
+      }
+      await delay(100);
+    }
+  }
+}
+
+function get<T>(url: string, path: string, authorization: string): Promise<T> {
+  return answerOf(fetch(url + path, { headers: { authorization } }), `GET ${path}`);
+}
+
+function post<T>(url: string, path: string, body: object, authorization?: string): Promise<T> {
+  const headers = {
+    'content-type': 'application/json',
+    ...(authorization === undefined ? {} : { authorization }),
+  };
+  const sent = fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return answerOf(sent, `POST ${path}`);
+}
+
+async function answerOf<T>(sent: Promise<Response>, what: string): Promise<T> {
+  const response = await sent;
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${what} was answered ${response.status} ${text}`);
+  return JSON.parse(text) as T;
+}

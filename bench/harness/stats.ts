@@ -1,0 +1,74 @@
+// Runs in the bench process. Pure: the arithmetic of every figure, from lists of numbers to a median and its spread.
+
+/** A series of measurements, one a round, on one line. */
+export interface Summary {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** Per-round ratios of two series and their summary. */
+export interface RatioSummary extends Summary {
+  /** One ratio a round, in the order of the rounds. */
+  ratios: number[];
+}
+
+/**
+ * The value below which `percent` of the values lie, interpolated between the two nearest ranks.
+ * @throws RangeError when there are no values, or one is not finite: a figure must not be made up.
+ */
+export function percentile(values: readonly number[], percent: number): number {
+  if (!values.every(Number.isFinite)) throw new RangeError('a measurement is not a finite number');
+  const sorted = values.toSorted((a, b) => a - b);
+  const rank = (Math.min(100, Math.max(0, percent)) / 100) * (sorted.length - 1);
+  const below = sorted[Math.floor(rank)];
+  const above = sorted[Math.ceil(rank)];
+  if (below === undefined || above === undefined) throw new RangeError('there are no measurements');
+  return below + (above - below) * (rank - Math.floor(rank));
+}
+
+/** The middle value, or the mean of the two middle ones. @throws RangeError as {@link percentile} does. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 50);
+}
+
+/** Median, lowest and highest. @throws RangeError as {@link percentile} does. */
+export function summarize(values: readonly number[]): Summary {
+  return { median: median(values), min: percentile(values, 0), max: percentile(values, 100) };
+}
+
+/**
+ * Divides two series round by round and summarizes the ratios. What slows the whole machine down for a while falls on
+ * both measurements of a round and cancels out; a ratio of two medians would not do that.
+ * @throws RangeError when the series differ in length, are empty, or hold something that is not a positive number.
+ */
+export function ratioSummary(over: readonly number[], under: readonly number[]): RatioSummary {
+  if (over.length !== under.length) {
+    throw new RangeError(`${over.length} measurements cannot be paired with ${under.length}`);
+  }
+  const ratios = over.map((value, round) => {
+    const divisor = under[round] ?? Number.NaN;
+    if (!(value > 0 && divisor > 0)) {
+      throw new RangeError(`no ratio of ${value} and ${divisor} in round ${round + 1}`);
+    }
+    return value / divisor;
+  });
+  return { ...summarize(ratios), ratios };
+}
+
+/** Means of two series, round by round: a control that was measured twice counts as one. */
+export function meanOfPairs(first: readonly number[], second: readonly number[]): number[] {
+  if (first.length !== second.length) {
+    throw new RangeError(`${first.length} measurements cannot be paired with ${second.length}`);
+  }
+  return first.map((value, round) => (value + (second[round] ?? Number.NaN)) / 2);
+}
+
+/**
+ * Whether a ratio differs from 1 by more than the same control differed from itself in any round.
+ * A ratio inside the noise floor shows no difference, whatever its digits say.
+ */
+export function exceedsNoise(ratio: Summary, noise: Summary): boolean {
+  const floor = Math.max(Math.abs(Math.log(noise.min)), Math.abs(Math.log(noise.max)));
+  return Math.abs(Math.log(ratio.median)) > floor;
+}

@@ -1,0 +1,49 @@
+// Runs in the bench process. Pure: tables for standard output, and how numbers are written in them.
+
+/** Rows of cells under a title; the first column is text, the others are numbers. */
+export interface Table {
+  title: string;
+  header: readonly string[];
+  rows: readonly (readonly string[])[];
+  /** Lines under the table: what a reader must know to read it rightly. */
+  notes: readonly string[];
+}
+
+export function renderTable(table: Table): string {
+  const lines = [table.header, ...table.rows];
+  const widths = table.header.map((_, column) =>
+    Math.max(...lines.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const render = (cells: readonly string[]) =>
+    widths
+      .map((width, column) => {
+        const cell = cells[column] ?? '';
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join('  ')
+      .trimEnd();
+  return [
+    table.title,
+    render(table.header),
+    widths.map((width) => '-'.repeat(width)).join('  '),
+    ...table.rows.map(render),
+    ...table.notes.map((note) => `  ${note}`),
+    '',
+  ].join('\n');
+}
+
+/** Three significant digits, with thousands separated; `-` for what is not a number. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  return value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
+}
+
+/** A whole number with thousands separated. */
+export function whole(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+/** A share of one, as whole percent. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,183 @@
+// Runs in the bench process. Owns the HTTP bench: CPU per request of the service beside bare servers.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  type Figure,
+  figureTable,
+  ratioFigure,
+} from './harness/bench.js';
+import type { Drover } from './harness/drover.js';
+import { LoadProcess } from './harness/load.js';
+import { benchScript } from './harness/paths.js';
+import type { Progress } from './harness/progress.js';
+import { type Measurements, runRounds, series } from './harness/rounds.js';
+import { median } from './harness/stats.js';
+import { number, percent, type Table, whole } from './harness/table.js';
+import { BARE, BARE_AGAIN, NODE, SUBJECT, startFleet } from './http/fleet.js';
+import { contenderOf, type Load, type Measurement } from './http/measurement.js';
+import { BOTS, LIST, ROUTES_WITHOUT_BOTS, type Route } from './http/routes.js';
+
+interface Plan {
+  rounds: number;
+  /** Length of a measurement and of a warm-up, in s. */
+  seconds: number;
+  warmUpSeconds: number;
+}
+
+const FULL: Plan = { rounds: 7, seconds: 1.5, warmUpSeconds: 1 };
+const SHORT: Plan = { rounds: 5, seconds: 0.4, warmUpSeconds: 0.4 };
+
+/** Before the service's use of CPU without load is measured, and how long that takes. */
+const SETTLE_MS = 500;
+const IDLE_MS = 1_000;
+
+export const http: Bench = {
+  name: 'http',
+  about: '/health, wrong PINs, /api-info and /api/bots: CPU per request beside bare servers',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const form = options.short ? SHORT : FULL;
+  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const load: Load = await LoadProcess.start('autocannon', benchScript('load/autocannon.js'));
+  try {
+    const parts = [
+      await runGroup(ROUTES_WITHOUT_BOTS, 0, plan, load, progress),
+      await runGroup([LIST], BOTS, plan, load, progress),
+    ];
+    const figures = parts.flatMap((part) => part.figures);
+    const summary = figureTable(
+      `http: CPU per request of a control ÷ that of ${SUBJECT} (above 1: ${SUBJECT} needs less)`,
+      figures,
+      [
+        'Medians of per-round ratios. Noise floor: the same bare loop ÷ itself, two processes, measured in the same rounds.',
+        'idle-cpu: what the process uses without a request, in percent of one core.',
+        ...parts.flatMap((part) => part.notes),
+      ],
+    );
+    return {
+      figures,
+      tables: [...parts.flatMap((part) => part.tables), summary],
+      measurements: Object.assign({}, ...parts.map((part) => part.measurements)),
+    };
+  } finally {
+    await load.stop();
+  }
+}
+
+interface GroupResult {
+  figures: Figure[];
+  tables: Table[];
+  notes: string[];
+  measurements: Record<string, Record<string, readonly Measurement[]>>;
+}
+
+/** Routes that are measured on the same servers. */
+async function runGroup(
+  routes: readonly Route[],
+  bots: number,
+  plan: Plan,
+  load: Load,
+  progress: Progress,
+): Promise<GroupResult> {
+  progress.step(`http: starting the servers${bots > 0 ? `, ${whole(bots)} bots` : ''}`);
+  const fleet = await startFleet(bots);
+  const result: GroupResult = { figures: [], tables: [], notes: [], measurements: {} };
+  try {
+    const idle = await idleFigure(fleet.drover, bots);
+    for (const route of routes) {
+      const contenders = fleet.members.map(({ server, target }) =>
+        contenderOf(server, target, route, plan, load),
+      );
+      const measured = await runRounds(`http, ${route.title}`, contenders, plan.rounds, progress);
+      result.tables.push(contenderTable(route, plan, measured));
+      result.figures.push(...figuresOf(route, measured));
+      result.measurements[route.id] = Object.fromEntries(measured);
+    }
+    result.figures.push(idle);
+    result.notes.push(memoryNote(fleet.drover, bots));
+  } finally {
+    const ended = await fleet.stop();
+    if (ended !== 'exit code 0') progress.note(`${SUBJECT} did not end as it should: ${ended}`);
+  }
+  return result;
+}
+
+/** What the service uses without any request, which is part of each of its other figures; in percent of a core. */
+async function idleFigure({ server }: Drover, bots: number): Promise<Figure> {
+  await delay(SETTLE_MS);
+  const { use } = await server.cpuDuring(() => delay(IDLE_MS));
+  const value = (use.cpuNs / use.wallNs) * 100;
+  return { id: `idle-cpu/${bots}-bots`, value, unit: '%' };
+}
+
+function memoryNote({ server }: Drover, bots: number): string {
+  const { rss, pss } = server.memory();
+  const mebibytes = (bytes: number) => `${whole(bytes / 2 ** 20)} MiB`;
+  return `Memory of ${SUBJECT} after the load, ${whole(bots)} bots: ${mebibytes(rss)} resident, ${mebibytes(pss)} PSS.`;
+}
+
+function figuresOf(route: Route, measured: Measurements<Measurement>): Figure[] {
+  const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerRequest);
+  const subject = cpu(SUBJECT);
+  const bare = cpu(BARE);
+  const noise = { first: bare, again: cpu(BARE_AGAIN) };
+  const target = route.target === undefined ? {} : { target: route.target };
+  return [
+    ratioFigure({
+      id: `${route.id}/${BARE}`,
+      subject,
+      control: bare,
+      noise,
+      better: 'less',
+      ...target,
+    }),
+    ratioFigure({ id: `${route.id}/${NODE}`, subject, control: cpu(NODE), noise, better: 'less' }),
+  ];
+}
+
+function contenderTable(route: Route, plan: Plan, measured: Measurements<Measurement>): Table {
+  const { rounds, seconds } = plan;
+  const middle = (name: string, pick: (one: Measurement) => number) =>
+    median(series(measured, name, pick));
+  const rows = [SUBJECT, BARE, BARE_AGAIN, NODE].map((name) => {
+    const limited = measured.get(name)?.filter((one) => one.loadAtItsLimit).length ?? 0;
+    return [
+      name,
+      whole(middle(name, (one) => one.requestsPerS)),
+      number(middle(name, (one) => one.load.p50Ms)),
+      number(middle(name, (one) => one.load.p99Ms)),
+      number(middle(name, (one) => one.cpuUsPerRequest)),
+      percent(middle(name, (one) => one.serverCores)),
+      percent(middle(name, (one) => one.serverWait)),
+      percent(middle(name, (one) => one.load.ownCpu)),
+      `${limited} of ${rounds}`,
+    ];
+  });
+  const everLimited = [...measured.values()].flat().some((one) => one.loadAtItsLimit);
+  return {
+    title: `http: ${route.title} (${rounds} rounds of ${seconds} s, ${route.connections} connections)`,
+    header: [
+      'medians',
+      'requests/s',
+      'p50 ms',
+      'p99 ms',
+      'CPU µs/request',
+      'server CPU',
+      'server waits',
+      'load CPU',
+      'load at limit',
+    ],
+    rows,
+    notes: [
+      ...(route.note === undefined ? [] : [route.note]),
+      ...(everLimited
+        ? ['Where the load is at its limit, requests/s is its rate, not the server’s.']
+        : []),
+    ],
+  };
+}

@@ -1,0 +1,120 @@
+// Runs in the bench process. Owns the bench of idle streams: what one more of them takes of the process's memory.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  type Figure,
+  figureTable,
+} from './harness/bench.js';
+import type { Progress } from './harness/progress.js';
+import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
+import { median, summarize } from './harness/stats.js';
+import { number, type Table, whole } from './harness/table.js';
+import {
+  BARE,
+  BETTER_SSE,
+  controlFeed,
+  droverFeed,
+  type Feed,
+  NODE,
+  SUBJECT,
+} from './streams/feeds.js';
+import { groupOf } from './streams/measurement.js';
+import { Swarm } from './streams/swarm.js';
+
+const STREAMS = 10_000;
+/** Open before the others, so that what the first ones need for all is not counted. */
+const FIRST = 100;
+const MOST_KB = 3;
+const SETTLE_MS = 600;
+
+/** In bytes for each stream. */
+interface Measurement {
+  pss: number;
+  rss: number;
+  /** Of the whole process, with all streams open. */
+  totalPss: number;
+}
+
+export const idleMemory: Bench = {
+  name: 'idle-memory',
+  about: '10,000 idle streams: process memory for each',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const rounds = options.rounds ?? (options.short ? 2 : 5);
+  const controls = options.short ? [BARE] : [BARE, NODE, BETTER_SSE];
+  const contenders = [
+    contender(SUBJECT, () => droverFeed()),
+    ...controls.map((name) => contender(name, () => controlFeed(name))),
+  ];
+  const measured = await runRounds('idle-memory', contenders, rounds, progress);
+  const figures = [...measured.keys()].map((name) => figureOf(name, measured));
+  return {
+    figures,
+    tables: [
+      tableOf(measured, rounds),
+      figureTable('idle-memory: process memory (PSS) for each idle stream', figures, [
+        'Each measurement is of a fresh process: memory that was used once is not given back.',
+      ]),
+    ],
+    measurements: Object.fromEntries(measured),
+  };
+}
+
+function contender(name: string, start: () => Promise<Feed>): Contender<Measurement> {
+  return { name, warmUp: async () => {}, measure: () => measure(start) };
+}
+
+async function measure(start: () => Promise<Feed>): Promise<Measurement> {
+  const feed = await start();
+  const swarm = await Swarm.start(STREAMS + FIRST);
+  try {
+    await swarm.open('first', feed.target, FIRST);
+    await delay(SETTLE_MS);
+    const before = feed.server.memory();
+    const { closed } = await swarm.open(groupOf(feed), feed.target, STREAMS);
+    await delay(SETTLE_MS);
+    const after = feed.server.memory();
+    if (closed > 0) throw new Error(`${feed.name} ended ${closed} idle streams`);
+    return {
+      pss: (after.pss - before.pss) / STREAMS,
+      rss: (after.rss - before.rss) / STREAMS,
+      totalPss: after.pss,
+    };
+  } finally {
+    await swarm.stop();
+    await feed.close();
+  }
+}
+
+function figureOf(name: string, measured: Measurements<Measurement>): Figure {
+  const spread = summarize(series(measured, name, (one) => one.pss / 1000));
+  return {
+    id: name,
+    value: spread.median,
+    unit: 'KB',
+    spread,
+    ...(name === SUBJECT ? { target: { max: MOST_KB } } : {}),
+  };
+}
+
+function tableOf(measured: Measurements<Measurement>, rounds: number): Table {
+  return {
+    title: `idle-memory: ${whole(STREAMS)} idle streams (${rounds} rounds, a fresh process each)`,
+    header: ['medians', 'PSS KB/stream', 'RSS KB/stream', 'process, PSS MB'],
+    rows: [...measured.keys()].map((name) => {
+      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
+      return [
+        name,
+        number(middle((one) => one.pss) / 1000),
+        number(middle((one) => one.rss) / 1000),
+        whole(middle((one) => one.totalPss) / 1e6),
+      ];
+    }),
+    notes: ['Before them 100 streams were opened that are not counted.'],
+  };
+}

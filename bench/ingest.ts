@@ -1,0 +1,262 @@
+// Runs in the bench process. Owns the ingest bench: how many events a second one bot host gets into the ring.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { IngestJob, IngestResult } from './controls/ingest-bare.js';
+import { MESSAGE_BYTES } from './fanout.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  type Figure,
+  figureTable,
+  ratioFigure,
+} from './harness/bench.js';
+import { LoadProcess } from './harness/load.js';
+import { benchScript } from './harness/paths.js';
+import type { Progress } from './harness/progress.js';
+import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
+import { median, summarize } from './harness/stats.js';
+import { number, percent, type Table, whole } from './harness/table.js';
+import { type DroverFeed, droverFeed } from './streams/feeds.js';
+import { Probe, type Probed } from './streams/probe.js';
+import { Swarm } from './streams/swarm.js';
+
+interface Plan {
+  rounds: number;
+  seconds: number;
+}
+
+const FULL: Plan = { rounds: 7, seconds: 3 };
+const SHORT: Plan = { rounds: 3, seconds: 0.6 };
+
+const ALONE = 'drover, no subscriber';
+const WATCHED = 'drover, 1 subscriber';
+const BARE = 'two bare threads';
+const BARE_AGAIN = 'two bare threads again';
+/** More than any bot can: it says all that it gets to say. */
+const FLAT_OUT = 10_000_000;
+const LEAST_PER_S = 500_000;
+const SETTLE_MS = 250;
+const ANSWER_WITHIN_MS = 10_000;
+const SKIPPED = /^(\d+) info lines were skipped/;
+
+interface Measurement {
+  eventsPerS: number;
+  /** Lines that the bot was told it may not say, because too much was on its way already. */
+  skippedPerS: number;
+  cpuUsPerEvent: number;
+  serverCores: number;
+  serverWait: number;
+  /** Bytes a second that the subscriber had. */
+  deliveredPerS: number;
+}
+
+export const ingest: Bench = {
+  name: 'ingest',
+  about: 'one bot flat out: events a second into the ring, without and with a subscriber',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const form = options.short ? SHORT : FULL;
+  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  progress.step('ingest: starting the service');
+  const settings = { hosts: { count: 1, bot_lines_per_second: 0 } };
+  const feed = await droverFeed('drover', settings);
+  const bare: LoadProcess<IngestJob, IngestResult>[] = [];
+  const swarm = await Swarm.start(1);
+  try {
+    for (const name of [BARE, BARE_AGAIN]) {
+      bare.push(await LoadProcess.start(name, benchScript('controls/ingest-bare.js')));
+    }
+    const measured = await runRounds(
+      'ingest',
+      [
+        bareContender(BARE, bare[0], plan),
+        serviceContender(ALONE, feed, swarm, 0, plan),
+        serviceContender(WATCHED, feed, swarm, 1, plan),
+        bareContender(BARE_AGAIN, bare[1], plan),
+      ],
+      plan.rounds,
+      progress,
+    );
+    const figures = figuresOf(measured);
+    return {
+      figures,
+      tables: [
+        tableOf(measured, plan),
+        figureTable('ingest: one bot host into the ring', figures, [
+          'bare/…: events a second, service ÷ two bare threads that pack, unpack and write the same events. cpu/…: CPU per event, the other way round.',
+        ]),
+      ],
+      measurements: Object.fromEntries(measured),
+    };
+  } finally {
+    await swarm.stop();
+    await Promise.all(bare.map((one) => one.stop()));
+    await feed.close();
+  }
+}
+
+function bareContender(
+  name: string,
+  load: LoadProcess<IngestJob, IngestResult> | undefined,
+  { seconds }: Plan,
+): Contender<Measurement> {
+  const measure = async (forS: number): Promise<Measurement> => {
+    if (load === undefined) throw new Error(`${name} was not started`);
+    const job: IngestJob = { seconds: forS, messageBytes: MESSAGE_BYTES };
+    const { eventsPerS, cpuUsPerEvent } = await load.run(job, forS * 1000 + ANSWER_WITHIN_MS);
+    const serverCores = (eventsPerS * cpuUsPerEvent) / 1e6;
+    return {
+      eventsPerS,
+      cpuUsPerEvent,
+      serverCores,
+      skippedPerS: 0,
+      serverWait: 0,
+      deliveredPerS: 0,
+    };
+  };
+  return {
+    name,
+    warmUp: async () => {
+      await measure(0.5);
+    },
+    measure: () => measure(seconds),
+  };
+}
+
+function serviceContender(
+  name: string,
+  feed: DroverFeed,
+  swarm: Swarm,
+  subscribers: number,
+  { seconds }: Plan,
+): Contender<Measurement> {
+  return {
+    name,
+    warmUp: async () => {
+      await measureService(name, feed, swarm, subscribers, 0.5);
+    },
+    measure: () => measureService(name, feed, swarm, subscribers, seconds),
+  };
+}
+
+async function measureService(
+  name: string,
+  feed: DroverFeed,
+  swarm: Swarm,
+  subscribers: number,
+  seconds: number,
+): Promise<Measurement> {
+  const { drover, server } = feed;
+  const open = (filter: string) =>
+    Probe.open(server.url, `/events?snapshot=0&${filter}`, drover.authorization);
+  const [pings, warnings] = await Promise.all([open('scope=dispatch'), open('level=warn')]);
+  try {
+    await swarm.open(name, feed.target, subscribers);
+    const began = performance.now();
+    await feed.start({ rate: FLAT_OUT, messageBytes: MESSAGE_BYTES, form: 'batched' });
+    await delay(SETTLE_MS);
+    const from = await position(feed, pings);
+    const before = await swarm.begin(name);
+    const { result, use } = await server.cpuDuring(async () => {
+      await delay(seconds * 1000);
+      return { tally: await swarm.end(name), to: await position(feed, pings) };
+    });
+    const lastedS = (performance.now() - began) / 1000;
+    await feed.stop();
+    await delay(SETTLE_MS);
+    const { tally, to } = result;
+    const events = to.seq - from.seq;
+    return {
+      eventsPerS: events / ((to.at - from.at) / 1000),
+      skippedPerS: skipped(warnings) / lastedS,
+      cpuUsPerEvent: use.cpuNs / 1000 / events,
+      serverCores: use.cpuNs / use.wallNs,
+      serverWait: use.waitedNs / use.wallNs,
+      deliveredPerS: (tally.bytes - before.bytes) / (use.wallNs / 1e9),
+    };
+  } finally {
+    await swarm.close(name);
+    pings.close();
+    warnings.close();
+  }
+}
+
+/** Where the numbering is now: the id of an event that is made for this. */
+async function position({ drover }: DroverFeed, pings: Probe): Promise<Probed> {
+  const next = pings.next(ANSWER_WITHIN_MS);
+  await drover.ping();
+  return next;
+}
+
+function skipped(warnings: Probe): number {
+  let sum = 0;
+  for (const { message } of warnings.events) {
+    const { message: text } = JSON.parse(message.data) as { message?: string };
+    sum += Number(SKIPPED.exec(text ?? '')?.[1] ?? 0);
+  }
+  return sum;
+}
+
+function figuresOf(measured: Measurements<Measurement>): Figure[] {
+  const rates = (name: string) => series(measured, name, (one) => one.eventsPerS);
+  const bare = rates(BARE);
+  const noise = { first: bare, again: rates(BARE_AGAIN) };
+  const absolute = (id: string, name: string): Figure => {
+    const spread = summarize(rates(name));
+    return { id, value: spread.median, unit: '/s', spread, target: { min: LEAST_PER_S } };
+  };
+  const ratio = (id: string, name: string): Figure =>
+    ratioFigure({ id, subject: rates(name), control: bare, noise, better: 'more' });
+  const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerEvent);
+  const bareCpu = cpu(BARE);
+  const cost = (id: string, name: string): Figure =>
+    ratioFigure({
+      id,
+      subject: cpu(name),
+      control: bareCpu,
+      noise: { first: bareCpu, again: cpu(BARE_AGAIN) },
+      better: 'less',
+    });
+  return [
+    absolute('no-subscriber', ALONE),
+    absolute('one-subscriber', WATCHED),
+    ratio('bare/no-subscriber', ALONE),
+    ratio('bare/one-subscriber', WATCHED),
+    cost('cpu/no-subscriber', ALONE),
+    cost('cpu/one-subscriber', WATCHED),
+  ];
+}
+
+function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
+  return {
+    title: `ingest: one bot flat out, messages of ${MESSAGE_BYTES} bytes (${plan.rounds} rounds of ${plan.seconds} s)`,
+    header: [
+      'medians',
+      'events/s',
+      'skipped/s',
+      'CPU µs/event',
+      'server CPU',
+      'server waits',
+      'delivered MB/s',
+    ],
+    rows: [...measured.keys()].map((name) => {
+      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
+      return [
+        name,
+        whole(middle((one) => one.eventsPerS)),
+        whole(middle((one) => one.skippedPerS)),
+        number(middle((one) => one.cpuUsPerEvent)),
+        percent(middle((one) => one.serverCores)),
+        percent(middle((one) => one.serverWait)),
+        whole(middle((one) => one.deliveredPerS) / 1e6),
+      ];
+    }),
+    notes: [
+      'Events in the ring are counted by their ids, seen on a stream that lets only two of them through.',
+      'The limit of lines per bot is lifted; what is skipped is over the bound of bytes on their way.',
+    ],
+  };
+}

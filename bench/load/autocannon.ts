@@ -1,0 +1,66 @@
+// Started by the HTTP bench as a process of its own. Owns the load: a job is a line of JSON in, a line of JSON out.
+
+import { createInterface } from 'node:readline';
+import autocannon from 'autocannon';
+import { LatencyHistogram } from '../harness/latency-histogram.js';
+import type { LoadReply } from '../harness/load.js';
+import { cpuBetween, sampleCpu } from '../harness/os-accounting.js';
+import type { HttpLoadJob, HttpLoadResult } from './http-load.js';
+
+/** How often autocannon looks whether its time is up, in ms; by its default a run is a whole number of seconds. */
+const SAMPLE_MS = 10;
+
+function run(job: HttpLoadJob): Promise<HttpLoadResult> {
+  return new Promise((resolve, reject) => {
+    const latencies = new LatencyHistogram();
+    let minBytes = Number.POSITIVE_INFINITY;
+    let maxBytes = 0;
+    const before = sampleCpu(process.pid);
+    const options: autocannon.Options = {
+      url: job.url,
+      method: job.method,
+      headers: job.headers,
+      connections: job.connections,
+      duration: job.durationS,
+      sampleInt: SAMPLE_MS,
+      ...(job.body === undefined ? {} : { body: job.body }),
+    };
+    const instance = autocannon(options, (error: unknown, result) => {
+      if (error) return reject(error);
+      const own = cpuBetween(before, sampleCpu(process.pid));
+      const statuses = Object.entries(result.statusCodeStats ?? {});
+      resolve({
+        requests: latencies.count,
+        wallS: own.wallNs / 1e9,
+        p50Ms: latencies.percentileMs(50),
+        p99Ms: latencies.percentileMs(99),
+        maxMs: latencies.maxMs,
+        statuses: Object.fromEntries(statuses.map(([code, { count }]) => [code, count ?? 0])),
+        minBytes,
+        maxBytes,
+        errors: result.errors + result.timeouts,
+        ownCpu: own.cpuNs / own.wallNs,
+        ownWait: own.waitedNs / own.wallNs,
+      });
+    });
+    instance.on('response', (_client, _status, bytes, ms) => {
+      latencies.record(ms);
+      if (bytes < minBytes) minBytes = bytes;
+      if (bytes > maxBytes) maxBytes = bytes;
+    });
+  });
+}
+
+async function answer(line: string): Promise<LoadReply<HttpLoadResult>> {
+  try {
+    return { result: await run(JSON.parse(line) as HttpLoadJob) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+process.stdout.write('ready\n');
+// Standard input ends when the bench does, and with it this process.
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
+}

@@ -1,0 +1,156 @@
+// Runs in swarm processes and in tests. Pure: takes the chunked body of one stream apart, cheap enough for each byte of
+// every stream. It counts, and looks at the edges of each chunk; what is inside is for stream-check.ts.
+
+const CR = 13;
+const LF = 10;
+const COLON = 58;
+const DASH = 45;
+const ZERO = 48;
+const NINE = 57;
+/** `:\n\n`, the heartbeat: the servers send it as a chunk of its own, each in its own time. */
+const HEARTBEAT_BYTES = 3;
+/** What is shown of a chunk that is not as it must be. */
+const SHOWN_BYTES = 80;
+/** In `id: …\nevent: gap` so far behind the end of the id; other kinds have another letter there. */
+const GAP_LETTER_AFTER = 8;
+const LETTER_G = 103;
+/** An id ends within so many bytes from the beginning of its frame. */
+const ID_WITHIN = 64;
+
+/** Gets each piece of the payload, in order; valid until it returns. */
+export type PayloadSink = (bytes: Buffer, from: number, to: number) => void;
+
+/**
+ * One stream's body. Every server here writes whole frames, so each chunk must begin as a frame does, end in a blank
+ * line, and begin with a higher id than the one before: a doubled chunk shows, and a missing one in the number of bytes.
+ */
+export class ChunkReader {
+  /** Payload bytes without heartbeats. */
+  payload = 0;
+  /** Bytes around the chunks: with the payload and the heartbeats, all that came on the wire behind the head. */
+  framing = 0;
+  chunks = 0;
+  heartbeats = 0;
+  /** Losses that were declared, while edges are looked at: such a frame is a chunk of its own. */
+  gaps = 0;
+  /** The last chunk, that of size 0, has come. */
+  ended = false;
+  /** The first thing that was not as it must be. */
+  fault: string | undefined;
+  /** Whether the edges of chunks are looked at: what a stream begins with has other frames. */
+  strict = false;
+  sink: PayloadSink | undefined;
+  readonly #frameStart: Buffer;
+  /** Bytes of the chunk that are still to come. */
+  #left = 0;
+  /** Size so far, while its line is read; -1 before the first digit. */
+  #size = -1;
+  /** The next line is the empty one that ends a chunk. */
+  #afterChunk = false;
+  #fresh = false;
+  #heartbeat = false;
+  #lastId = -1;
+
+  /** @param frameStart what each frame begins with. */
+  constructor(frameStart: string) {
+    this.#frameStart = Buffer.from(frameStart);
+  }
+
+  read(bytes: Buffer, from: number, to: number): void {
+    let at = from;
+    while (at < to) {
+      if (this.#left === 0) {
+        this.#sizeLine(bytes[at++] as number);
+        this.framing += 1;
+        continue;
+      }
+      const take = Math.min(this.#left, to - at);
+      if (this.#fresh) this.#begin(bytes, at, at + take);
+      this.sink?.(bytes, at, at + take);
+      at += take;
+      this.payload += take;
+      this.#left -= take;
+      if (this.#left === 0) this.#finish(bytes, at, take);
+    }
+  }
+
+  #sizeLine(byte: number): void {
+    if (byte === CR) return;
+    if (byte !== LF) {
+      const digit = hexDigit(byte);
+      if (digit === -1 || this.#afterChunk || this.ended)
+        this.#fail(`byte ${byte} in a chunk size`);
+      this.#size = Math.max(0, this.#size) * 16 + digit;
+      return;
+    }
+    if (this.#size === -1) {
+      if (!this.#afterChunk && !this.ended) this.#fail('a chunk without a size');
+      this.#afterChunk = false;
+      return;
+    }
+    this.#left = this.#size;
+    this.#size = -1;
+    this.#fresh = this.#left > 0;
+    this.ended = this.#left === 0;
+  }
+
+  #begin(bytes: Buffer, at: number, to: number): void {
+    this.#fresh = false;
+    this.chunks += 1;
+    this.#heartbeat = this.#left === HEARTBEAT_BYTES && bytes[at] === COLON;
+    if (!this.strict || this.#heartbeat) return;
+    const start = this.#frameStart;
+    const length = Math.min(start.length, to - at);
+    for (let n = 0; n < length; n++) {
+      if (bytes[at + n] === start[n]) continue;
+      const text = JSON.stringify(bytes.toString('latin1', at, Math.min(to, at + SHOWN_BYTES)));
+      this.#fail(`a chunk of ${this.#left} bytes that does not begin with a frame: ${text}`);
+      return;
+    }
+    const id = idAt(bytes, at, Math.min(to, at + ID_WITHIN));
+    if (id === -1) return;
+    if (id <= this.#lastId) this.#fail(`a chunk that begins with ${id} after ${this.#lastId}`);
+    this.#lastId = id;
+    const idEnd = bytes.indexOf(LF, at);
+    if (bytes[idEnd + GAP_LETTER_AFTER] === LETTER_G) this.#onGap();
+  }
+
+  /** What follows a gap are snapshots, whose frames are others, and the bytes are not those of the other streams. */
+  #onGap(): void {
+    this.gaps += 1;
+    this.strict = false;
+  }
+
+  #finish(bytes: Buffer, end: number, took: number): void {
+    this.#afterChunk = true;
+    if (this.#heartbeat) {
+      this.heartbeats += 1;
+      this.payload -= HEARTBEAT_BYTES;
+    } else if (this.strict && (bytes[end - 1] !== LF || (took > 1 && bytes[end - 2] !== LF))) {
+      this.#fail('a chunk that does not end with a frame');
+    }
+  }
+
+  #fail(what: string): void {
+    this.fault ??= what;
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= ZERO && byte <= NINE) return byte - ZERO;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
+}
+
+/** The sequence number of the id `<epoch>-<number>` that the frame has, -1 when its end has not come yet. */
+function idAt(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  while (at < to && bytes[at] !== DASH) at++;
+  let id = 0;
+  for (at++; at < to; at++) {
+    const byte = bytes[at] as number;
+    if (byte < ZERO || byte > NINE) return id;
+    id = id * 10 + byte - ZERO;
+  }
+  return -1;
+}

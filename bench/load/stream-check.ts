@@ -1,0 +1,104 @@
+// Runs in swarm processes and in tests. Owns the full check of one stream: every frame is parsed and must be the next one.
+
+import { StringDecoder } from 'node:string_decoder';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { LatencyHistogram } from '../harness/latency-histogram.js';
+
+/** What the check needs of a `log` event. */
+interface Line {
+  timestamp_ms?: number;
+  scope?: string;
+  session_id?: string | null;
+  message?: string;
+  /** In `gap` events. */
+  from?: string;
+  to?: string;
+  dropped?: number | null;
+}
+
+const EVENT_ID = /^[0-9a-f]+-(\d+)$/;
+/** Lines of a load begin with their number. */
+const NUMBERED = /^(\d+) /;
+/** The scope of the line that ends a load. */
+const END_SCOPE = 'dispatch';
+
+/** Parses with a parser that is not ours; ids and the numbers of the lines must be contiguous. */
+export class StreamCheck {
+  frames = 0;
+  gaps = 0;
+  /** Frames that gaps declared as lost, as far as they say how many. */
+  lost = 0;
+  lastId = -1;
+  /** The line that ends the load has come. */
+  ended = false;
+  fault: string | undefined;
+  /** Whose lines they are, and the number of the last one; -1 after a gap. */
+  #session = '';
+  #number = 0;
+  #now = 0;
+  readonly #latencies: LatencyHistogram;
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #parser = createParser({
+    onEvent: (event) => this.#onEvent(event),
+    onError: (error) => this.#fail(error.message),
+  });
+
+  constructor(latencies: LatencyHistogram) {
+    this.#latencies = latencies;
+  }
+
+  /** @param now when these bytes came, on the clock of `timestamp_ms`. */
+  feed(bytes: Buffer, now: number): void {
+    this.#now = now;
+    this.#parser.feed(this.#decoder.write(bytes));
+  }
+
+  #onEvent({ id, event, data }: EventSourceMessage): void {
+    let line: Line;
+    try {
+      line = JSON.parse(data) as Line;
+    } catch {
+      this.#fail(`data that is no JSON after ${this.lastId}`);
+      return;
+    }
+    // Snapshots at the beginning of a stream have no number.
+    if (id === undefined) return;
+    const seq = Number(EVENT_ID.exec(id)?.[1] ?? Number.NaN);
+    this.frames += 1;
+    if (event === 'gap') this.#onGap(line, seq);
+    else if (this.lastId !== -1 && seq !== this.lastId + 1) {
+      this.#fail(`${id} after ${this.lastId}`);
+    }
+    this.lastId = seq;
+    if (event === 'log') this.#onLine(line);
+  }
+
+  #onGap(gap: Line, seq: number): void {
+    this.gaps += 1;
+    this.lost += gap.dropped ?? 0;
+    const from = Number(EVENT_ID.exec(gap.from ?? '')?.[1] ?? Number.NaN);
+    if (this.lastId !== -1 && (from !== this.lastId + 1 || seq < from)) {
+      this.#fail(`a gap from ${gap.from} to ${gap.to} after ${this.lastId}`);
+    }
+    this.#number = -1;
+  }
+
+  #onLine(line: Line): void {
+    if (line.scope === END_SCOPE) this.ended = true;
+    const number = Number(NUMBERED.exec(line.message ?? '')?.[1] ?? Number.NaN);
+    if (!line.session_id || !(number > 0)) return;
+    if (line.session_id !== this.#session) {
+      this.#session = line.session_id;
+      this.#number = Math.min(this.#number, 0);
+    }
+    if (this.#number !== -1 && number !== this.#number + 1) {
+      this.#fail(`line ${number} after line ${this.#number}`);
+    }
+    this.#number = number;
+    this.#latencies.record(Math.max(0, this.#now - (line.timestamp_ms ?? 0)));
+  }
+
+  #fail(what: string): void {
+    this.fault ??= what;
+  }
+}

@@ -1,0 +1,61 @@
+// Started by benches as a process of its own: clients of event streams on raw sockets, many thousands in one process.
+// A job is a line of JSON in, a line of JSON out (swarm-jobs.ts).
+
+import { createInterface } from 'node:readline';
+import type { LoadReply } from '../harness/load.js';
+import { SwarmGroup } from './swarm-group.js';
+import type { SwarmJob, SwarmReply } from './swarm-jobs.js';
+
+const groups = new Map<string, SwarmGroup>();
+
+function find(name: string): SwarmGroup {
+  const group = groups.get(name);
+  if (group === undefined) throw new Error(`there is no group ${name}`);
+  return group;
+}
+
+async function perform(job: SwarmJob): Promise<SwarmReply> {
+  if (job.do === 'open') {
+    const group = new SwarmGroup();
+    groups.set(job.group, group);
+    await group.open(job.target, job.streams, job.reading);
+    return { ...group.report(), ports: group.ports() };
+  }
+  const group = find(job.group);
+  switch (job.do) {
+    case 'mark':
+      group.mark(job.sample);
+      return group.report();
+    case 'begin':
+      group.begin();
+      return group.report();
+    case 'end':
+      return group.report();
+    case 'drain':
+      await group.drain(job.withinMs);
+      return group.report();
+    case 'resume': {
+      const resumed = await group.resume(job.forMs);
+      return { ...group.report(), resumed };
+    }
+    case 'close':
+      group.close();
+      groups.delete(job.group);
+      return group.report();
+  }
+}
+
+async function answer(line: string): Promise<LoadReply<SwarmReply>> {
+  try {
+    return { result: await perform(JSON.parse(line) as SwarmJob) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+process.stdout.write('ready\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
+}
+// Standard input ends when the bench does; the open sockets must not keep this process.
+process.exit(0);

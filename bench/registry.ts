@@ -1,0 +1,20 @@
+// Runs in the bench process. Owns the list of benches: one that is not here does not exist.
+
+import { bots } from './bots.js';
+import { fanout } from './fanout.js';
+import type { Bench } from './harness/bench.js';
+import { http } from './http.js';
+import { idleMemory } from './idle-memory.js';
+import { ingest } from './ingest.js';
+import { isolation } from './isolation.js';
+import { slowClients } from './slow-clients.js';
+
+export const BENCHES: readonly Bench[] = [
+  http,
+  fanout,
+  isolation,
+  ingest,
+  slowClients,
+  idleMemory,
+  bots,
+];

@@ -1,0 +1,33 @@
+// Runs in the bench process. Owns the search for the load at which a server delivers most frames per CPU second.
+
+import { whole } from '../harness/table.js';
+import type { Feed, StreamLoad } from './feeds.js';
+import { measureStreams, type StreamWork } from './measurement.js';
+import type { Swarm } from './swarm.js';
+
+/** Events a second that are tried: one a tick, and bursts of three, which already are more than one core can do. */
+const RATES = [100, 300];
+
+/** Tries each rate with single writes, the form in which the library is documented. */
+export async function bestLoad(
+  feed: Feed,
+  swarm: Swarm,
+  work: StreamWork,
+  seconds: number,
+): Promise<{ load: StreamLoad; note: string }> {
+  let best = { load: work.load, framesPerCpuS: 0 };
+  const tried: string[] = [];
+  // What is slow because it runs for the first time must not decide.
+  const loadOf = (rate: number): StreamLoad => ({ ...work.load, rate, form: 'unbatched' });
+  await measureStreams(feed, swarm, { ...work, load: loadOf(RATES[0] ?? 100) }, seconds);
+  for (const rate of RATES) {
+    const load = loadOf(rate);
+    const { framesPerCpuS } = await measureStreams(feed, swarm, { ...work, load }, seconds);
+    tried.push(`${whole(rate)}/s: ${whole(framesPerCpuS)}`);
+    if (framesPerCpuS > best.framesPerCpuS) best = { load, framesPerCpuS };
+  }
+  return {
+    load: best.load,
+    note: `${whole(best.load.rate)} events/s, its best (frames/CPU s by events offered: ${tried.join(', ')})`,
+  };
+}

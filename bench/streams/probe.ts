@@ -1,0 +1,64 @@
+// Runs in the bench process. Owns a stream that the bench itself reads: a filtered one, with little on it.
+
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+
+/** An event, and when it came by performance.now(). */
+export interface Probed {
+  at: number;
+  /** Its sequence number. */
+  seq: number;
+  message: EventSourceMessage;
+}
+
+export class Probe {
+  readonly events: Probed[] = [];
+  readonly #abort = new AbortController();
+  #waiting: (() => void) | undefined;
+
+  /** @param path with the filter, such as `/events?snapshot=0&scope=dispatch`. */
+  static async open(url: string, path: string, authorization: string): Promise<Probe> {
+    const probe = new Probe();
+    const response = await fetch(url + path, {
+      headers: { authorization },
+      signal: probe.#abort.signal,
+    });
+    if (!response.ok || response.body === null) {
+      throw new Error(`${path} was answered ${response.status}`);
+    }
+    void probe.#read(response.body).catch(() => {});
+    return probe;
+  }
+
+  /** The next event that was not there when this was called. @throws Error when none comes. */
+  async next(withinMs: number): Promise<Probed> {
+    const before = this.events.length;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`no event came within ${withinMs / 1000} s`)),
+        withinMs,
+      );
+      this.#waiting = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    return this.events[before] as Probed;
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    const parser = createParser({
+      onEvent: (message) => {
+        const seq = Number(message.id?.split('-')[1] ?? Number.NaN);
+        this.events.push({ at: performance.now(), seq, message });
+        this.#waiting?.();
+        this.#waiting = undefined;
+      },
+    });
+    for await (const bytes of body) parser.feed(decoder.decode(bytes, { stream: true }));
+  }
+}

@@ -1,0 +1,88 @@
+// Runs in a bot host thread. Owns the lines of one bot: how each becomes an event, and which are skipped.
+
+import type { Level, LogEvent } from '../contract/events.js';
+import { messageJson } from '../contract/line-text.js';
+import type { Outbox } from './outbox.js';
+
+/** Skipped lines are counted for this long, in ms, before one line says how many they were. */
+const REPORT_MS = 1000;
+
+/** What a line is besides its message. */
+export interface LineKind {
+  level: Level;
+  scope: string;
+  transport: LogEvent['transport'];
+  direction: LogEvent['direction'];
+}
+
+/**
+ * Bounded twice: by the bot's own rate (a token bucket as large as one second's lines) and by the outbox. Over either
+ * bound `info` lines are skipped and counted, and a `warn` line says how many; other lines are never skipped.
+ */
+export class BotLines {
+  readonly #outbox: Outbox;
+  readonly #id: string;
+  readonly #perSecond: number;
+  #budget: number;
+  #filledAt = Date.now();
+  #skipped = 0;
+  #closed = false;
+  #report: NodeJS.Timeout | undefined;
+
+  /** @param perSecond 0 for no limit. */
+  constructor(outbox: Outbox, id: string, perSecond: number) {
+    this.#outbox = outbox;
+    this.#id = id;
+    this.#perSecond = perSecond;
+    this.#budget = perSecond;
+  }
+
+  write({ level, scope, transport, direction }: LineKind, message: string): void {
+    if (this.#closed) return;
+    const now = Date.now();
+    if (level === 'info' && !(this.#outbox.hasRoom() && this.#spend(now))) {
+      this.#skipped += 1;
+      this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
+      return;
+    }
+    this.#outbox.add({
+      kind: 'log',
+      timestamp_ms: now,
+      level,
+      scope,
+      session_id: this.#id,
+      transport,
+      direction,
+      // Bot code is not always TypeScript: what is not a string must not break the batch.
+      message_json: messageJson(typeof message === 'string' ? message : String(message)),
+    });
+  }
+
+  /** Says now how many lines were skipped, if any were. */
+  flush(): void {
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    if (this.#skipped === 0) return;
+    const message = `${this.#skipped} info lines were skipped: they came faster than they may`;
+    this.#skipped = 0;
+    this.write({ level: 'warn', scope: 'bot', transport: null, direction: null }, message);
+  }
+
+  /** No more lines are taken. */
+  close(): void {
+    this.flush();
+    this.#closed = true;
+  }
+
+  #spend(now: number): boolean {
+    if (this.#perSecond === 0) return true;
+    if (now > this.#filledAt) {
+      const refill = ((now - this.#filledAt) / 1000) * this.#perSecond;
+      this.#budget = Math.min(this.#perSecond, this.#budget + refill);
+    }
+    this.#filledAt = now;
+    if (this.#budget < 1) return false;
+    this.#budget -= 1;
+    return true;
+  }
+}

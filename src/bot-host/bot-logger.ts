@@ -1,0 +1,56 @@
+// Runs in a bot host thread. Owns the logger that a bot sees, one for each scope.
+
+import type { Logger } from '../bot-sdk/index.js';
+import type { LogEvent } from '../contract/events.js';
+import type { BotLines } from './bot-lines.js';
+
+/** Longest scope, in UTF-16 units; longer ones are cut. */
+const MAX_SCOPE_UNITS = 64;
+
+export class BotLogger implements Logger {
+  readonly #lines: BotLines;
+  readonly #scope: string;
+
+  constructor(lines: BotLines, scope: string) {
+    this.#lines = lines;
+    this.#scope = scope;
+  }
+
+  info(message: string): void {
+    this.#write('info', message);
+  }
+
+  warn(message: string): void {
+    this.#write('warn', message);
+  }
+
+  error(message: string): void {
+    this.#write('error', message);
+  }
+
+  state(message: string): void {
+    this.#write('state', message);
+  }
+
+  wire(
+    transport: NonNullable<LogEvent['transport']>,
+    direction: NonNullable<LogEvent['direction']>,
+    message: string,
+  ): void {
+    // Bot code is not always TypeScript, and these two go into the frame as they are.
+    if (transport !== 'tcp' && transport !== 'http')
+      throw new TypeError('transport is tcp or http');
+    if (direction !== 'outgoing' && direction !== 'incoming') {
+      throw new TypeError('direction is outgoing or incoming');
+    }
+    this.#lines.write({ level: 'info', scope: this.#scope, transport, direction }, message);
+  }
+
+  scope(name: string): Logger {
+    return new BotLogger(this.#lines, String(name).slice(0, MAX_SCOPE_UNITS));
+  }
+
+  #write(level: LogEvent['level'], message: string): void {
+    this.#lines.write({ level, scope: this.#scope, transport: null, direction: null }, message);
+  }
+}

@@ -1,0 +1,95 @@
+// Runs in a bot host thread. Owns a bot's TCP and TLS connections.
+
+import { once } from 'node:events';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type {
+  Describe,
+  LineConnection,
+  LineConnectionOptions,
+  Logger,
+  TcpConnection,
+  TcpOptions,
+} from '../bot-sdk/index.js';
+import { LineSplitter } from '../wire/line-splitter.js';
+
+const MAX_LINE_BYTES = 65_536;
+
+/**
+ * Opens a connection; rejects when it cannot be made or `signal` is aborted. What is received waits in the socket until
+ * it is iterated over, so a slow bot slows its server down instead of growing a queue.
+ */
+export async function connectTcp(
+  options: TcpOptions,
+  describe: Describe<Uint8Array>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<TcpConnection> {
+  const socket = await open(options, signal);
+  return {
+    async send(data) {
+      const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+      show(log, 'outgoing', describe(bytes, 'outgoing'));
+      await write(socket, bytes);
+    },
+    close: () => socket.destroy(),
+    async *[Symbol.asyncIterator]() {
+      for await (const chunk of socket) {
+        show(log, 'incoming', describe(chunk as Buffer, 'incoming'));
+        yield chunk as Buffer;
+      }
+    },
+  };
+}
+
+/** The same for one message per line. */
+export async function connectLines(
+  options: LineConnectionOptions,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<LineConnection> {
+  const { describe, maxLineBytes = MAX_LINE_BYTES } = options;
+  const socket = await open(options, signal);
+  return {
+    async send(line) {
+      if (/[\r\n]/.test(line)) throw new RangeError('a line must not hold a line break');
+      show(log, 'outgoing', describe(line, 'outgoing'));
+      await write(socket, `${line}\n`);
+    },
+    close: () => socket.destroy(),
+    async *[Symbol.asyncIterator]() {
+      const splitter = new LineSplitter(maxLineBytes);
+      for await (const chunk of socket) {
+        for (const line of splitter.push(chunk as Buffer)) {
+          show(log, 'incoming', describe(line, 'incoming'));
+          yield line;
+        }
+      }
+    },
+  };
+}
+
+async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const socket = tls
+    ? connectTls({ host, port, servername: isIP(host) ? '' : host, ...(tls === true ? {} : tls) })
+    : connectPlain({ host, port });
+  socket.setNoDelay(true);
+  const destroy = () => socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
+  signal.addEventListener('abort', destroy, { once: true });
+  socket.once('close', () => signal.removeEventListener('abort', destroy));
+  await once(socket, tls ? 'secureConnect' : 'connect');
+  // An error also ends the iteration; this keeps one that comes while nobody iterates from being uncaught.
+  socket.on('error', () => {});
+  return socket;
+}
+
+function write(socket: Socket, data: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.write(data, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function show(log: Logger, direction: 'outgoing' | 'incoming', message: string | null): void {
+  if (message !== null) log.wire('tcp', direction, message);
+}

@@ -1,0 +1,90 @@
+// Runs in a bot host thread. Owns the bots that run here.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BotKind } from '../bot-sdk/index.js';
+import type { Json } from '../contract/events.js';
+import type { BotExit, HostedState, HostMethods } from '../contract/threads.js';
+import { DroverError } from '../errors.js';
+import { BotLines } from './bot-lines.js';
+import { BotRun } from './bot-run.js';
+import type { Outbox } from './outbox.js';
+
+type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
+
+/** The bots of one host, by id. */
+export class BotHost {
+  readonly #kinds: ReadonlyMap<string, BotKind>;
+  readonly #outbox: Outbox;
+  readonly #linesPerSecond: number;
+  readonly #exited: (exit: BotExit) => void;
+  readonly #runs = new Map<string, BotRun>();
+  /** Commands that run, by their call. Bounded by the requests in flight. */
+  readonly #calls = new Map<number, AbortController>();
+
+  constructor(
+    kinds: ReadonlyMap<string, BotKind>,
+    outbox: Outbox,
+    linesPerSecond: number,
+    exited: (exit: BotExit) => void,
+  ) {
+    this.#kinds = kinds;
+    this.#outbox = outbox;
+    this.#linesPerSecond = linesPerSecond;
+    this.#exited = exited;
+  }
+
+  /** What this host owns of its bots' snapshots. */
+  states(): HostedState[] {
+    return [...this.#runs.values()].map((run) => run.hostedState());
+  }
+
+  start({ id, run: number, kind: name, config }: Input<'start'>): void {
+    const kind = this.#kinds.get(name);
+    if (!kind) throw new DroverError('bad_request', `unknown kind ${JSON.stringify(name)}`);
+    if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
+    const lines = new BotLines(this.#outbox, id, this.#linesPerSecond);
+    const run = new BotRun(kind, id, config, this.#outbox, lines);
+    this.#runs.set(id, run);
+    void run.ended.then((end) => {
+      // Stopped by stop(), which answers itself; or abandoned by it, and its place may be another's by now.
+      if (this.#runs.get(id) !== run) return;
+      this.#runs.delete(id);
+      this.#outbox.flush();
+      this.#exited({ id, run: number, ...end });
+    });
+  }
+
+  /** Answers when the bot has stopped, or has been abandoned after `graceMs`; its last lines are posted by then. */
+  async stop({ id, graceMs }: Input<'stop'>): Promise<{ abandoned: boolean }> {
+    const run = this.#runs.get(id);
+    if (!run) return { abandoned: false };
+    this.#runs.delete(id);
+    run.stop();
+    const grace = new AbortController();
+    const late = delay(graceMs, true, { signal: grace.signal }).catch(() => false);
+    const abandoned = await Promise.race([run.ended.then(() => false), late]);
+    grace.abort();
+    if (abandoned) {
+      run.log.warn(`did not stop within ${graceMs} ms and is abandoned`);
+      run.abandon();
+    }
+    this.#outbox.flush();
+    return { abandoned };
+  }
+
+  async invoke({ call, id, command, args, timeoutMs }: Input<'invoke'>): Promise<Json> {
+    const run = this.#runs.get(id);
+    if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
+    const cancel = new AbortController();
+    this.#calls.set(call, cancel);
+    try {
+      return await run.invoke(command, args, timeoutMs, cancel.signal);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  cancel({ call }: Input<'cancel'>): void {
+    this.#calls.get(call)?.abort();
+  }
+}

@@ -1,0 +1,172 @@
+// What a bot author imports as `drover/bot-sdk`. Types and defineBot only; the bot host (src/bot-host) does the work.
+
+import Type, { type Static, type TSchema } from 'typebox';
+import type { Json, JsonObject } from '../contract/events.js';
+
+export { BotError, type BotErrorOptions } from './errors.js';
+export type { Json, JsonObject, Static, TSchema };
+/** TypeBox, to write schemas with. */
+export { Type };
+
+/** Writes lines to the event stream, under one scope and the bot's id. */
+export interface Logger {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+  /** A line about the bot's own state. */
+  state(message: string): void;
+  /** A wire message, sent or received (interface-seed §6 rule 5): `message` is a display line. */
+  wire(transport: 'tcp' | 'http', direction: 'outgoing' | 'incoming', message: string): void;
+  /** The same logger under another scope. */
+  scope(name: string): Logger;
+}
+
+/** Options of {@link BotContext.fetch} besides those of `fetch`. */
+export interface FetchOptions extends RequestInit {
+  /** Scope of the wire lines, `http` when left out. */
+  scope?: string;
+}
+
+/** Options of {@link BotContext.connectTcp}. */
+export interface TcpOptions {
+  host: string;
+  port: number;
+  /** True for TLS, or its options. */
+  tls?: boolean | { servername?: string; rejectUnauthorized?: boolean; ca?: string };
+  /** Scope of the wire lines, `tcp` when left out. */
+  scope?: string;
+}
+
+/** What is shown of a message on the wire: its name and attributes, secrets redacted. Null shows nothing. */
+export type Describe<Message> = (
+  message: Message,
+  direction: 'outgoing' | 'incoming',
+) => string | null;
+
+/** A TCP or TLS connection. Closed when the bot stops; iterating over it ends when the other side ends it. */
+export interface TcpConnection extends AsyncIterable<Uint8Array> {
+  /** Sends bytes and logs them. Rejects when the connection is gone; resolves when the socket took them. */
+  send(bytes: Uint8Array | string): Promise<void>;
+  close(): void;
+}
+
+/** Options of {@link BotContext.connectLines}. */
+export interface LineConnectionOptions extends TcpOptions {
+  /** Longest line in bytes, 65,536 when left out; a longer one ends the connection with an error. */
+  maxLineBytes?: number;
+  /** What is shown of a line. */
+  describe: Describe<string>;
+}
+
+/** A TCP or TLS connection that carries one message per line. Closed when the bot stops. */
+export interface LineConnection extends AsyncIterable<string> {
+  /** Sends one line and logs it. Rejects when the connection is gone; resolves when the socket took it. */
+  send(line: string): Promise<void>;
+  close(): void;
+}
+
+/** What a running bot has. It is the same object for `run` and for every command of one run. */
+export interface BotContext<Config = JsonObject, State = unknown> {
+  readonly id: string;
+  /** Validated by the kind's schema, its defaults filled in. */
+  readonly config: Config;
+  /** What the kind's `state` made for this run. */
+  readonly state: State;
+  /** Aborted when the bot is to stop. Every method below rejects then. */
+  readonly signal: AbortSignal;
+  /** Scope `bot`. */
+  readonly log: Logger;
+  /**
+   * Names the bot's status: one `session` event and one line at level `state`. The same status again does nothing.
+   * Throws for a status that is the service's own (`stopped`, `failed`, `deleted`, …).
+   */
+  setStatus(status: string): void;
+  /** Merges into the snapshot's `data`; shown in one `session` event, at most ten a second. `null` removes a field. */
+  updateData(patch: JsonObject): void;
+  /** Resolves after `ms`; rejects when the bot is to stop. */
+  sleep(ms: number): Promise<void>;
+  /** Calls `task` every `ms` until the bot stops or the returned function is called. An error ends the bot. */
+  every(ms: number, task: () => void | Promise<void>): () => void;
+  /** Calls `task` once after `ms` unless the bot stops or the returned function is called. An error ends the bot. */
+  after(ms: number, task: () => void | Promise<void>): () => void;
+  /** `fetch` that logs the request and the answer as wire lines. */
+  fetch(url: string | URL, options?: FetchOptions): Promise<Response>;
+  /** Opens a TCP or TLS connection whose messages are logged as wire lines, as `describe` shows them. */
+  connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection>;
+  /** The same for a protocol of lines. */
+  connectLines(options: LineConnectionOptions): Promise<LineConnection>;
+}
+
+/** One call of a command. */
+export interface CommandCall {
+  /** Aborted when nobody waits for the answer any more: the deadline has passed, or the bot is to stop. */
+  readonly signal: AbortSignal;
+}
+
+export type CommandResult = Json | undefined | Promise<Json | undefined>;
+
+/** One command of a kind, for `POST /invoke`. */
+export interface BotCommand<Args extends TSchema, Config, State> {
+  description?: string;
+  /** Schema of the arguments; must be an object's. */
+  args: Args;
+  /** Its result is the answer; what it throws is the answer's error. */
+  run(ctx: BotContext<Config, State>, args: Static<Args>, call: CommandCall): CommandResult;
+}
+
+/** What an author writes. */
+export interface BotDefinition<
+  Config extends TSchema,
+  State,
+  Args extends Record<string, TSchema>,
+> {
+  /** Unique name of the kind. */
+  kind: string;
+  description?: string;
+  /** Schema of the configuration; must be an object's. */
+  config: Config;
+  /** Makes what commands and `run` share, anew for each run. */
+  state?: () => State;
+  commands?: { [Name in keyof Args]: BotCommand<Args[Name], Static<Config>, State> };
+  /** The bot's life. Returning means it is done; throwing means it failed. */
+  run(ctx: BotContext<Static<Config>, State>): void | Promise<void>;
+}
+
+/** A defined kind with its own types erased: what the bot host works with. */
+export interface BotKind {
+  kind: string;
+  description: string;
+  config: JsonObject;
+  state: () => unknown;
+  commands: Record<
+    string,
+    {
+      description: string;
+      args: JsonObject;
+      run(ctx: BotContext, args: JsonObject, call: CommandCall): CommandResult;
+    }
+  >;
+  run(ctx: BotContext): void | Promise<void>;
+}
+
+/** Defines a kind of bot; a kind's module exports the result as its default. */
+export function defineBot<
+  Config extends TSchema,
+  State = undefined,
+  Args extends Record<string, TSchema> = Record<string, never>,
+>(definition: BotDefinition<Config, State, Args>): BotKind {
+  const commands = Object.entries<BotCommand<TSchema, Static<Config>, State>>(
+    definition.commands ?? {},
+  ).map(([name, command]) => [
+    name,
+    { description: '', ...command, args: command.args as unknown as JsonObject },
+  ]);
+  // The one place where a kind's own types are dropped: main validates the config and the arguments by the same
+  // schemas that these types come from, before the host gets them.
+  return {
+    description: '',
+    state: () => undefined,
+    ...definition,
+    commands: Object.fromEntries(commands),
+  } as unknown as BotKind;
+}

@@ -1,0 +1,106 @@
+// Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
+
+import type { Json, JsonObject } from '../contract/events.js';
+import type { InvokeInput, InvokeOutcome, InvokeOutput } from '../contract/threads.js';
+import { DroverError, messageOf } from '../errors.js';
+import type { BotRegistry } from './registry.js';
+import { logItem, type ServiceEvents } from './service-events.js';
+
+/** Bots that one request may address. */
+export const MAX_TARGETS = 1000;
+/** How much later than the host main gives up waiting, in ms. */
+const LATE_MS = 100;
+/** How much of a result is shown on the stream, in UTF-16 units. */
+const SHOWN_UNITS = 512;
+
+/** Commands of the service itself, addressed by `session_id: null`. */
+export type ServiceCommands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
+
+export class Dispatcher {
+  readonly #registry: BotRegistry;
+  readonly #events: ServiceEvents;
+  readonly #timeoutMs: number;
+  readonly #commands: ServiceCommands;
+  #nextCall = 1;
+
+  constructor(
+    registry: BotRegistry,
+    events: ServiceEvents,
+    timeoutMs: number,
+    commands: ServiceCommands,
+  ) {
+    this.#registry = registry;
+    this.#events = events;
+    this.#timeoutMs = timeoutMs;
+    this.#commands = commands;
+  }
+
+  /** One target answers or throws; for a list each target's error stands beside the others' results. */
+  async invoke(input: InvokeInput): Promise<InvokeOutput> {
+    const { session_id: target } = input;
+    if (!Array.isArray(target)) return { result: await this.#dispatch(target, input) };
+    const outcomes = await Promise.all(
+      [...new Set(target)].map(async (id): Promise<[string, InvokeOutcome]> => {
+        try {
+          return [id, { result: await this.#dispatch(id, input) }];
+        } catch (thrown) {
+          return [id, { error: messageOf(thrown) }];
+        }
+      }),
+    );
+    return { results: Object.fromEntries(outcomes) };
+  }
+
+  async #dispatch(target: string | null, { command, args }: InvokeInput): Promise<Json> {
+    try {
+      const result =
+        target === null
+          ? await this.#service(command, args)
+          : await this.#ask(target, command, args);
+      this.#show('info', target, `${command} -> ${JSON.stringify(result)}`);
+      return result;
+    } catch (thrown) {
+      this.#show('error', target, `${command} failed: ${messageOf(thrown)}`);
+      throw thrown;
+    }
+  }
+
+  /**
+   * Main keeps the deadline, because a bot's host may be stuck; the host keeps one of its own, so that the command hears of
+   * it (its AbortSignal).
+   */
+  async #ask(id: string, command: string, args: JsonObject): Promise<Json> {
+    const call = this.#nextCall++;
+    const answer = this.#registry.invoke(call, id, command, args, this.#timeoutMs);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const message = `${command} did not answer within ${this.#timeoutMs} ms`;
+        reject(new DroverError('no_answer', message));
+      }, this.#timeoutMs + LATE_MS);
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #service(name: string, args: JsonObject): Json | Promise<Json> {
+    const command = Object.hasOwn(this.#commands, name) ? this.#commands[name] : undefined;
+    if (!command) {
+      const known = Object.keys(this.#commands).join(', ');
+      throw new DroverError(
+        'not_found',
+        `no command ${JSON.stringify(name)}; the service has: ${known}`,
+      );
+    }
+    return command(args);
+  }
+
+  /** Results are shown, arguments are not: they may hold secrets. */
+  #show(level: 'info' | 'error', session: string | null, line: string): void {
+    const message = line.length > SHOWN_UNITS ? `${line.slice(0, SHOWN_UNITS)}…` : line;
+    this.#events.tell(logItem(level, 'dispatch', message, session));
+  }
+}

@@ -1,0 +1,61 @@
+// Runs in main. Owns the dossiers: what is found out about a bot or a host that broke, before anything else is done.
+
+import { randomBytes } from 'node:crypto';
+import type { Incident } from '../contract/bots.js';
+import type { IncidentStore } from '../store/bots.js';
+import type { HostThread } from './host-thread.js';
+import type { LastLines } from './last-lines.js';
+import { logItem, SERVICE_SCOPE, type ServiceEvents } from './service-events.js';
+
+/** Lines of a dossier. */
+const LINES = 20;
+/** How long a host that still runs may take to tell of its heap, in ms. */
+const HEAP_WITHIN_MS = 500;
+
+export class Incidents {
+  readonly #store: IncidentStore;
+  readonly #events: ServiceEvents;
+  readonly #lines: LastLines;
+
+  constructor(store: IncidentStore, events: ServiceEvents, lines: LastLines) {
+    this.#store = store;
+    this.#events = events;
+    this.#lines = lines;
+  }
+
+  list(bot: string | null, limit: number): Incident[] {
+    return this.#store.list(bot ?? undefined, limit);
+  }
+
+  /**
+   * Keeps a dossier and puts a line about it on the stream.
+   * @param host the host that it happened on. @param bots the bots that were running there.
+   */
+  async report(
+    found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack' | 'heap'>,
+    host: HostThread,
+    bots: string[],
+  ): Promise<void> {
+    const now = Date.now();
+    // Behind all that the host has posted, so that its last lines are there to be found.
+    await this.#events.publish();
+    const incident: Incident = {
+      id: `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`,
+      at_ms: now,
+      ...found,
+      host: host.number,
+      bots,
+      last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
+      last_commands: [...host.commands],
+    };
+    await this.#store.add(incident);
+    const line = `incident ${incident.id} (${found.type}): ${found.reason}`;
+    await this.#events.publish(logItem('error', SERVICE_SCOPE, line, found.suspect));
+  }
+}
+
+/** The heap of a host that still answers. */
+export async function heapOf(host: HostThread): Promise<Incident['heap']> {
+  const none = new Promise<null>((resolve) => setTimeout(() => resolve(null), HEAP_WITHIN_MS));
+  return Promise.race([host.peer.call('heap', null).catch(() => null), none]);
+}

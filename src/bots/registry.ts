@@ -1,0 +1,244 @@
+// Runs in main. Owns the registry of bots: which there are, and what may be asked of them.
+
+import type {
+  BotAction,
+  BotActionsBody,
+  BotSpec,
+  CreateBotBody,
+  Incident,
+  RestartPolicy,
+  UpdateBotBody,
+} from '../contract/bots.js';
+import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
+import type { ActionOutcome, BotExit, HostedState } from '../contract/threads.js';
+import { DroverError, messageOf } from '../errors.js';
+import type { BotStore } from '../store/bots.js';
+import { Bot, type BotWorld } from './bot.js';
+import type { HostThread } from './host-thread.js';
+import type { Incidents } from './incidents.js';
+import type { KindSchemas } from './schemas.js';
+
+/** Ids are safe in URLs, file names and log lines. */
+const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export class BotRegistry {
+  readonly #bots = new Map<string, Bot>();
+  readonly #world: BotWorld;
+  readonly #schemas: KindSchemas;
+  readonly #store: BotStore;
+  readonly #incidents: Incidents;
+  /** What a bot's restart policy is where it does not say. */
+  readonly #defaults: RestartPolicy;
+
+  constructor(
+    world: Omit<BotWorld, 'save' | 'configFor'>,
+    schemas: KindSchemas,
+    store: BotStore,
+    incidents: Incidents,
+    defaults: RestartPolicy,
+  ) {
+    this.#world = {
+      ...world,
+      configFor: ({ kind, config }) => schemas.checkConfig(kind, config),
+      save: (spec) => store.put(spec),
+    };
+    this.#schemas = schemas;
+    this.#store = store;
+    this.#incidents = incidents;
+    this.#defaults = defaults;
+  }
+
+  get size(): number {
+    return this.#bots.size;
+  }
+
+  has(id: string): boolean {
+    return this.#bots.has(id);
+  }
+
+  /**
+   * What a new bot would be. @throws DroverError `bad_request` or `conflict`.
+   */
+  check(input: CreateBotBody): BotSpec {
+    const { id, kind, labels, dedicated, desired } = input;
+    if (!BOT_ID.test(id)) {
+      throw new DroverError(
+        'bad_request',
+        'id must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter or digit',
+      );
+    }
+    // Kept as it was given: defaults are filled in at each start, because some are only known then.
+    const config = input.config as JsonObject;
+    this.#schemas.checkConfig(kind, config);
+    if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
+    const restart = { ...this.#defaults, ...input.restart };
+    return { id, kind, config, labels, desired, restart, dedicated };
+  }
+
+  /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws as check does. */
+  async create(input: CreateBotBody): Promise<void> {
+    const spec = this.check(input);
+    const bot = new Bot(spec, this.#world);
+    // At once, so that a second request for the same id finds it.
+    this.#bots.set(spec.id, bot);
+    await bot.create(() => this.#bots.delete(spec.id));
+  }
+
+  /** Brings back the bots that are on disk. Those whose kind is gone stay stopped, with the reason. */
+  async restore(): Promise<void> {
+    await Promise.all(
+      this.#store.all().map(async (spec) => {
+        const bot = new Bot(spec, this.#world);
+        this.#bots.set(spec.id, bot);
+        await bot.restore();
+      }),
+    );
+  }
+
+  /** @throws DroverError `not_found`, `bad_request`, or `conflict`. */
+  async update(id: string, { config, labels, restart }: UpdateBotBody): Promise<void> {
+    const bot = this.#get(id);
+    const { spec } = bot;
+    const merged =
+      config === undefined ? spec.config : mergePatch(spec.config, config as JsonObject);
+    this.#schemas.checkConfig(spec.kind, merged);
+    const changed: BotSpec = {
+      ...spec,
+      config: merged,
+      labels: labels ?? spec.labels,
+      restart: { ...spec.restart, ...restart },
+    };
+    const restartNow = JSON.stringify(changed.config) !== JSON.stringify(spec.config);
+    await bot.update(changed, restartNow);
+  }
+
+  /** @throws DroverError `not_found`, or `conflict` while another operation is under way. */
+  async act(id: string, action: BotAction): Promise<void> {
+    const bot = this.#get(id);
+    switch (action) {
+      case 'start':
+        return bot.start();
+      case 'stop':
+        return bot.stop();
+      case 'restart':
+        return bot.restart();
+      case 'delete':
+        await bot.delete(() => this.#store.remove(id));
+        this.#bots.delete(id);
+    }
+  }
+
+  /** The same action for many; what comes of each stands beside its id. */
+  async actOnMany({ action, ids, labels }: BotActionsBody): Promise<Record<string, ActionOutcome>> {
+    const targets = new Set(ids ?? this.#bots.keys());
+    const outcomes = [...targets]
+      .filter((id) => labels === undefined || this.#hasLabels(id, labels))
+      .map(async (id): Promise<[string, ActionOutcome]> => {
+        try {
+          await this.act(id, action);
+          return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
+        } catch (thrown) {
+          return [id, { error: messageOf(thrown) }];
+        }
+      });
+    return Object.fromEntries(await Promise.all(outcomes));
+  }
+
+  /** A bot's configuration as it may be shown. @throws DroverError `not_found`. */
+  config(id: string): { config: JsonObject; restart: RestartPolicy; dedicated: boolean } {
+    const { kind, config, restart, dedicated } = this.#get(id).spec;
+    const filled = this.#schemas.checkConfig(kind, config);
+    return { config: this.#schemas.withoutSecrets(kind, filled), restart, dedicated };
+  }
+
+  /** Runs a command of a bot. @throws DroverError as the table of `POST /invoke` says. */
+  async invoke(
+    call: number,
+    id: string,
+    command: string,
+    args: JsonObject,
+    timeoutMs: number,
+  ): Promise<Json> {
+    const bot = this.#get(id);
+    const checked = this.#schemas.checkArgs(bot.spec.kind, command, args);
+    return bot.invoke(call, command, checked, timeoutMs);
+  }
+
+  /** The host that runs the bot, undefined while none does. */
+  hostOf(id: string): HostThread | undefined {
+    return this.#bots.get(id)?.host;
+  }
+
+  /** A bot ended by itself. */
+  exited(exit: BotExit): void {
+    const bot = this.#bots.get(exit.id);
+    const host = bot?.host;
+    if (!bot?.isRun(exit.run) || !host) return;
+    if (exit.error !== null) {
+      const { error: reason, stack, id: suspect } = exit;
+      const found = { type: 'crash' as const, reason, suspect, stack, heap: null };
+      void this.#incidents.report(found, host, [exit.id]);
+    }
+    bot.ended(exit);
+  }
+
+  /** A host is gone and all its bots with it. */
+  hostLost(host: HostThread, reason: string): void {
+    const exit = { error: `bot host ${host.number} was lost: ${reason}`, restart: true };
+    for (const bot of this.#on(host)) bot.ended(exit);
+  }
+
+  /** Ids of the bots that a host runs. */
+  idsOn(host: HostThread): string[] {
+    return this.#on(host).map(({ id }) => id);
+  }
+
+  incidents(bot: string | null, limit: number): Incident[] {
+    return this.#incidents.list(bot, limit);
+  }
+
+  /** The snapshot of every bot, with what the hosts say of those that run. */
+  snapshots(hosted: readonly HostedState[]): BotSnapshot[] {
+    const running = new Map(hosted.map((state) => [state.id, state]));
+    return [...this.#bots.values()].map((bot) =>
+      bot.isRunning ? { ...bot.snapshot, ...running.get(bot.id) } : { ...bot.snapshot },
+    );
+  }
+
+  /** Stops every bot, for the end of the service; what is wanted of them stays. */
+  async stopAll(graceMs: number): Promise<void> {
+    await Promise.all([...this.#bots.values()].map((bot) => bot.shutDown(graceMs)));
+  }
+
+  #get(id: string): Bot {
+    const bot = this.#bots.get(id);
+    if (!bot) throw new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+    return bot;
+  }
+
+  #on(host: HostThread): Bot[] {
+    return [...this.#bots.values()].filter((bot) => bot.host === host);
+  }
+
+  #hasLabels(id: string, wanted: Record<string, string>): boolean {
+    const labels = this.#bots.get(id)?.spec.labels;
+    return Object.entries(wanted).every(([name, value]) => labels?.[name] === value);
+  }
+}
+
+/** JSON merge patch (RFC 7396): null removes a key. */
+function mergePatch(base: JsonObject, patch: JsonObject): JsonObject {
+  // Not by assignment: a key `__proto__` would set the prototype and hide from validation.
+  const merged = new Map(Object.entries(base));
+  for (const [name, value] of Object.entries(patch)) {
+    const below = merged.get(name);
+    if (value === null) merged.delete(name);
+    else if (isObject(value)) merged.set(name, mergePatch(isObject(below) ? below : {}, value));
+    else merged.set(name, value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,50 @@
+// Pure; used by main. Owns when a bot may be restarted: a sliding window, and a wait that doubles.
+
+import type { RestartPolicy } from '../contract/bots.js';
+
+/** What to do with a bot that ended: wait this long, or give up for this reason. */
+export type RestartDecision =
+  | { restart: true; waitMs: number }
+  | { restart: false; reason: string };
+
+/** A Node timer that is to wait longer fires at once. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+/** After that many doublings every wait is the longest; without an end they become infinite, and 0 times that is NaN. */
+const MAX_DOUBLINGS = 31;
+
+export class RestartBackoff {
+  /** Times of the restarts within the window, oldest first. Bounded by the policy's max_restarts. */
+  #restarts: number[] = [];
+  /** Restarts since the last healthy run. */
+  #streak = 0;
+  readonly #random: () => number;
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  /** Forgets everything: the operator has started the bot. */
+  reset(): void {
+    this.#restarts = [];
+    this.#streak = 0;
+  }
+
+  /** @param ranMs how long the run lasted that ended at `now`. */
+  next(policy: RestartPolicy, now: number, ranMs: number): RestartDecision {
+    if (ranMs >= policy.healthy_ms) this.#streak = 0;
+    this.#restarts = this.#restarts.filter((at) => at > now - policy.window_ms);
+    if (this.#restarts.length >= policy.max_restarts) {
+      const window = Math.round(policy.window_ms / 1000);
+      return {
+        restart: false,
+        reason: `restarted ${this.#restarts.length} times within ${window} s, which is the limit`,
+      };
+    }
+    this.#restarts.push(now);
+    const full = policy.backoff_ms * 2 ** this.#streak;
+    const wait = Math.min(policy.backoff_cap_ms, full, MAX_WAIT_MS);
+    this.#streak = Math.min(MAX_DOUBLINGS, this.#streak + 1);
+    // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
+    return { restart: true, waitMs: Math.round(wait * (0.5 + this.#random() / 2)) };
+  }
+}

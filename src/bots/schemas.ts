@@ -1,0 +1,122 @@
+// Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
+
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { Json, JsonObject } from '../contract/events.js';
+import { explainSchemaError } from '../contract/explain.js';
+import type { KindInfo, LoadedKinds } from '../contract/threads.js';
+import { DroverError, messageOf } from '../errors.js';
+
+interface CompiledKind {
+  info: KindInfo;
+  config: ValidateFunction;
+  defaults: JsonObject;
+  commands: Map<string, ValidateFunction>;
+}
+
+export class KindSchemas {
+  readonly #kinds = new Map<string, CompiledKind>();
+  /** Fills in defaults, as the kind's author wrote them. */
+  readonly #ajv = new Ajv({ useDefaults: true, strict: false });
+
+  /**
+   * Compiles the schemas of these kinds.
+   * @returns the kinds with a schema that is none, with the reason in one line; bots cannot be of these.
+   */
+  add(kinds: readonly KindInfo[]): LoadedKinds['failed'] {
+    const failed: LoadedKinds['failed'] = [];
+    for (const info of kinds) {
+      const { kind, config, commands } = info;
+      try {
+        this.#kinds.set(kind, {
+          info,
+          config: this.#ajv.compile(config),
+          defaults: {},
+          commands: new Map(
+            Object.entries(commands).map(([name, { args }]) => [name, this.#ajv.compile(args)]),
+          ),
+        });
+      } catch (thrown) {
+        failed.push({ module: kind, error: messageOf(thrown) });
+      }
+    }
+    return failed;
+  }
+
+  /** Values that are only known at run time, for keys that a bot's configuration leaves out. */
+  setDefaults(kind: string, defaults: JsonObject): void {
+    const compiled = this.#kinds.get(kind);
+    if (compiled) compiled.defaults = defaults;
+  }
+
+  /** A copy of the configuration without what its schema marks as `writeOnly`: passwords can be set, not read. */
+  withoutSecrets(kind: string, config: JsonObject): JsonObject {
+    const schema = this.#kinds.get(kind)?.info.config;
+    return schema ? (visible(config, schema) as JsonObject) : {};
+  }
+
+  /** What is known of the kinds, in the order in which they were loaded. */
+  infos(): KindInfo[] {
+    return [...this.#kinds.values()].map(({ info }) => info);
+  }
+
+  /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
+  checkConfig(kind: string, config: JsonObject): JsonObject {
+    const compiled = this.#kinds.get(kind);
+    if (!compiled) {
+      const known = [...this.#kinds.keys()].join(', ');
+      throw new DroverError(
+        'bad_request',
+        `unknown kind ${JSON.stringify(kind)}; there are: ${known}`,
+      );
+    }
+    return check(compiled.config, 'config', { ...compiled.defaults, ...config });
+  }
+
+  /** The same for a command's arguments; `not_found` when the kind has no such command. */
+  checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
+    const commands = this.#kinds.get(kind)?.commands;
+    const validate = commands?.get(command);
+    if (!validate) {
+      const known = [...(commands?.keys() ?? [])].join(', ') || 'none';
+      throw new DroverError(
+        'not_found',
+        `no command ${JSON.stringify(command)}; bots of kind ${kind} have: ${known}`,
+      );
+    }
+    return check(validate, 'args', args);
+  }
+}
+
+function check(validate: ValidateFunction, what: string, value: JsonObject): JsonObject {
+  const copy = structuredClone(value);
+  if (!validate(copy))
+    throw new DroverError('bad_request', explainSchemaError(what, validate.errors?.[0]));
+  return copy;
+}
+
+/** What of a value its schema lets be read; undefined when nothing of it is. */
+function visible(value: Json, schema: Json | undefined): Json | undefined {
+  if (!isObject(schema)) return value;
+  if (schema['writeOnly'] === true) return undefined;
+  let shown: Json | undefined = value;
+  if (Array.isArray(value)) {
+    shown = value.flatMap((item) => visible(item, schema['items']) ?? []);
+  } else if (isObject(value)) {
+    const { properties, additionalProperties } = schema;
+    const entries = Object.entries(value).flatMap(([name, below]): [string, Json][] => {
+      const known = isObject(properties) && Object.hasOwn(properties, name);
+      const seen = visible(below, known ? properties[name] : additionalProperties);
+      return seen === undefined ? [] : [[name, seen]];
+    });
+    shown = Object.fromEntries(entries);
+  }
+  // Which of them holds is not looked at: what is secret in one of them is not shown.
+  for (const alternative of ['anyOf', 'oneOf', 'allOf'].flatMap((name) => schema[name] ?? [])) {
+    if (shown !== undefined) shown = visible(shown, alternative);
+  }
+  return shown;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

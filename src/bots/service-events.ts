@@ -1,0 +1,73 @@
+// Runs in main. Owns the events that the service itself puts on the stream.
+
+import type { BotSnapshot, Item, Level } from '../contract/events.js';
+import { messageJson } from '../contract/line-text.js';
+import type { Rpc } from '../contract/rpc.js';
+import type { BroadcasterMethods } from '../contract/threads.js';
+import { DroverError } from '../errors.js';
+
+/** The application-level scope (interface-seed §2.5). */
+export const SERVICE_SCOPE = 'drover';
+
+/** A line of the service; `session` when it is about one bot. */
+export function logItem(
+  level: Level,
+  scope: string,
+  message: string,
+  session: string | null = null,
+): Item {
+  return {
+    kind: 'log',
+    timestamp_ms: Date.now(),
+    level,
+    scope,
+    session_id: session,
+    transport: null,
+    direction: null,
+    message_json: messageJson(message),
+  };
+}
+
+/** A change of a bot's snapshot. */
+export function sessionItem(id: string, patch: Partial<BotSnapshot>): Item {
+  return { kind: 'session', id, patch };
+}
+
+/** Where main's events go: to the broadcaster, whichever there is now. */
+export interface EventSink {
+  readonly peer: Rpc<never, BroadcasterMethods>;
+  /** Resolves when there is a broadcaster that has been restored. */
+  readonly ready: Promise<void>;
+}
+
+export class ServiceEvents {
+  readonly #sink: EventSink;
+
+  constructor(sink: EventSink) {
+    this.#sink = sink;
+  }
+
+  /**
+   * Resolves when the items are on the ring: whoever asks a front after this sees them. When the broadcaster dies over
+   * it they are part of the loss that its successor declares, and this resolves when that one is ready.
+   */
+  async publish(...items: Item[]): Promise<number> {
+    for (;;) {
+      await this.#sink.ready;
+      try {
+        const { head } = await this.#sink.peer.call('publish', { items });
+        return head;
+      } catch (thrown) {
+        if (!(thrown instanceof DroverError) || thrown.code !== 'unavailable') throw thrown;
+        // The lines are part of the loss. States are not: a `deleted` that is lost would leave a bot on the stream for good.
+        items = items.filter(({ kind }) => kind === 'session');
+      }
+    }
+  }
+
+  /** Publishes without waiting. */
+  tell(...items: Item[]): void {
+    // What it can reject with is a fault of an item, and nobody waits for it.
+    this.publish(...items).catch(() => {});
+  }
+}

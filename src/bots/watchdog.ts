@@ -1,0 +1,47 @@
+// Runs in main. Owns the search for hosts whose loop stands still.
+
+import type { HostThread } from './host-thread.js';
+
+/** How often the hosts' heartbeats are looked at, in ms, at most. */
+const LOOK_MS = 500;
+
+export class Watchdog {
+  readonly #hosts: () => Iterable<HostThread>;
+  readonly #hangMs: number;
+  readonly #hung: (host: HostThread, forMs: number) => void;
+  /** The last count that was seen of each host, and since when. */
+  readonly #seen = new WeakMap<HostThread, { beats: number; since: number }>();
+  /** Hosts that were reported; they are on their way out. */
+  readonly #reported = new WeakSet<HostThread>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param hung is called once for a host that stands still for `hangMs`. */
+  constructor(
+    hosts: () => Iterable<HostThread>,
+    hangMs: number,
+    hung: (host: HostThread, forMs: number) => void,
+  ) {
+    this.#hosts = hosts;
+    this.#hangMs = hangMs;
+    this.#hung = hung;
+    this.#timer = setInterval(() => this.#look(), Math.min(LOOK_MS, hangMs / 4));
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const now = performance.now();
+    for (const host of this.#hosts()) {
+      const seen = this.#seen.get(host);
+      const { beats } = host;
+      if (!seen || seen.beats !== beats) {
+        this.#seen.set(host, { beats, since: now });
+      } else if (now - seen.since >= this.#hangMs && !this.#reported.has(host)) {
+        this.#reported.add(host);
+        this.#hung(host, Math.round(now - seen.since));
+      }
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// Runs in the broadcaster thread. Owns the writing end of the frame ring and the latest snapshot of every bot.
+
+import type { BotSnapshot, Item, Kind, LogItem } from '../contract/events.js';
+import { messageJson } from '../contract/line-text.js';
+import { NameHasher } from '../contract/name-hash.js';
+import type { StreamIdentity } from '../contract/threads.js';
+import { messageOf } from '../errors.js';
+import type { FrameMeta } from '../shm/layout.js';
+import { RingWriter } from '../shm/ring-writer.js';
+import {
+  eventId,
+  KIND_CODE,
+  LEVEL_CODE,
+  logJson,
+  NO_LEVEL,
+  sessionJson,
+  sseFrame,
+} from './frame.js';
+import { SnapshotStore } from './snapshots.js';
+
+const NO_META: FrameMeta = {
+  kind: 0,
+  level: 0,
+  sessionLow: 0,
+  sessionHigh: 0,
+  scopeLow: 0,
+  scopeHigh: 0,
+};
+const NO_NAME = { low: 0, high: 0, json: 'null' };
+
+/** Turns items into frames: stamps the sequence number, serializes once, writes to the ring, wakes the fronts. */
+export class Broadcaster {
+  readonly #writer: RingWriter;
+  readonly #epoch: string;
+  /** Two, so that each remembers its last name. */
+  readonly #scopes: NameHasher;
+  readonly #sessions: NameHasher;
+  readonly #snapshots = new SnapshotStore();
+  readonly #wake: (front: number) => void;
+  /** One object for all frames: the writer copies its fields. */
+  readonly #meta: FrameMeta = { ...NO_META };
+
+  /** @param wake rings the doorbell of a front that sleeps. */
+  constructor(stream: StreamIdentity, wake: (front: number) => void) {
+    this.#writer = new RingWriter(stream.ring);
+    this.#epoch = stream.epoch;
+    this.#scopes = new NameHasher(stream.hashKey);
+    this.#sessions = new NameHasher(stream.hashKey);
+    this.#wake = wake;
+  }
+
+  /** Publishes items in their order. @returns the sequence number after the last. */
+  publish(items: readonly Item[]): number {
+    for (const item of items) {
+      try {
+        if (item.kind === 'log') this.#log(item);
+        else this.#session(item.id, item.patch);
+      } catch (thrown) {
+        // Writers keep items within a frame's size; one that is not must not take down all others' events.
+        this.#refused(messageOf(thrown));
+      }
+    }
+    for (const front of this.#writer.publish()) this.#wake(front);
+    return this.#writer.next;
+  }
+
+  /**
+   * Goes on after a broadcaster that died: declares, with a `gap` event of unknown size, that what was on its way is lost,
+   * and publishes the snapshots as they are now.
+   */
+  restore(snapshots: readonly BotSnapshot[]): void {
+    const id = eventId(this.#epoch, this.#writer.next);
+    Object.assign(this.#meta, NO_META, { kind: KIND_CODE.gap, level: NO_LEVEL });
+    this.#append('gap', JSON.stringify({ from: id, to: id, dropped: null }));
+    // Transitions may be among what is lost: every stream gets the present state of every bot.
+    this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
+  }
+
+  /** The `session` event of every bot as JSON, as of just before frame `next`. */
+  baseline(): { next: number; sessions: string[] } {
+    return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
+  }
+
+  #log(event: LogItem): void {
+    const scope = this.#scopes.of(event.scope);
+    const session = event.session_id === null ? NO_NAME : this.#sessions.of(event.session_id);
+    const meta = this.#meta;
+    meta.kind = KIND_CODE.log;
+    meta.level = LEVEL_CODE[event.level];
+    meta.sessionLow = session.low;
+    meta.sessionHigh = session.high;
+    meta.scopeLow = scope.low;
+    meta.scopeHigh = scope.high;
+    this.#append('log', logJson(event, scope.json, session.json));
+  }
+
+  #refused(reason: string): void {
+    this.#log({
+      kind: 'log',
+      timestamp_ms: Date.now(),
+      level: 'error',
+      scope: 'drover',
+      session_id: null,
+      transport: null,
+      direction: null,
+      message_json: messageJson(`an event was refused: ${reason}`),
+    });
+  }
+
+  #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
+    const snapshot = this.#snapshots.merge(id, patch);
+    const name = this.#sessions.of(id);
+    const meta = this.#meta;
+    meta.kind = KIND_CODE.session;
+    meta.level = NO_LEVEL;
+    meta.sessionLow = name.low;
+    meta.sessionHigh = name.high;
+    meta.scopeLow = 0;
+    meta.scopeHigh = 0;
+    this.#append('session', sessionJson(snapshot));
+  }
+
+  #append(kind: Kind, json: string): void {
+    const id = eventId(this.#epoch, this.#writer.next);
+    this.#writer.append(sseFrame(id, kind, json), this.#meta);
+  }
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env node
+// Runs in main. Owns the command line: flags, what is printed, exit codes and signals.
+
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { type Flags, loadConfig } from './config.js';
+import { messageOf, StartupError } from './errors.js';
+
+/** How long an orderly end may take before the process ends all the same, in ms. */
+const SHUTDOWN_LIMIT_MS = 9500;
+/** A signal that comes again within this time is the same one, in ms. */
+const REPEAT_MS = 1000;
+
+interface StartOptions {
+  config?: string;
+  host?: string;
+  port?: number;
+  dataDir?: string;
+  fronts?: number;
+  botHosts?: number;
+  demo: boolean;
+}
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+const program = new Command('drover')
+  .description(
+    'Hosts many bots on one machine and streams everything they do to any number of viewers.',
+  )
+  .version(version)
+  .configureOutput({
+    outputError: (text) => process.stderr.write(`drover: ${text.replace(/^error: /, '')}`),
+  });
+
+program
+  .command('start', { isDefault: true })
+  .description('run the service')
+  .option('--config <file>', 'configuration file (JSON); docs/CONFIGURATION.md lists its keys')
+  .option('--host <address>', 'address to listen on')
+  .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
+  .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
+  .option('--fronts <number>', 'front threads that share the port', wholeNumber)
+  .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
+  .option('--no-demo', 'start without the demo world and its bots')
+  .action(start);
+
+await program.parseAsync();
+
+async function start(options: StartOptions): Promise<void> {
+  try {
+    const config = loadConfig(options.config, process.env, flagsOf(options));
+    const Service = await loadService();
+    const service = new Service(config, availableParallelism());
+    const started = service.start(({ port, pin, pinPath }) => {
+      console.log(`PIN=${pin} at ${pinPath}`);
+      console.log(`listening on http://${config.http.host}:${port}`);
+    });
+    let stoppingSince: number | undefined;
+    const stop = async (): Promise<void> => {
+      const now = performance.now();
+      if (stoppingSince !== undefined) {
+        // One Ctrl-C reaches the process twice under npm and timeout. A later one means: now. Threads with open sockets
+        // cannot be terminated (the process would abort), so it dies as hard as it can.
+        if (now - stoppingSince > REPEAT_MS) process.kill(process.pid, 'SIGKILL');
+        return;
+      }
+      stoppingSince = now;
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), SHUTDOWN_LIMIT_MS).unref();
+      await started;
+      await service.stop();
+      process.exit(0);
+    };
+    process.on('SIGINT', () => void stop());
+    process.on('SIGTERM', () => void stop());
+    await started;
+  } catch (thrown) {
+    fail(thrown);
+  }
+}
+
+/** Loads the service only now, so that a native binary that is missing is said in one line. */
+async function loadService(): Promise<typeof import('./main.js').Service> {
+  try {
+    return (await import('./main.js')).Service;
+  } catch (thrown) {
+    const { platform, arch, version } = process;
+    throw new StartupError(
+      `a part of the service does not load on ${platform} ${arch} with Node ${version} (${messageOf(thrown)}); ` +
+        'install the dependencies again with npm ci',
+    );
+  }
+}
+
+function flagsOf(options: StartOptions): Flags {
+  const flags: Flags = {};
+  const set = (key: string, value: string | number | boolean | undefined): void => {
+    if (value !== undefined) flags[key] = value;
+  };
+  set('http.host', options.host);
+  set('http.port', options.port);
+  set('http.fronts', options.fronts);
+  set('hosts.count', options.botHosts);
+  set('data_dir', options.dataDir);
+  if (!options.demo) flags['demo.enabled'] = false;
+  return flags;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function fail(thrown: unknown): never {
+  process.stderr.write(`drover: ${messageOf(thrown)}\n`);
+  // What is not the operator's surroundings is our fault; the stack helps to find it.
+  if (!(thrown instanceof StartupError) && thrown instanceof Error) console.error(thrown.stack);
+  process.exit(1);
+}

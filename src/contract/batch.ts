@@ -1,0 +1,32 @@
+// Used by bot hosts (encode) and the broadcaster (decode). Owns the batch format: one msgpackr document,
+// an array of items packed as records, so that field names travel once per batch.
+
+import { Packr } from 'msgpackr';
+import type { Item } from './events.js';
+
+// No `structures` option: with it, record definitions would live in the encoder and a batch could not be
+// decoded by itself. Each document must carry its own definitions, because a restarted broadcaster joins midway.
+const packr = new Packr({ useRecords: true });
+
+/** A batch as it crosses a MessagePort: transferred, never copied. */
+export interface Batch {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Number of items in it. */
+  count: number;
+}
+
+/** Packs items into a buffer of their own that can be transferred. */
+export function encodeBatch(items: readonly Item[]): Uint8Array<ArrayBuffer> {
+  // pack() hands out a view on a buffer that it goes on using; a transfer would detach it under its feet.
+  return new Uint8Array(packr.pack(items));
+}
+
+/**
+ * Unpacks what {@link encodeBatch} made.
+ * @throws Error when the bytes are not one whole batch.
+ */
+export function decodeBatch(bytes: Uint8Array): Item[] {
+  const items: unknown = packr.unpack(bytes);
+  if (!Array.isArray(items)) throw new Error('a batch must be an array of items');
+  return items as Item[];
+}

@@ -1,0 +1,148 @@
+// Imported by main and the fronts. Owns the schemas of bots: what one is made of, and what can be asked of it.
+
+import Type, { type Static } from 'typebox';
+import type { JsonObject } from './events.js';
+
+const closed = { additionalProperties: false };
+
+/**
+ * Free labels of a bot. Bounded so that a snapshot always fits a frame: at most 27 KB here as JSON, 16 KB of data, 6 KB
+ * of last error.
+ */
+export const Labels = Type.Record(
+  Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$' }),
+  Type.String({ maxLength: 128 }),
+  { maxProperties: 32, additionalProperties: false, description: 'Free labels.' },
+);
+
+/** When a bot that ended by itself is started again. */
+export const RestartPolicy = Type.Object(
+  {
+    policy: Type.Union(
+      [Type.Literal('always'), Type.Literal('on-failure'), Type.Literal('never')],
+      {
+        description:
+          'always: also when its run just returned; on-failure: when it threw or its host was lost; never.',
+      },
+    ),
+    max_restarts: Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      description: 'Restarts within window_ms; one more and the bot has failed.',
+    }),
+    window_ms: Type.Integer({ minimum: 1000, description: 'Length of the sliding window, in ms.' }),
+    backoff_ms: Type.Integer({
+      minimum: 0,
+      description: 'Wait before the first restart, in ms; doubled for each further one.',
+    }),
+    backoff_cap_ms: Type.Integer({ minimum: 0, description: 'Longest wait, in ms.' }),
+    healthy_ms: Type.Integer({
+      minimum: 0,
+      description:
+        'A run of at least this long, in ms, ends the doubling: the next wait is backoff_ms again.',
+    }),
+  },
+  closed,
+);
+export type RestartPolicy = Static<typeof RestartPolicy>;
+
+/** What is kept of a bot, on disk too. */
+export interface BotSpec {
+  id: string;
+  kind: string;
+  config: JsonObject;
+  labels: Record<string, string>;
+  desired: 'running' | 'stopped';
+  restart: RestartPolicy;
+  /** It has a host thread of its own. */
+  dedicated: boolean;
+}
+
+/** What can be asked of many bots at once. */
+export const BOT_ACTIONS = ['start', 'stop', 'restart', 'delete'] as const;
+export type BotAction = (typeof BOT_ACTIONS)[number];
+
+const botFields = {
+  kind: Type.String({ description: 'Which kind of bot.' }),
+  config: Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    description: "The bot's configuration, by its kind's schema.",
+  }),
+  labels: { ...Labels, default: {} } as typeof Labels,
+  restart: Type.Optional(
+    Type.Partial(RestartPolicy, {
+      ...closed,
+      description: 'What differs from `restart` of the configuration.',
+    }),
+  ),
+  dedicated: Type.Boolean({
+    default: false,
+    description: 'Give the bot a host thread of its own.',
+  }),
+};
+
+/** Body of `POST /api/bots`, and an entry of `bots` in the configuration. */
+export const CreateBotBody = Type.Object(
+  {
+    id: Type.String({ description: 'Bot id, unique.' }),
+    ...botFields,
+    desired: Type.Union([Type.Literal('running'), Type.Literal('stopped')], {
+      default: 'running',
+      description: 'Whether it is started at once.',
+    }),
+  },
+  closed,
+);
+export type CreateBotBody = Static<typeof CreateBotBody>;
+
+/** Body of `PATCH /api/bots/{id}`: what is left out stays; `config` is merged, and null removes a key. */
+export const UpdateBotBody = Type.Object(
+  {
+    config: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    labels: Type.Optional(Labels),
+    restart: Type.Optional(Type.Partial(RestartPolicy, closed)),
+  },
+  { ...closed, minProperties: 1 },
+);
+export type UpdateBotBody = Static<typeof UpdateBotBody>;
+
+/** Body of `POST /api/bots/actions`: bots by id, by label, or both. */
+export const BotActionsBody = Type.Object(
+  {
+    action: Type.Union(BOT_ACTIONS.map((action) => Type.Literal(action))),
+    ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
+    // Not empty: that would be every bot there is.
+    labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
+  },
+  { ...closed, anyOf: [{ required: ['ids'] }, { required: ['labels'] }] },
+);
+export type BotActionsBody = Static<typeof BotActionsBody>;
+
+/** One frame of a stack. */
+export interface StackFrame {
+  function: string;
+  url: string;
+  line: number;
+  column: number;
+}
+
+/** What was found when a bot or a host broke: taken before anything was killed, kept for `GET /api/incidents`. */
+export interface Incident {
+  id: string;
+  at_ms: number;
+  /** `crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. */
+  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost';
+  reason: string;
+  /** The bot that did it, as far as can be told. */
+  suspect: string | null;
+  host: number | null;
+  /** All bots that were running on that host. */
+  bots: string[];
+  stack: StackFrame[] | string | null;
+  /** Bytes, as `v8.getHeapStatistics` names them; null when the host could not be asked. */
+  heap: { used: number; limit: number } | null;
+  /** The suspect's last lines, oldest first; without a suspect those of the whole host's bots. */
+  last_lines: string[];
+  /** Commands that were running or ran last on the host, oldest first. */
+  last_commands: string[];
+}

@@ -1,0 +1,184 @@
+// Imported by main and, as a type, by all threads. Owns the shape of the configuration: config/schema.json and
+// docs/CONFIGURATION.md are made from here, config/default.json holds a value for every key.
+
+import Type, { type Static } from 'typebox';
+import { CreateBotBody, RestartPolicy } from './bots.js';
+
+const closed = { additionalProperties: false };
+
+export const Config = Type.Object(
+  {
+    http: Type.Object(
+      {
+        host: Type.String({ minLength: 1, description: 'Address to listen on.' }),
+        port: Type.Integer({
+          minimum: 0,
+          maximum: 65535,
+          description: 'TCP port; 0 takes any free one.',
+        }),
+        fronts: Type.Integer({
+          minimum: 1,
+          maximum: 64,
+          description: 'Front threads that share the port.',
+        }),
+        max_body_bytes: Type.Integer({
+          minimum: 1024,
+          maximum: 16_777_216,
+          description: 'Largest request body, in bytes; larger ones get 413.',
+        }),
+        body_timeout_ms: Type.Integer({
+          minimum: 100,
+          // uWebSockets cuts a connection that is idle for 8 s and more, and then nobody gets an answer.
+          maximum: 7000,
+          description: 'How long a request body may take to arrive, in ms; then 408.',
+        }),
+      },
+      closed,
+    ),
+    data_dir: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+      description:
+        'Where pin.txt and the token store are kept; null takes $XDG_DATA_HOME/drover or what the platform has for it.',
+    }),
+    pin: Type.Object(
+      {
+        capacity: Type.Integer({
+          minimum: 1,
+          maximum: 1000,
+          description: 'Wrong PINs that a full bucket allows.',
+        }),
+        refill_per_minute: Type.Integer({
+          minimum: 1,
+          maximum: 60_000,
+          description: 'Attempts that come back each minute.',
+        }),
+      },
+      closed,
+    ),
+    stream: Type.Object(
+      {
+        ring_bytes: Type.Integer({
+          minimum: 262_144,
+          maximum: 4_294_967_296,
+          description:
+            'Size of the frame ring, in bytes: how far back a stream can resume from memory.',
+        }),
+        heartbeat_ms: Type.Integer({
+          minimum: 100,
+          description: 'A comment is sent to a stream that was silent for this long, in ms.',
+        }),
+        stall_ms: Type.Integer({
+          minimum: 100,
+          description: 'A stream whose reader takes nothing for this long is closed, in ms.',
+        }),
+        max_streams: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Open streams in total; one more gets 503.',
+        }),
+        max_streams_per_token: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Open streams of one token; one more gets 429.',
+        }),
+        max_streams_per_address: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Open streams from one client address; one more gets 429.',
+        }),
+        retry_ms: Type.Integer({
+          minimum: 0,
+          description:
+            'What `retry:` tells browsers to wait before they reconnect, in ms, give or take a quarter.',
+        }),
+      },
+      closed,
+    ),
+    hosts: Type.Object(
+      {
+        count: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
+          description: 'Bot host threads; null takes the number of cores less two, at least one.',
+        }),
+        max_heap_mb: Type.Integer({
+          minimum: 32,
+          description: 'Heap limit of one bot host, in MB.',
+        }),
+        in_flight_bytes: Type.Integer({
+          minimum: 65_536,
+          description:
+            'Bytes of events that a bot host may have on their way; above it info lines are skipped and counted.',
+        }),
+        stop_grace_ms: Type.Integer({
+          minimum: 0,
+          maximum: 60_000,
+          description: 'How long a bot may take to stop, in ms; then it is abandoned.',
+        }),
+        bot_lines_per_second: Type.Integer({
+          minimum: 0,
+          description:
+            'Info lines per second that one bot may write, with a burst of as many; more are skipped and counted. 0 is no limit.',
+        }),
+      },
+      closed,
+    ),
+    invoke: Type.Object(
+      {
+        timeout_ms: Type.Integer({
+          minimum: 10,
+          description: 'How long a command may take, in ms; then 504.',
+        }),
+      },
+      closed,
+    ),
+    shutdown: Type.Object(
+      {
+        bots_ms: Type.Integer({
+          minimum: 0,
+          maximum: 60_000,
+          description: 'How long bots may take to stop at shutdown, in ms.',
+        }),
+        streams_ms: Type.Integer({
+          minimum: 0,
+          maximum: 60_000,
+          description: 'How long streams may take to get their last frames at shutdown, in ms.',
+        }),
+      },
+      closed,
+    ),
+    demo: Type.Object(
+      {
+        enabled: Type.Boolean({ description: 'Start the demo world and its bots.' }),
+        bots: Type.Integer({ minimum: 0, maximum: 10_000, description: 'How many demo bots.' }),
+      },
+      closed,
+    ),
+    drills: Type.Object(
+      {
+        enabled: Type.Boolean({
+          description:
+            'Offer the service command `drill`, which kills a thread as a crash would: for tests of what happens then.',
+        }),
+      },
+      closed,
+    ),
+    kinds: Type.Array(Type.String({ minLength: 1 }), {
+      description:
+        'Where more kinds of bots are: directories (every .js, .mjs file in it is a kind) or names of packages.',
+    }),
+    restart: RestartPolicy,
+    watchdog: Type.Object(
+      {
+        hang_ms: Type.Integer({
+          minimum: 500,
+          description:
+            'A bot host whose loop stands still for this long, in ms, is examined and replaced.',
+        }),
+      },
+      closed,
+    ),
+    bots: Type.Array(CreateBotBody, {
+      description: 'Bots to create, unless one with the same id is there from before.',
+    }),
+  },
+  closed,
+);
+export type Config = Static<typeof Config>;

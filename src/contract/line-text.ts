@@ -1,0 +1,35 @@
+// Pure; used by whoever writes lines: bot hosts and main. Owns how a line's message is bounded and made JSON.
+//
+// The writer does this and not the broadcaster: there are many writers and one broadcaster, and escaping is a large part
+// of what an event costs.
+
+/**
+ * Longest message of a log event in UTF-16 units. JSON takes at most 6 bytes for one (an escape), so that every frame
+ * stays below the ring's largest; longer messages are cut with a visible mark.
+ */
+export const MAX_MESSAGE_UNITS = 8192;
+
+/** What JSON must escape in a string: quotes, backslashes, control characters, and lone surrogates (well-formed JSON). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const NEEDS_ESCAPE = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** A message as JSON, bounded. */
+export function messageJson(message: string): string {
+  const bounded = boundMessage(message);
+  // Most lines need no escape, and finding that out is faster than JSON.stringify.
+  return NEEDS_ESCAPE.test(bounded) ? JSON.stringify(bounded) : `"${bounded}"`;
+}
+
+/** Cuts a message that is too long and says so at its end. */
+export function boundMessage(message: string): string {
+  if (message.length <= MAX_MESSAGE_UNITS) return message;
+  const mark = `… [cut, ${message.length} characters]`;
+  let end = MAX_MESSAGE_UNITS - mark.length;
+  // Not between the two halves of a character.
+  if (isHighSurrogate(message.charCodeAt(end - 1))) end -= 1;
+  return message.slice(0, end) + mark;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -1,0 +1,217 @@
+// Imported by every thread. Owns what the threads say to each other: start data and the methods each end of a channel
+// offers (rpc.ts carries them). docs/OWNERSHIP.md lists the channels.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { SharedRing } from '../shm/layout.js';
+import type { SharedPinBucket } from '../shm/pin-bucket.js';
+import type { SharedQuota } from '../shm/stream-quota.js';
+import type {
+  BotAction,
+  BotActionsBody,
+  CreateBotBody,
+  Incident,
+  RestartPolicy,
+  UpdateBotBody,
+} from './bots.js';
+import type { Config } from './config.js';
+import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
+
+/** Everything that names the stream: which ring, which numbering, which hash key. */
+export interface StreamIdentity {
+  ring: SharedRing;
+  epoch: string;
+  hashKey: string;
+}
+
+/** A token as it is kept: never the token itself, only its SHA-256 digest (base64). */
+export interface TokenRecord {
+  id: string;
+  digest: string;
+  name: string;
+  created_at_ms: number;
+}
+
+/** What a bot kind tells of itself; the schemas are JSON Schemas. */
+export interface KindInfo {
+  kind: string;
+  description: string;
+  config: JsonObject;
+  commands: Record<string, { description: string; args: JsonObject }>;
+}
+
+// ---- main → broadcaster -------------------------------------------------------------------------------------------
+
+export interface BroadcasterStart {
+  stream: StreamIdentity;
+}
+
+export type BroadcasterMethods = {
+  /** Takes batches from a bot host's port from now on. */
+  attachHost(input: { host: number; port: MessagePort; inFlight: SharedArrayBuffer }): void;
+  /** Takes what the host still has in its port, then forgets it. */
+  detachHost(input: { host: number }): void;
+  /** Gives a front its channel: the doorbell and the snapshots. */
+  attachFront(input: { front: number; port: MessagePort }): void;
+  detachFront(input: { front: number }): void;
+  /**
+   * What a new broadcaster has to know of the dead one's time: all snapshots. It publishes a `gap`, for what was on its
+   * way to the dead one, and then these.
+   */
+  restore(input: { snapshots: BotSnapshot[] }): void;
+  /**
+   * Publishes main's own items behind everything that hosts have posted until now.
+   * Answers with the sequence number after the last.
+   */
+  publish(input: { items: Item[] }): { head: number };
+  shutdown(input: null): void;
+};
+
+// ---- front ↔ broadcaster ------------------------------------------------------------------------------------------
+
+export type BroadcasterFrontMethods = {
+  /** JSON of the `session` event of every bot, as of just before frame `next`. */
+  baseline(input: null): { next: number; sessions: string[] };
+};
+
+export type FrontBellMethods = {
+  /** There are frames after the one that the front had seen when it armed its doorbell. */
+  wake(input: null): void;
+};
+
+// ---- main ↔ front -------------------------------------------------------------------------------------------------
+
+export interface FrontStart {
+  front: number;
+  config: Config;
+  pin: string;
+  bucket: SharedPinBucket;
+  quota: SharedQuota;
+  stream: StreamIdentity;
+  tokens: TokenRecord[];
+}
+
+export type FrontMethods = {
+  /** The channel to the broadcaster; a new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /**
+   * Binds the port; answers with the real one. `shared` lets other fronts bind it too; `probe` makes sure before that
+   * nobody else has it. Throws with the reason when it cannot be bound.
+   */
+  listen(input: { port: number; shared: boolean; probe: boolean }): { port: number };
+  /** From the answer on, the token is accepted. */
+  addToken(input: { token: TokenRecord }): void;
+  /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
+  close(input: { head: number; withinMs: number }): void;
+};
+
+/** What main does for fronts. */
+export type ControlMethods = {
+  /** Makes a token and keeps it; every front accepts it when this answers. */
+  createToken(input: { name: string }): { token: string };
+  createBot(input: CreateBotBody): void;
+  updateBot(input: { id: string; change: UpdateBotBody }): void;
+  /** Resolves when it is done; the front then shows the snapshot that it has by then. */
+  actOnBot(input: { id: string; action: BotAction }): void;
+  actOnBots(input: BotActionsBody): { results: Record<string, ActionOutcome> };
+  botConfig(input: { id: string }): {
+    config: JsonObject;
+    restart: RestartPolicy;
+    dedicated: boolean;
+  };
+  kinds(input: null): Omit<LoadedKinds, 'threadId'>;
+  incidents(input: { bot: string | null; limit: number }): { incidents: Incident[] };
+  invoke(input: InvokeInput): InvokeOutput;
+  /** The front is broken and has closed its sockets; main replaces it. */
+  failed(input: { message: string }): void;
+};
+
+/** What came of an action on one of many bots. */
+export type ActionOutcome = { status: string } | { error: string };
+
+export interface InvokeInput {
+  session_id: string | string[] | null;
+  command: string;
+  args: JsonObject;
+}
+
+export type InvokeOutput = { result: Json } | { results: Record<string, InvokeOutcome> };
+export type InvokeOutcome = { result: Json } | { error: string };
+
+// ---- main ↔ bot host ----------------------------------------------------------------------------------------------
+
+/** What a bot host's piscina task gets. */
+export interface HostStart {
+  host: number;
+  control: MessagePort;
+  events: MessagePort;
+  inFlight: SharedArrayBuffer;
+  inFlightLimit: number;
+  botLinesPerSecond: number;
+  heartbeat: SharedArrayBuffer;
+}
+
+/** The part of a running bot's snapshot that its host owns. */
+export interface HostedState {
+  id: string;
+  status: string;
+  since_ms: number;
+  data: JsonObject;
+}
+
+/** What a host has loaded. */
+export interface LoadedKinds {
+  kinds: KindInfo[];
+  /** Modules that are no kinds or do not load, with the reason in one line. */
+  failed: { module: string; error: string }[];
+  threadId: number;
+}
+
+/** How a bot ended by itself. */
+export interface BotExit {
+  id: string;
+  /** Which run of the bot it was: an exit may cross with a new start. */
+  run: number;
+  /** Why, null when its run just returned. */
+  error: string | null;
+  stack: string | null;
+  /** False when the bot itself says that starting it again is of no use. */
+  restart: boolean;
+}
+
+export type HostMethods = {
+  /**
+   * The broadcaster is a new one: events go to this port from now on. Answers with the state of every bot here, of which
+   * the dead one's last events may be lost.
+   */
+  attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
+  /** Loads the kinds from module URLs and tells what they are; one that fails does not keep the others from loading. */
+  load(input: { modules: string[] }): LoadedKinds;
+  /** Starts a bot; answers when it runs, that is before it has done anything. */
+  start(input: { id: string; run: number; kind: string; config: JsonObject }): void;
+  /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
+  stop(input: { id: string; graceMs: number }): { abandoned: boolean };
+  /** Runs a command. `call` names it for {@link HostMethods.cancel}. */
+  invoke(input: {
+    call: number;
+    id: string;
+    command: string;
+    args: JsonObject;
+    timeoutMs: number;
+  }): Json;
+  /** Nobody waits for this command any more. */
+  cancel(input: { call: number }): void;
+  heap(input: null): { used: number; limit: number };
+  /** For drills: does to the host what a broken bot could do. */
+  drill(input: { fault: HostFault }): void;
+  /** Ends the host's task. Bots are to be stopped before. */
+  shutdown(input: null): void;
+};
+
+/** Faults that a drill can cause in a host. */
+export const HOST_FAULTS = ['crash', 'hang', 'out_of_memory'] as const;
+export type HostFault = (typeof HOST_FAULTS)[number];
+
+export type HostControlMethods = {
+  /** A bot ended by itself. Its last lines are posted. */
+  exited(input: BotExit): void;
+};

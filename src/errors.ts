@@ -1,0 +1,91 @@
+// Imported by every thread. The one table of errors: code, HTTP status and default message.
+
+/** Every error that a client can see. Messages without a variable part stand here; others are given where they arise. */
+export const ERRORS = {
+  bad_request: { status: 400, message: 'bad request' },
+  missing_token: { status: 401, message: 'missing token' },
+  invalid_token: { status: 401, message: 'invalid token' },
+  wrong_pin: { status: 401, message: 'wrong pin' },
+  not_found: { status: 404, message: 'not found' },
+  method_not_allowed: { status: 405, message: 'method not allowed' },
+  timeout: { status: 408, message: 'the request body did not arrive in time' },
+  conflict: { status: 409, message: 'conflict' },
+  length_required: {
+    status: 411,
+    message: 'Transfer-Encoding is not accepted, send the body with a Content-Length',
+  },
+  too_large: { status: 413, message: 'the request body is too large' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'the body must be sent as Content-Type: application/json',
+  },
+  locked: { status: 429, message: 'locked' },
+  too_many: { status: 429, message: 'too many requests' },
+  internal: { status: 500, message: 'internal error' },
+  command_failed: { status: 500, message: 'the command failed' },
+  unavailable: { status: 503, message: 'the service is shutting down' },
+  no_answer: { status: 504, message: 'no answer in time' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error as it crosses a thread boundary: structured clone keeps plain fields, not classes. */
+export interface PlainError {
+  code: ErrorCode;
+  message: string;
+  retryAfterS?: number;
+}
+
+/** An error that a client may see: its message is the whole body `{"error": message}`. */
+export class DroverError extends Error {
+  readonly code: ErrorCode;
+  /** Whole seconds for a Retry-After header. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(code: ErrorCode, message: string = ERRORS[code].message, retryAfterS?: number) {
+    // Nobody reads its stack, it is an answer; and taking the stack is the larger part of what a refused PIN costs.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = stackTraceLimit;
+    this.name = 'DroverError';
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  toPlain(): PlainError {
+    const plain: PlainError = { code: this.code, message: this.message };
+    if (this.retryAfterS !== undefined) plain.retryAfterS = this.retryAfterS;
+    return plain;
+  }
+
+  static fromPlain(plain: PlainError): DroverError {
+    return new DroverError(plain.code, plain.message, plain.retryAfterS);
+  }
+}
+
+/**
+ * A fault of the operator's surroundings (port, directory, configuration): the process prints its message
+ * as one line on standard error and exits with code 1, without a stack trace.
+ */
+export class StartupError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StartupError';
+  }
+}
+
+/** The message of whatever was thrown, on one line. Never throws itself: bots throw all sorts of things. */
+export function messageOf(thrown: unknown): string {
+  let text: string;
+  try {
+    text = String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
+  } catch {
+    text = 'something that cannot be shown was thrown';
+  }
+  return text.replace(/\s*[\r\n]+\s*/g, ' ');
+}

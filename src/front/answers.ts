@@ -1,0 +1,40 @@
+// Pure; used by the fronts. Owns how results and errors become answers.
+
+import { DroverError } from '../errors.js';
+import type { Answer } from './engine/engine.js';
+
+const JSON_HEADERS = ['Content-Type', 'application/json'] as const;
+const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
+
+/** An answer with ready JSON. */
+export function jsonAnswer(body: string | Uint8Array, status = 200): Answer {
+  return { status, headers: JSON_HEADERS, body };
+}
+
+/** The same for what must not be kept by anybody on the way. */
+export function secretAnswer(body: string): Answer {
+  return { status: 200, headers: SECRET_HEADERS, body };
+}
+
+/** An answer without a body. */
+export function emptyAnswer(status: 204, headers: readonly string[] = []): Answer {
+  return { status, headers, body: '' };
+}
+
+/** The answer to an error: `{"error": message}` and nothing else in the body. */
+export function errorAnswer(thrown: unknown): Answer {
+  const error = thrown instanceof DroverError ? thrown : new DroverError('internal');
+  const headers: string[] = [...JSON_HEADERS];
+  if (error.status === 401 && error.code !== 'wrong_pin')
+    headers.push('WWW-Authenticate', 'Bearer');
+  if (error.retryAfterS !== undefined) headers.push('Retry-After', String(error.retryAfterS));
+  return {
+    status: error.status,
+    headers,
+    body: JSON.stringify({ error: error.message }),
+    // The rest of the body is still on its way, or its end is not known.
+    close: CLOSING.has(error.code),
+  };
+}
+
+const CLOSING: ReadonlySet<string> = new Set(['length_required', 'too_large', 'timeout']);

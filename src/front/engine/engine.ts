@@ -1,0 +1,82 @@
+// Imported by the front. Owns the interface between the front and the HTTP server below it: small enough that any server
+// can stand behind it. uws.ts is the one there is now.
+
+/** A whole response. */
+export interface Answer {
+  status: number;
+  /** Names and values in turn. Content-Length is the engine's. */
+  headers: readonly string[];
+  body: string | Uint8Array;
+  /** Close the connection after it: what is still to come on it cannot be trusted or is not wanted. */
+  close?: boolean;
+}
+
+/** One request and the way to answer it. */
+export interface Exchange {
+  /** In upper case, as sent. */
+  readonly method: string;
+  /** Raw path, before any `?`. */
+  readonly path: string;
+  /** Raw query, without the `?`. */
+  readonly query: string;
+  /** The client has gone; answers are dropped. */
+  readonly aborted: boolean;
+  /** Address of the client, in text. */
+  readonly address: string;
+  /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
+  header(name: string): string;
+  /**
+   * The whole body. To be called before the handler's first await.
+   * @throws DroverError `too_large` above `maxBytes`, `timeout` after `timeoutMs`, or when the client goes.
+   */
+  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+  /** Answers. A HEAD request gets the same without the body. Nothing happens when the client has gone. */
+  answer(answer: Answer): void;
+  /**
+   * Begins an answer without an end, status 200.
+   * @param closed is called once, when the client has gone or the stream was closed, but not after end().
+   */
+  stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink;
+}
+
+/** The sending end of an open stream. */
+export interface StreamSink {
+  /**
+   * Sends all of it, at most 64 KiB; up to {@link EngineKind.maxWriteBytes} is best. The bytes are copied or sent before
+   * this returns.
+   * @returns false when the client does not keep up: send nothing more until `writable` is called.
+   */
+  write(bytes: Uint8Array): boolean;
+  /** Ends the stream as the protocol ends a complete answer. */
+  end(): void;
+  /** Cuts the connection. */
+  close(): void;
+}
+
+/** Handles a request. A rejection is a fault of the front's own and is answered with 500. */
+export type Handler = (exchange: Exchange) => void | Promise<void>;
+
+/** An HTTP server. */
+export interface Engine {
+  /**
+   * Binds host and port.
+   * @param shared lets other fronts bind the same port; otherwise a port that is taken in any way is refused.
+   * @returns the real port. @throws Error when it cannot be bound.
+   */
+  listen(host: string, port: number, shared: boolean): number;
+  /** Accepts no more connections. */
+  stopListening(): void;
+  /** Closes every connection at once. */
+  close(): void;
+}
+
+/** By path: what a GET without `Transfer-Encoding` is always answered with, status 200. The engine may do so by itself. */
+export type FixedAnswers = ReadonlyMap<string, Answer>;
+
+/** One of the engines that there are. */
+export interface EngineKind {
+  /** The most bytes that one write to a stream sends in one piece. */
+  readonly maxWriteBytes: number;
+  /** Makes an engine that answers every request with `handler`, which knows the fixed answers too. */
+  create(handler: Handler, fixed: FixedAnswers): Engine;
+}

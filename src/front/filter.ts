@@ -1,0 +1,123 @@
+// Pure; used by the fronts. Owns which frames a stream with a filter gets.
+
+import { KIND_CODE, LEVEL_CODE } from '../broadcast/frame.js';
+import type { BotSnapshot } from '../contract/events.js';
+import type { NameHasher } from '../contract/name-hash.js';
+import { DroverError } from '../errors.js';
+import type { RingReader } from '../shm/ring-reader.js';
+
+/** The parameters that filter; each comma-separated, repeated, or both. */
+const FILTERS = ['kind', 'level', 'session', 'scope'] as const;
+type FilterName = (typeof FILTERS)[number];
+/** The other parameters of `GET /events`. */
+const OTHERS = new Set(['token', 'last_event_id', 'snapshot']);
+/** Values of one parameter, at most. */
+const MAX_VALUES = 1000;
+
+/** What the index knows of a frame. */
+export type IndexedFrames = Pick<
+  RingReader,
+  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh'
+>;
+
+/** A set of names by their hashes: low word to the high words that go with it. */
+type HashSet = Map<number, Set<number>>;
+
+/**
+ * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
+ * (a session frame has no level) does not have the value. Gaps always pass.
+ */
+export class Filter {
+  /** The same for the same filter, however it was written. */
+  readonly key: string;
+  readonly #values: ReadonlyMap<FilterName, ReadonlySet<string>>;
+  readonly #kinds: ReadonlySet<number> | undefined;
+  readonly #levels: ReadonlySet<number> | undefined;
+  readonly #sessions: HashSet | undefined;
+  readonly #scopes: HashSet | undefined;
+
+  constructor(values: ReadonlyMap<FilterName, ReadonlySet<string>>, names: NameHasher) {
+    this.#values = values;
+    // Not given lets everything through, given without a value nothing: null and [] are not the same.
+    const lists = FILTERS.map((name) => values.get(name)).map((set) => set && [...set].sort());
+    this.key = JSON.stringify(lists.map((list) => list ?? null));
+    this.#kinds = codes(values.get('kind'), KIND_CODE);
+    this.#levels = codes(values.get('level'), LEVEL_CODE);
+    this.#sessions = hashes(values.get('session'), names);
+    this.#scopes = hashes(values.get('scope'), names);
+  }
+
+  matches(frames: IndexedFrames, seq: number): boolean {
+    const kind = frames.kind(seq);
+    if (kind === KIND_CODE.gap) return true;
+    if (this.#kinds && !this.#kinds.has(kind)) return false;
+    if (this.#levels && !this.#levels.has(frames.level(seq))) return false;
+    if (this.#sessions && !has(this.#sessions, frames.sessionLow(seq), frames.sessionHigh(seq))) {
+      return false;
+    }
+    return !this.#scopes || has(this.#scopes, frames.scopeLow(seq), frames.scopeHigh(seq));
+  }
+
+  /** Whether a `session` frame of this bot passes. */
+  matchesSnapshot(snapshot: BotSnapshot): boolean {
+    if (this.#levels || this.#scopes) return false;
+    if (this.#kinds && !this.#kinds.has(KIND_CODE.session)) return false;
+    return this.#values.get('session')?.has(snapshot.id) ?? true;
+  }
+}
+
+/** The filter that a query asks for, null for everything. @throws DroverError `bad_request`. */
+export function parseFilter(
+  pairs: readonly (readonly [name: string, value: string])[],
+  names: NameHasher,
+): Filter | null {
+  const values = new Map<FilterName, Set<string>>();
+  for (const [name, value] of pairs) {
+    if (OTHERS.has(name)) continue;
+    if (!isFilterName(name)) {
+      throw new DroverError(
+        'bad_request',
+        `unknown parameter ${JSON.stringify(name)}; there are: ${[...FILTERS, ...OTHERS].join(', ')}`,
+      );
+    }
+    const set = values.get(name) ?? new Set();
+    values.set(name, set);
+    for (const part of value.split(',')) if (part !== '') set.add(part);
+    if (set.size > MAX_VALUES) {
+      throw new DroverError('bad_request', `${name} has more than ${MAX_VALUES} values`);
+    }
+  }
+  return values.size === 0 ? null : new Filter(values, names);
+}
+
+function isFilterName(name: string): name is FilterName {
+  return (FILTERS as readonly string[]).includes(name);
+}
+
+function codes(
+  values: ReadonlySet<string> | undefined,
+  table: Readonly<Record<string, number>>,
+): Set<number> | undefined {
+  if (!values) return undefined;
+  const found = new Set<number>();
+  for (const value of values) {
+    const code = Object.hasOwn(table, value) ? table[value] : undefined;
+    if (code !== undefined) found.add(code);
+  }
+  return found;
+}
+
+function hashes(values: ReadonlySet<string> | undefined, names: NameHasher): HashSet | undefined {
+  if (!values) return undefined;
+  const set: HashSet = new Map();
+  for (const value of values) {
+    const { low, high } = names.of(value);
+    const highs = set.get(low) ?? new Set();
+    set.set(low, highs.add(high));
+  }
+  return set;
+}
+
+function has(set: HashSet, low: number, high: number): boolean {
+  return set.get(low)?.has(high) ?? false;
+}

@@ -1,0 +1,55 @@
+// Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
+
+import { Ajv, type ValidateFunction } from 'ajv';
+import type { Static, TSchema } from 'typebox';
+import { explainSchemaError } from '../contract/explain.js';
+import { DroverError } from '../errors.js';
+import type { Exchange } from './engine/engine.js';
+
+const ajv = new Ajv({ allowUnionTypes: true, useDefaults: true });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Limits of a body. */
+export interface BodyLimits {
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+/** Reads a body and resolves with what the schema says it is. To be called before the handler's first await. */
+export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<T>;
+
+/**
+ * A reader for bodies of this schema.
+ * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `timeout`, `bad_request`.
+ */
+export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
+  const validate = ajv.compile(schema) as ValidateFunction<Static<S>>;
+  return async (exchange, { maxBytes, timeoutMs }) => {
+    if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
+    if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
+    const value = parse(await exchange.body(maxBytes, timeoutMs));
+    if (!validate(value)) {
+      throw new DroverError('bad_request', explainSchemaError('body', validate.errors?.[0]));
+    }
+    return value;
+  };
+}
+
+function isJson(contentType: string): boolean {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new DroverError('bad_request', 'the body is not valid UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // JSON.parse's own message quotes the body, which may hold a PIN.
+    throw new DroverError('bad_request', 'the body is not valid JSON');
+  }
+}

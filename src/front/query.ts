@@ -1,0 +1,34 @@
+// Pure; used by the fronts. Owns how a raw query string is read.
+
+/**
+ * All values of a parameter, in order. Percent-encoding is decoded; a `+` stays a `+`, because tokens are base64 and
+ * callers forget to encode it.
+ */
+export function queryValues(query: string, name: string): string[] {
+  return queryPairs(query)
+    .filter(([key]) => key === name)
+    .map(([, value]) => value);
+}
+
+/** All parameters in order. Broken percent-encoding is left as it is. */
+export function queryPairs(query: string): [name: string, value: string][] {
+  if (query === '') return [];
+  return query
+    .split('&')
+    .filter((part) => part !== '')
+    .map((part) => {
+      const at = part.indexOf('=');
+      return at === -1
+        ? [decode(part), '']
+        : [decode(part.slice(0, at)), decode(part.slice(at + 1))];
+    });
+}
+
+function decode(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

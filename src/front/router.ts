@@ -1,0 +1,86 @@
+// Pure; used by the fronts. Owns which handler answers a method and a path.
+
+import { DroverError } from '../errors.js';
+
+/** A route's handlers by method. HEAD is answered by GET's, OPTIONS by the router. */
+export type RouteMethods<H> = Partial<Record<'GET' | 'POST' | 'PATCH' | 'DELETE', H>>;
+
+interface Route<H> {
+  methods: RouteMethods<H>;
+  /** Value of the Allow header. */
+  allow: string;
+}
+
+interface PatternRoute<H> extends Route<H> {
+  /** Path segments; those that begin with `{` match anything. */
+  segments: string[];
+}
+
+/** What was found: a handler with the values of the path's parameters, or that OPTIONS or 405 is to be answered. */
+export type Match<H> =
+  | { found: 'handler'; handler: H; parameters: readonly string[] }
+  | { found: 'options'; allow: string }
+  | { found: 'method_not_allowed'; allow: string }
+  | { found: 'nothing' };
+
+const NO_PARAMETERS: readonly string[] = [];
+
+export class Router<H> {
+  /** Paths without parameters, found with one look-up. */
+  readonly #fixed = new Map<string, Route<H>>();
+  readonly #patterns: PatternRoute<H>[] = [];
+
+  add(path: string, methods: RouteMethods<H>): this {
+    const names = Object.keys(methods);
+    if (methods.GET) names.push('HEAD');
+    const route = { methods, allow: [...names, 'OPTIONS'].join(', ') };
+    if (path.includes('{')) this.#patterns.push({ ...route, segments: path.split('/') });
+    else this.#fixed.set(path, route);
+    return this;
+  }
+
+  match(method: string, path: string): Match<H> {
+    const fixed = this.#fixed.get(path);
+    if (fixed) return this.#choose(fixed, method, NO_PARAMETERS);
+    const segments = path.split('/');
+    for (const route of this.#patterns) {
+      const parameters = matchSegments(route.segments, segments);
+      if (parameters) return this.#choose(route, method, parameters);
+    }
+    return { found: 'nothing' };
+  }
+
+  #choose(route: Route<H>, method: string, parameters: readonly string[]): Match<H> {
+    const { methods, allow } = route;
+    if (method === 'OPTIONS') return { found: 'options', allow };
+    const name = method === 'HEAD' ? 'GET' : method;
+    const handler = Object.hasOwn(methods, name)
+      ? methods[name as keyof typeof methods]
+      : undefined;
+    return handler
+      ? { found: 'handler', handler, parameters }
+      : { found: 'method_not_allowed', allow };
+  }
+}
+
+function matchSegments(
+  pattern: readonly string[],
+  segments: readonly string[],
+): string[] | undefined {
+  if (pattern.length !== segments.length) return undefined;
+  const parameters: string[] = [];
+  for (const [at, wanted] of pattern.entries()) {
+    const given = segments[at] as string;
+    if (wanted.startsWith('{')) parameters.push(decode(given));
+    else if (wanted !== given) return undefined;
+  }
+  return parameters;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new DroverError('bad_request', 'the path is not valid percent-encoding');
+  }
+}

@@ -1,0 +1,86 @@
+// Runs in a front thread. Owns this front's copy of every bot's snapshot, kept current from the ring: no other thread is
+// asked when a client wants the list, and what REST shows is never older than what the front's streams have had.
+
+import { KIND_CODE } from '../broadcast/frame.js';
+import type { BotSnapshot } from '../contract/events.js';
+import type { RingReader } from '../shm/ring-reader.js';
+
+/** One bot's snapshot, as JSON and as an object. */
+export interface MirroredSession {
+  /** Data of its `session` frame. */
+  eventJson: string;
+  snapshot: BotSnapshot;
+}
+
+const DATA_LINE = '\ndata: ';
+const FRAME_END = '\n\n';
+
+export class SnapshotMirror {
+  readonly #reader: RingReader;
+  readonly #sessions = new Map<string, MirroredSession>();
+  /** Frames below this are in the mirror. */
+  #next = 0;
+  #version = 0;
+  readonly #lapped: () => void;
+
+  /** @param lapped is called when frames were missed: {@link reset} has to be called with a fresh baseline. */
+  constructor(reader: RingReader, lapped: () => void) {
+    this.#reader = reader;
+    this.#lapped = lapped;
+  }
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The sequence number that a stream goes on from when it has had these snapshots. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Starts over from what the broadcaster knows: the `session` events' JSON as of just before frame `next`. */
+  reset(next: number, sessions: readonly string[]): void {
+    this.#sessions.clear();
+    for (const json of sessions) this.#apply(json);
+    this.#next = next;
+    this.#version += 1;
+  }
+
+  /**
+   * Takes in all published frames. Protects and releases the ring itself; not to be called while it is protected.
+   * @returns false when frames were missed: what is here is old until {@link reset} is called.
+   */
+  sync(): boolean {
+    const head = this.#reader.head();
+    if (this.#next >= head) return true;
+    if (!this.#reader.protect(this.#next)) {
+      this.#lapped();
+      return false;
+    }
+    for (let seq = this.#next; seq < head; seq++) {
+      if (this.#reader.kind(seq) !== KIND_CODE.session) continue;
+      const text = this.#reader.text(seq);
+      this.#apply(text.slice(text.indexOf(DATA_LINE) + DATA_LINE.length, -FRAME_END.length));
+      this.#version += 1;
+    }
+    this.#reader.release();
+    this.#next = head;
+    return true;
+  }
+
+  get(id: string): MirroredSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** All bots, in the order in which they appeared. */
+  all(): IterableIterator<MirroredSession> {
+    return this.#sessions.values();
+  }
+
+  #apply(eventJson: string): void {
+    const { snapshot } = JSON.parse(eventJson) as { snapshot: BotSnapshot };
+    if (snapshot.status === 'deleted') this.#sessions.delete(snapshot.id);
+    else this.#sessions.set(snapshot.id, { eventJson, snapshot });
+  }
+}

@@ -1,0 +1,49 @@
+// Pure; used by the fronts. Owns the pieces of a stream that are a subscriber's own and not on the ring.
+
+import { eventId, sseFrame } from '../broadcast/frame.js';
+
+/** Keeps an idle stream alive; a comment in the event-stream grammar. */
+export const HEARTBEAT = Buffer.from(':\n\n');
+
+/** Tells a browser how long to wait before it reconnects; jittered so that not all come back at once. */
+export function retryLine(ms: number, random: number): string {
+  return `retry: ${Math.round(ms * (0.75 + 0.5 * random))}\n\n`;
+}
+
+/** A `session` frame outside the numbering: the snapshots at the beginning of a stream. */
+export function snapshotFrame(eventJson: string): string {
+  return `event: session\ndata: ${eventJson}\n\n`;
+}
+
+/** Sets the client's last event id without an event: a block without data is not dispatched. */
+export function positionBlock(epoch: string, next: number): string {
+  return `id: ${eventId(epoch, next - 1)}\n\n`;
+}
+
+/** Declares a loss: ids of the first and last lost event, and how many, null when that is not known. */
+export function gapFrame(
+  epoch: string,
+  from: string,
+  next: number,
+  dropped: number | null,
+): string {
+  const to = eventId(epoch, next - 1);
+  return sseFrame(to, 'gap', JSON.stringify({ from, to, dropped }));
+}
+
+/** Where a client that has had `lastEventId` goes on. */
+export type ResumePoint =
+  | { kind: 'live' }
+  | { kind: 'at'; next: number }
+  | { kind: 'lost'; from: string };
+
+const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
+
+/** Reads a Last-Event-ID. What is not an id of ours is ignored; ids of another numbering cannot be resumed. */
+export function resumePoint(lastEventId: string, epoch: string, head: number): ResumePoint {
+  const match = EVENT_ID.exec(lastEventId);
+  if (!match) return { kind: 'live' };
+  const next = Number(match[2]) + 1;
+  if (match[1] !== epoch || next > head) return { kind: 'lost', from: lastEventId };
+  return { kind: 'at', next };
+}

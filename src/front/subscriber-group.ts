@@ -1,0 +1,61 @@
+// Runs in a front thread. Owns which bytes of the ring the subscribers with one filter get.
+
+import { MAX_FRAME_BYTES } from '../shm/layout.js';
+import type { RingReader, Slice } from '../shm/ring-reader.js';
+import type { Filter } from './filter.js';
+
+/** Frames that one gathering looks at, at most, so that a filter that lets little through cannot hold the front up. */
+const MAX_SCANNED = 8192;
+
+/**
+ * Subscribers with the same filter. What a cursor gets next is found once, and the same bytes go to every member that
+ * stands at that cursor. The bytes are valid until the next call and while the ring is protected.
+ */
+export class SubscriberGroup {
+  readonly filter: Filter | null;
+  members = 0;
+  readonly #reader: RingReader;
+  readonly #maxWriteBytes: number;
+  /** Only with a filter: where matching frames are gathered. Made when first needed, shared by all members. */
+  #gathered: Buffer | undefined;
+  // The last answer and what it answered. Members move in step, so one is enough.
+  #from = -1;
+  #head = -1;
+  #slice: Slice = { bytes: new Uint8Array(), next: 0 };
+
+  constructor(reader: RingReader, filter: Filter | null, maxWriteBytes: number) {
+    this.#reader = reader;
+    this.#maxWriteBytes = maxWriteBytes;
+    this.filter = filter;
+  }
+
+  /**
+   * The next bytes for a cursor at `from`, which must be protected and below `head`; whole frames, at most one write
+   * or one frame, maybe none. `next` is where the cursor then stands.
+   */
+  next(from: number, head: number): Slice {
+    if (from !== this.#from || head !== this.#head) {
+      this.#slice = this.filter
+        ? this.#gather(this.filter, from, head)
+        : this.#reader.slice(from, head, this.#maxWriteBytes);
+      this.#from = from;
+      this.#head = head;
+    }
+    return this.#slice;
+  }
+
+  #gather(filter: Filter, from: number, head: number): Slice {
+    const reader = this.#reader;
+    this.#gathered ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES);
+    const end = Math.min(head, from + MAX_SCANNED);
+    let size = 0;
+    let seq = from;
+    for (; seq < end; seq++) {
+      if (!filter.matches(reader, seq)) continue;
+      // A frame that is larger than a write goes alone.
+      if (size > 0 && size + reader.length(seq) > this.#maxWriteBytes) break;
+      size += reader.copy(seq, this.#gathered, size);
+    }
+    return { bytes: this.#gathered.subarray(0, size), next: seq };
+  }
+}

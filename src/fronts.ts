@@ -1,0 +1,126 @@
+// Runs in main. Owns the front threads: starts them on one port, connects them, ends them. A front that breaks closes
+// its own sockets and says so; it is never terminated, which would abort the process while sockets are open.
+
+import { MessageChannel, Worker } from 'node:worker_threads';
+import type { EventSink } from './bots/service-events.js';
+import { Rpc, type Serves } from './contract/rpc.js';
+import type { ControlMethods, FrontMethods, FrontStart, TokenRecord } from './contract/threads.js';
+import { DroverError, messageOf, StartupError } from './errors.js';
+import { releaseReader } from './shm/ring-reader.js';
+import { clearQuota } from './shm/stream-quota.js';
+
+type FrontPeer = Rpc<ControlMethods, FrontMethods>;
+interface Front {
+  peer: FrontPeer;
+  /** Resolves when the thread has ended. */
+  ended: Promise<void>;
+}
+
+/** What every front starts with, except its own number. */
+export type FrontCommon = Omit<FrontStart, 'front'>;
+
+export class FrontPool {
+  readonly #common: FrontCommon;
+  readonly #broadcaster: EventSink;
+  readonly #control: Omit<Serves<ControlMethods>, 'failed'>;
+  readonly #report: (message: string) => void;
+  readonly #fronts: (Front | undefined)[] = [];
+  #port = 0;
+  #closing = false;
+
+  /** @param report puts a line about a broken front on the stream. */
+  constructor(
+    common: FrontCommon,
+    broadcaster: EventSink,
+    control: Omit<Serves<ControlMethods>, 'failed'>,
+    report: (message: string) => void,
+  ) {
+    this.#common = common;
+    this.#broadcaster = broadcaster;
+    this.#control = control;
+    this.#report = report;
+  }
+
+  /** Starts all fronts on one port. @returns the port. @throws StartupError when it cannot be bound. */
+  async start(): Promise<number> {
+    const { port, fronts } = this.#common.config.http;
+    this.#port = port;
+    // The first asks for the port alone, so that one that is taken (also by another Drover) is an error and not shared.
+    for (let front = 0; front < fronts; front++) {
+      this.#port = await this.#spawn(front, front === 0);
+    }
+    return this.#port;
+  }
+
+  /** Resolves when every front accepts the token. */
+  async addToken(token: TokenRecord): Promise<void> {
+    this.#common.tokens.push(token);
+    await Promise.all(this.#fronts.map((front) => front?.peer.call('addToken', { token })));
+  }
+
+  /** Lets every stream have the frames below `head`, for at most `withinMs`, then ends all fronts. */
+  async close(head: number, withinMs: number): Promise<void> {
+    this.#closing = true;
+    const fronts = this.#fronts.filter((front) => front !== undefined);
+    for (const { peer } of fronts) peer.tell('close', { head, withinMs });
+    await Promise.all(fronts.map(({ ended }) => ended));
+  }
+
+  /** Gives every front a channel to a new broadcaster. */
+  async reattach(): Promise<void> {
+    await Promise.all(this.#fronts.map((entry, front) => entry && this.#attach(front, entry.peer)));
+  }
+
+  async #attach(front: number, peer: FrontPeer): Promise<void> {
+    const { port1, port2 } = new MessageChannel();
+    this.#broadcaster.peer.tell('attachFront', { front, port: port1 }, [port1]);
+    await peer.call('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  async #spawn(front: number, probe: boolean): Promise<number> {
+    const workerData: FrontStart = { ...this.#common, front };
+    const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
+    const peer: FrontPeer = new Rpc<ControlMethods, FrontMethods>(worker, {
+      ...this.#control,
+      failed: ({ message }) => this.#report(`front ${front} failed: ${message}`),
+    });
+    const ended = new Promise<void>((resolve) => {
+      worker.once('error', (error) => peer.close(new DroverError('internal', messageOf(error))));
+      worker.once('exit', () => {
+        peer.close(new DroverError('unavailable', `front ${front} has ended`));
+        releaseReader(this.#common.stream.ring, front);
+        clearQuota(this.#common.quota, front);
+        this.#broadcaster.peer.tell('detachFront', { front });
+        this.#fronts[front] = undefined;
+        resolve();
+        if (!this.#closing && started) void this.#respawn(front);
+      });
+    });
+    let started = false;
+    await this.#attach(front, peer).catch(refuse(''));
+    const { host, fronts } = this.#common.config.http;
+    const { port } = await peer
+      .call('listen', { port: this.#port, shared: fronts > 1, probe })
+      .catch(
+        refuse(`cannot listen on ${host}:${this.#port}: `, '; give another with --port or --host'),
+      );
+    this.#fronts[front] = { peer, ended };
+    started = true;
+    return port;
+  }
+
+  async #respawn(front: number): Promise<void> {
+    try {
+      await this.#spawn(front, false);
+    } catch (thrown) {
+      this.#report(`front ${front} could not be restarted: ${messageOf(thrown)}`);
+    }
+  }
+}
+
+/** Turns whatever was thrown into a fault of the surroundings. */
+function refuse(before: string, after = ''): (thrown: unknown) => never {
+  return (thrown) => {
+    throw new StartupError(before + messageOf(thrown) + after);
+  };
+}

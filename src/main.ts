@@ -1,0 +1,322 @@
+// Runs in main. The composition root: starts every thread, connects them, and ends them in order. Opens no socket.
+
+import { randomBytes, randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { Dispatcher, type ServiceCommands } from './bots/dispatcher.js';
+import { HostPool } from './bots/host-pool.js';
+import type { HostThread } from './bots/host-thread.js';
+import { Incidents } from './bots/incidents.js';
+import { findKinds, type KindModules } from './bots/kind-modules.js';
+import { LastLines } from './bots/last-lines.js';
+import { BotRegistry } from './bots/registry.js';
+import { KindSchemas } from './bots/schemas.js';
+import { logItem, SERVICE_SCOPE, ServiceEvents } from './bots/service-events.js';
+import { captureStack } from './bots/stack-capture.js';
+import { Watchdog } from './bots/watchdog.js';
+import { BroadcasterThread } from './broadcaster-thread.js';
+import type { CreateBotBody } from './contract/bots.js';
+import type { Config } from './contract/config.js';
+import type { JsonObject } from './contract/events.js';
+import { NameHasher } from './contract/name-hash.js';
+import { HOST_FAULTS, type StreamIdentity } from './contract/threads.js';
+import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
+import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
+import { DroverError, messageOf, StartupError } from './errors.js';
+import { FrontPool } from './fronts.js';
+import { createRing, slotsFor } from './shm/layout.js';
+import { createPinBucket } from './shm/pin-bucket.js';
+import { RingReader } from './shm/ring-reader.js';
+import { createQuota } from './shm/stream-quota.js';
+import { BotStore, IncidentStore } from './store/bots.js';
+import { Store } from './store/store.js';
+import { TokenStore } from './store/tokens.js';
+
+/** First sequence number, so that 0 can stand for "nothing yet". */
+const FIRST_SEQ = 1;
+/** Cores that are left to the fronts, the broadcaster and main when the number of hosts is chosen. */
+const CORES_KEPT = 2;
+/** How long the stack of a stuck host may take to be found, in ms. */
+const CAPTURE_WITHIN_MS = 2000;
+
+/** What is told once the service listens. */
+export interface Listening {
+  port: number;
+  pin: string;
+  pinPath: string;
+}
+
+/**
+ * A whole service. start() once, then stop() once; when start() rejects it has stopped what it had started.
+ */
+export class Service {
+  readonly #config: Config;
+  readonly #dataDir: string;
+  readonly #store: Store;
+  readonly #tokens: TokenStore;
+  readonly #pin = randomInt(1_000_000).toString().padStart(6, '0');
+  readonly #broadcaster: BroadcasterThread;
+  readonly #events: ServiceEvents;
+  readonly #hosts: HostPool;
+  readonly #schemas = new KindSchemas();
+  readonly #kinds: KindModules;
+  readonly #incidents: Incidents;
+  readonly #registry: BotRegistry;
+  readonly #watchdog: Watchdog;
+  readonly #fronts: FrontPool;
+  /** Hosts that are killed for a reason that has a dossier already. */
+  readonly #condemned = new WeakMap<HostThread, string>();
+  #world: DemoWorldThread | undefined;
+
+  /**
+   * Prepares everything that can fail for a reason of the surroundings before any socket is opened.
+   * @throws StartupError
+   */
+  constructor(config: Config, cores: number) {
+    this.#config = config;
+    this.#dataDir = openDataDir(config.data_dir ?? defaultDataDir(process.env));
+    this.#store = new Store(join(this.#dataDir, 'store.mdb'));
+    this.#tokens = new TokenStore(this.#store);
+    const stream = newStream(config);
+    this.#broadcaster = new BroadcasterThread(stream, (reason) => this.#restoreBroadcaster(reason));
+    this.#events = new ServiceEvents(this.#broadcaster);
+    this.#kinds = findKinds(config.kinds);
+    this.#hosts = this.#createHosts(cores);
+    const reader = new RingReader(stream.ring, config.http.fronts);
+    const lines = new LastLines(reader, new NameHasher(stream.hashKey));
+    this.#incidents = new Incidents(new IncidentStore(this.#store), this.#events, lines);
+    this.#registry = new BotRegistry(
+      { hosts: this.#hosts, events: this.#events, graceMs: config.hosts.stop_grace_ms },
+      this.#schemas,
+      new BotStore(this.#store),
+      this.#incidents,
+      config.restart,
+    );
+    this.#watchdog = new Watchdog(
+      () => this.#hosts.all(),
+      config.watchdog.hang_ms,
+      (host, forMs) => void this.#hostHung(host, forMs),
+    );
+    this.#fronts = this.#createFronts(stream);
+  }
+
+  /**
+   * Resolves when the service listens and its bots are started.
+   * @param listening is called then.
+   * @throws StartupError
+   */
+  async start(listening: (info: Listening) => void): Promise<void> {
+    try {
+      const { kinds, failed } = await this.#hosts.start();
+      this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
+      if (this.#config.demo.enabled) await this.#startDemoWorld();
+      const bots = [...this.#configuredBots(), ...this.#demoBots()];
+      const port = await this.#fronts.start();
+      this.#say('info', `listening on ${this.#config.http.host}:${port}`);
+      for (const notice of this.#store.notices) this.#say('error', notice);
+      for (const { module, error } of this.#kinds.failed) {
+        this.#say('error', `the bot kind ${module} does not load: ${error}`);
+      }
+      // After the port is ours: a bot must not log in somewhere for a service that then does not start.
+      await this.#registry.restore();
+      const missing = bots.filter(({ id }) => !this.#registry.has(id));
+      await Promise.all(missing.map((bot) => this.#registry.create(bot)));
+      listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin) });
+    } catch (thrown) {
+      await this.stop();
+      throw thrown;
+    }
+  }
+
+  /** Stops bots, lets streams have their last frames, ends every thread. */
+  async stop(): Promise<void> {
+    const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
+    this.#watchdog.stop();
+    this.#say('info', 'shutting down');
+    await this.#registry.stopAll(botsMs);
+    await this.#world?.close();
+    await this.#hosts.stop();
+    const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
+    await this.#fronts.close(head, streamsMs);
+    await this.#broadcaster.stop();
+    await this.#store.close();
+  }
+
+  #createHosts(cores: number): HostPool {
+    const { hosts } = this.#config;
+    const options = {
+      count: hosts.count ?? Math.max(1, cores - CORES_KEPT),
+      maxHeapMb: hosts.max_heap_mb,
+      inFlightBytes: hosts.in_flight_bytes,
+      botLinesPerSecond: hosts.bot_lines_per_second,
+      modules: this.#kinds.modules,
+    };
+    return new HostPool(options, this.#broadcaster, {
+      exited: (exit) => this.#registry.exited(exit),
+      lost: (host, error) => void this.#hostLost(host, error),
+    });
+  }
+
+  /** A host's loop stands still: finds out why, then replaces the host. Its bots follow their restart policies. */
+  async #hostHung(host: HostThread, forMs: number): Promise<void> {
+    const captured = await captureStack(host.threadId, CAPTURE_WITHIN_MS);
+    const suspect = captured?.bot ?? null;
+    const reason = `bot host ${host.number} stood still for ${forMs} ms${suspect === null ? '' : ` in bot ${suspect}`}`;
+    const found = {
+      type: 'hang' as const,
+      reason,
+      suspect,
+      stack: captured?.frames ?? null,
+      heap: null,
+    };
+    await this.#incidents.report(found, host, this.#registry.idsOn(host));
+    this.#condemned.set(host, reason);
+    host.kill();
+  }
+
+  async #hostLost(host: HostThread, error: Error): Promise<void> {
+    const bots = this.#registry.idsOn(host);
+    const known = this.#condemned.get(host);
+    const message = known ?? messageOf(error);
+    const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+    // Its bots first: the dossier takes a while.
+    this.#registry.hostLost(host, message);
+    if (known !== undefined) return;
+    const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
+    const reason = `bot host ${host.number} was lost: ${message}`;
+    const found = { type, reason, suspect: null, stack: error.stack ?? null, heap: null };
+    await this.#incidents.report(found, host, bots);
+  }
+
+  #createFronts(stream: StreamIdentity): FrontPool {
+    const config = this.#config;
+    const dispatcher = new Dispatcher(
+      this.#registry,
+      this.#events,
+      config.invoke.timeout_ms,
+      this.#serviceCommands(),
+    );
+    const bucket = createPinBucket({
+      capacity: config.pin.capacity,
+      refillPerMinute: config.pin.refill_per_minute,
+    });
+    const quota = createQuota(
+      {
+        total: config.stream.max_streams,
+        perToken: config.stream.max_streams_per_token,
+        perAddress: config.stream.max_streams_per_address,
+      },
+      config.http.fronts,
+    );
+    return new FrontPool(
+      { config, pin: this.#pin, bucket, quota, stream, tokens: this.#tokens.all() },
+      this.#broadcaster,
+      {
+        createToken: async ({ name }) => {
+          const { token, record } = await this.#tokens.create(name);
+          await this.#fronts.addToken(record);
+          return { token };
+        },
+        createBot: (input) => this.#registry.create(input),
+        updateBot: ({ id, change }) => this.#registry.update(id, change),
+        actOnBot: ({ id, action }) => this.#registry.act(id, action),
+        actOnBots: async (input) => ({ results: await this.#registry.actOnMany(input) }),
+        botConfig: ({ id }) => this.#registry.config(id),
+        kinds: () => ({ kinds: this.#schemas.infos(), failed: this.#kinds.failed }),
+        incidents: ({ bot, limit }) => ({ incidents: this.#registry.incidents(bot, limit) }),
+        invoke: (input) => dispatcher.invoke(input),
+      },
+      (message) => this.#say('error', message),
+    );
+  }
+
+  /** What `POST /invoke` with `session_id: null` can do. */
+  #serviceCommands(): ServiceCommands {
+    const startedAt = Date.now();
+    const commands: ServiceCommands = {
+      ping: () => 'pong',
+      status: () => ({
+        bots: this.#registry.size,
+        hosts: this.#hosts.count,
+        uptime_ms: Date.now() - startedAt,
+      }),
+    };
+    if (this.#config.drills.enabled) {
+      commands['drill'] = (args) => this.#drill(args);
+    }
+    return commands;
+  }
+
+  /** Breaks a part of the service as a fault would, to see that the rest goes on. */
+  async #drill({ kill, host = 0, fault = 'crash' }: JsonObject): Promise<null> {
+    if (kill === 'broadcaster') {
+      await this.#broadcaster.kill();
+    } else if (kill === 'host') {
+      const known = HOST_FAULTS.find((name) => name === fault);
+      if (!known)
+        throw new DroverError('bad_request', `args.fault is one of ${HOST_FAULTS.join(', ')}`);
+      this.#hosts.get(Number(host)).peer.tell('drill', { fault: known });
+    } else {
+      throw new DroverError('bad_request', 'args.kill is "broadcaster" or "host"');
+    }
+    return null;
+  }
+
+  /** The bots of the configuration, checked. @throws StartupError when one cannot be started. */
+  #configuredBots(): CreateBotBody[] {
+    const ids = new Set<string>();
+    return this.#config.bots.map((bot) => {
+      const { id } = bot;
+      try {
+        if (ids.has(id)) throw new Error('there is another bot with this id');
+        ids.add(id);
+        this.#registry.check(bot);
+      } catch (thrown) {
+        throw new StartupError(`the configured bot ${JSON.stringify(id)}: ${messageOf(thrown)}`);
+      }
+      return bot;
+    });
+  }
+
+  async #startDemoWorld(): Promise<void> {
+    this.#world = await startDemoWorld((message) => this.#say('error', message));
+    this.#schemas.setDefaults('demo', { world_url: this.#world.httpUrl });
+  }
+
+  #demoBots(): CreateBotBody[] {
+    const { enabled, bots } = this.#config.demo;
+    const taken = new Set(this.#config.bots.map(({ id }) => id));
+    return Array.from({ length: enabled ? bots : 0 }, (_, n) => ({
+      id: `demo-${n + 1}`,
+      kind: 'demo',
+      config: {},
+      labels: { demo: 'true' },
+      dedicated: false,
+      desired: 'running' as const,
+    })).filter(({ id }) => !taken.has(id));
+  }
+
+  /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */
+  async #restoreBroadcaster(reason: string): Promise<void> {
+    await this.#hosts.reattach((hosted) => {
+      const snapshots = this.#registry.snapshots(hosted);
+      this.#broadcaster.peer.tell('restore', { snapshots });
+    });
+    await this.#fronts.reattach();
+    this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
+  }
+
+  #say(level: 'info' | 'warn' | 'error', message: string): void {
+    this.#events.tell(logItem(level, SERVICE_SCOPE, message));
+  }
+}
+
+function newStream(config: Config): StreamIdentity {
+  const bytes = config.stream.ring_bytes;
+  // One reader more than there are fronts: main looks back at bots' last lines.
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + 1 };
+  return {
+    ring: createRing(size, FIRST_SEQ),
+    epoch: randomBytes(5).toString('hex'),
+    hashKey: randomBytes(32).toString('hex'),
+  };
+}

@@ -1,0 +1,130 @@
+// The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of the README.
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { makeDir, removeDir, type Service, startService } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+
+/** What the snippet has logged of one event. */
+interface Seen {
+  kind: string;
+  id: string;
+  data: Record<string, unknown>;
+}
+
+const EVENT_ID = /^[0-9a-f]+-[1-9][0-9]*$/;
+const dataDir = makeDir();
+let browser: Browser;
+let service: Service;
+let page: Page;
+
+/** The README's snippet, with a token in it. */
+function snippet(token: string): string {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const js = /```js\n(.*?new EventSource.*?)```/s.exec(readme)?.[1];
+  if (js === undefined) throw new Error('the README has no EventSource snippet');
+  expect(js).toContain('PASTE THE TOKEN HERE');
+  return js.replace('PASTE THE TOKEN HERE', token);
+}
+
+/** What the snippet has logged until now. */
+async function seen(): Promise<Seen[]> {
+  const logged = (await page.evaluate('logged')) as [string, string, Seen['data']][];
+  return logged.map(([kind, id, data]) => ({ kind, id, data }));
+}
+
+/** The first event from `from` on that the predicate accepts. */
+async function event(predicate: (event: Seen) => boolean, from = 0): Promise<Seen> {
+  let found: Seen | undefined;
+  await expect
+    .poll(
+      async () => {
+        found = (await seen()).slice(from).find(predicate);
+        return found !== undefined;
+      },
+      { timeout: 15_000, interval: 100 },
+    )
+    .toBe(true);
+  return found as Seen;
+}
+
+/**
+ * A free port below those that the system gives to outgoing connections. Not 0: uWebSockets.js then leaves SO_REUSEADDR
+ * out, and the port could not be bound again while connections of the first service are in TIME_WAIT.
+ */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (free) return port;
+  }
+}
+
+function start(port: number): Promise<Service> {
+  return startService({ demo: true, dataDir, port, config: { stream: { retry_ms: 200 } } });
+}
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await start(await freePort());
+  page = await browser.newPage();
+  await page.goto(`${service.url}/health`);
+  await page.evaluate('globalThis.logged = []; console.log = (...line) => logged.push(line)');
+  await page.evaluate(snippet(await service.token()));
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  removeDir(dataDir);
+});
+
+it('gets a session event for each bot at the beginning, and more with ids as their state changes', async () => {
+  const { data } = await event(({ kind }) => kind === 'session');
+  expect(data.snapshot).toMatchObject({ id: expect.any(String), status: expect.any(String) });
+  const change = await event(({ kind, id }) => kind === 'session' && EVENT_ID.test(id));
+  expect(change.data.snapshot).toMatchObject({ kind: 'demo' });
+});
+
+it('gets log events with ids, among them the wire lines of a command', async () => {
+  await event(({ data }) => (data.snapshot as { status?: string })?.status === 'in_world');
+  const from = (await seen()).length;
+  const text = 'hello from a browser test';
+  const body = { session_id: 'demo-1', command: 'say', args: { text } };
+  await expect
+    .poll(async () => (await call(service, 'POST', '/invoke', { body })).status)
+    .toBe(200);
+  const line = await event(
+    ({ kind, data }) =>
+      kind === 'log' && data.direction === 'outgoing' && `${data.message}`.includes(text),
+    from,
+  );
+  expect(line.id).toMatch(EVENT_ID);
+  expect(line.data).toMatchObject({ session_id: 'demo-1', transport: 'tcp', level: 'info' });
+});
+
+it('reconnects by itself when the service is restarted, and is told of the gap', async () => {
+  const from = (await seen()).length;
+  const { port } = service;
+  expect(await service.stop()).toBe(0);
+  service = await start(port);
+  const gap = await event(({ kind }) => kind === 'gap', from);
+  const all = await seen();
+  const before = all.slice(
+    0,
+    all.findIndex(({ id }) => id === gap.id),
+  );
+  const last = before.findLast(({ id }) => id !== '')?.id ?? '';
+  expect(gap.data).toEqual({ from: last, to: gap.id, dropped: null });
+  expect(gap.id.split('-')[0]).not.toBe(last.split('-')[0]);
+  await event(({ kind, id }) => kind === 'log' && id.split('-')[0] === gap.id.split('-')[0], from);
+});

@@ -1,0 +1,14 @@
+// `npm run test:browser`: the tests that need a Chromium on the machine, apart from `npm test`, which needs Node alone.
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/browser/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,118 @@
+// interface-seed §1 and §5.6: what the process prints, where it listens, what it leaves in its data directory.
+
+import { readFileSync, statSync } from 'node:fs';
+import net from 'node:net';
+import { networkInterfaces } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { raw, requestBytes } from '../harness/http.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+function portIsFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = net.createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '0.0.0.0', () => probe.close(() => resolve(true)));
+  });
+}
+
+const health = requestBytes('GET', '/health');
+
+describe('a service on every address', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ host: '0.0.0.0' });
+  });
+  afterAll(() => stopClean(service));
+
+  it('§1 prints `PIN=<6 digits> at <path>` as the first line of standard output', () => {
+    const [first = ''] = service.stdout().split('\n');
+    expect(first).toMatch(/^PIN=\d{6} at \S.*$/);
+    expect(first).toBe(`PIN=${service.pin} at ${service.pinPath}`);
+  });
+
+  it('§1 says on the second line where it listens', () => {
+    expect(service.stdout().split('\n')[1]).toBe(`listening on http://0.0.0.0:${service.port}`);
+  });
+
+  it('§1 keeps the PIN in a file named pin.txt in the data directory', () => {
+    expect(path.basename(service.pinPath)).toBe('pin.txt');
+    expect(path.dirname(path.resolve(service.pinPath))).toBe(path.resolve(service.dataDir));
+    expect(readFileSync(service.pinPath, 'utf8').trimEnd()).toBe(service.pin);
+  });
+
+  it('decision "PIN comparison": pin.txt is there in whole before the PIN line is printed', () => {
+    expect(service.pinFileAtStart?.trimEnd()).toBe(service.pin);
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'decision "PIN comparison": pin.txt has mode 0600',
+    () => {
+      expect((statSync(service.pinPath).mode & 0o777).toString(8)).toBe('600');
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'decision "PIN comparison": the data directory has mode 0700',
+    () => {
+      expect((statSync(service.dataDir).mode & 0o777).toString(8)).toBe('700');
+    },
+  );
+
+  it('§1 bound to 0.0.0.0 it answers on any address of the host', async () => {
+    const others = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    const addresses = others.filter((a) => a.family === 'IPv4').map((a) => a.address);
+    // All of 127/8 is this host on Linux, so there is a second address even without a network.
+    if (process.platform === 'linux') addresses.push('127.0.0.2');
+    for (const host of addresses) {
+      expect((await raw(service.port, health, { host })).body).toBe('ok');
+    }
+  });
+});
+
+describe('the default binding', () => {
+  it('§1 without options it listens on TCP port 8090 of 0.0.0.0', async (context) => {
+    context.skip(!(await portIsFree(8090)), 'port 8090 of this machine is taken');
+    const service = await startService({ host: null, port: null });
+    onTestFinished(() => stopClean(service));
+    expect(service.stdout().split('\n')[1]).toBe('listening on http://0.0.0.0:8090');
+    expect((await raw(8090, health)).body).toBe('ok');
+  });
+
+  it.runIf(process.platform === 'linux')(
+    '§1 --host narrows the binding to that address',
+    async () => {
+      const service = await startService({ host: '127.0.0.1' });
+      onTestFinished(() => stopClean(service));
+      expect((await raw(service.port, health)).body).toBe('ok');
+      await expect(raw(service.port, health, { host: '127.0.0.2' })).rejects.toThrow(
+        'ECONNREFUSED',
+      );
+    },
+  );
+});
+
+describe.runIf(process.platform === 'linux')('the default data directory', () => {
+  let home: string;
+  beforeAll(() => {
+    home = makeDir();
+  });
+  afterAll(() => removeDir(home));
+
+  it('§1 "the application\'s data directory" is below $XDG_DATA_HOME when that is set', async () => {
+    const base = path.join(home, 'xdg');
+    const service = await startService({ dataDir: null, env: { XDG_DATA_HOME: base, HOME: home } });
+    onTestFinished(() => stopClean(service));
+    expect(service.pinPath.startsWith(`${base}${path.sep}`)).toBe(true);
+    expect((statSync(path.dirname(service.pinPath)).mode & 0o777).toString(8)).toBe('700');
+  });
+
+  it('§1 "the application\'s data directory" is below the home directory otherwise', async () => {
+    const service = await startService({
+      dataDir: null,
+      env: { XDG_DATA_HOME: null, XDG_STATE_HOME: null, HOME: home },
+    });
+    onTestFinished(() => stopClean(service));
+    expect(service.pinPath.startsWith(`${home}${path.sep}`)).toBe(true);
+  });
+});

@@ -1,0 +1,287 @@
+// interface-seed §4 "Other operations", with the decisions for /api/bots: list, snapshot, create, delete.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Answer, call, expectError } from '../harness/api.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import {
+  expectSnapshot,
+  type Snapshot,
+  snapshots,
+  waitForLog,
+  waitForStatus,
+} from '../harness/shapes.js';
+import { openStream, type SseStream } from '../harness/sse.js';
+
+const SLOW_TALKER = { events_per_second: 1, message_bytes: 40 };
+
+let service: Service;
+let stream: SseStream;
+let serial = 0;
+let id: string;
+
+beforeAll(async () => {
+  service = await startService({ demo: true });
+  stream = await openStream(`${service.url}/events`, { token: await service.token() });
+  for (const demo of ['demo-1', 'demo-2', 'demo-3'])
+    await waitForStatus(stream, demo, 'in_world', 20_000);
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+beforeEach(() => {
+  id = `bot-${++serial}`;
+});
+
+const create = (body: unknown): Promise<Answer> => call(service, 'POST', '/api/bots', { body });
+const remove = (bot: string): Promise<Answer> => call(service, 'DELETE', `/api/bots/${bot}`);
+
+async function list(query = ''): Promise<Snapshot[]> {
+  const answer = await call(service, 'GET', `/api/bots${query}`);
+  expect(answer.status).toBe(200);
+  return (answer.json as { bots: Snapshot[] }).bots;
+}
+
+const ids = async (query = ''): Promise<string[]> =>
+  (await list(query)).map((bot) => bot.id).sort();
+
+describe('GET /api/bots', () => {
+  it('§4 answers with `bots` alone, a list of BotSnapshots, as JSON', async () => {
+    const answer = await call(service, 'GET', '/api/bots');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/);
+    expect(Object.keys(answer.json as object)).toEqual(['bots']);
+    const { bots } = answer.json as { bots: unknown[] };
+    expect(bots.length).toBeGreaterThanOrEqual(3);
+    for (const bot of bots) expectSnapshot(bot);
+  });
+
+  it('§2.6 without configuration there are demo-1, demo-2 and demo-3, in_world', async () => {
+    const demos = (await list()).filter((bot) => bot.id.startsWith('demo-'));
+    expect(demos.map((bot) => bot.id).sort()).toEqual(['demo-1', 'demo-2', 'demo-3']);
+    for (const bot of demos) {
+      expect(bot).toMatchObject({ kind: 'demo', status: 'in_world', desired: 'running' });
+    }
+  });
+
+  it('decision "GET /api/bots": ?kind= and ?status= filter, alone and together', async () => {
+    await create({ id, kind: 'synthetic', config: SLOW_TALKER });
+    expect(await ids('?kind=demo')).toEqual(['demo-1', 'demo-2', 'demo-3']);
+    expect(await ids('?kind=synthetic')).toContain(id);
+    expect(await ids('?kind=synthetic')).not.toContain('demo-1');
+    expect(await ids('?status=in_world')).toEqual(
+      expect.arrayContaining(['demo-1', 'demo-2', 'demo-3']),
+    );
+    expect(await ids('?status=failed')).toEqual([]);
+    expect(await ids('?kind=demo&status=in_world')).toEqual(['demo-1', 'demo-2', 'demo-3']);
+    expect(await ids('?kind=synthetic&status=backoff')).toEqual([]);
+    expect(await ids('?kind=no_such_kind')).toEqual([]);
+    await remove(id);
+  });
+
+  it('decision "GET /api/bots": with --no-demo there are none', async () => {
+    const bare = await startService();
+    try {
+      expect((await call(bare, 'GET', '/api/bots')).json).toEqual({ bots: [] });
+    } finally {
+      await bare.stop();
+    }
+  });
+});
+
+describe('GET /api/bots/{id}', () => {
+  it('§2.6 answers with the BotSnapshot itself', async () => {
+    const answer = await call(service, 'GET', '/api/bots/demo-1');
+    expect(answer.status).toBe(200);
+    expect(expectSnapshot(answer.json)).toMatchObject({
+      id: 'demo-1',
+      kind: 'demo',
+      status: 'in_world',
+    });
+  });
+
+  it('decision "errors": a bot that is not there is 404', async () => {
+    for (const missing of [
+      'nobody',
+      'DEMO-1',
+      'demo-1%00',
+      '..%2Fdemo-1',
+      '__proto__',
+      'constructor',
+    ]) {
+      expectError(await call(service, 'GET', `/api/bots/${missing}`), 404);
+    }
+  });
+});
+
+it('decision "errors": a path that is no percent-encoding is an error of the table', async () => {
+  for (const broken of ['%', '%ff', '%zz', 'demo-1%']) {
+    expectError(await call(service, 'GET', `/api/bots/${broken}`), 400);
+  }
+});
+
+describe('POST /api/bots', () => {
+  it('a demo bot needs no config: it finds the bundled world', async () => {
+    expect((await create({ id, kind: 'demo' })).status).toBe(201);
+    await waitForStatus(stream, id, 'in_world', 15_000);
+    await remove(id);
+  });
+
+  it('creates a bot: 201 with its BotSnapshot, then it is in the list and on the stream', async () => {
+    const answer = await create({
+      id,
+      kind: 'synthetic',
+      config: SLOW_TALKER,
+      labels: { team: 'blue' },
+    });
+    expect(answer.status).toBe(201);
+    const labels = { team: 'blue' };
+    expect(expectSnapshot(answer.json)).toMatchObject({
+      id,
+      kind: 'synthetic',
+      desired: 'running',
+      labels,
+    });
+    expect(await ids()).toContain(id);
+    await waitForLog(stream, (log) => log.session_id === id);
+    const seen = snapshots(stream, id);
+    expect(seen[0]?.status).toBe('starting');
+    for (const snapshot of seen) expect(snapshot.labels).toEqual(labels);
+    await remove(id);
+  });
+
+  it('labels may be left out', async () => {
+    const answer = await create({ id, kind: 'synthetic', config: SLOW_TALKER });
+    expect(expectSnapshot(answer.json).labels).toEqual({});
+    await remove(id);
+  });
+
+  it('an id that is there is 409, and the bot stays as it is', async () => {
+    expectError(await create({ id: 'demo-1', kind: 'synthetic', config: SLOW_TALKER }), 409);
+    expect((await call(service, 'GET', '/api/bots/demo-1')).json).toMatchObject({ kind: 'demo' });
+  });
+
+  it('of many at once with one id exactly one is 201', async () => {
+    const body = { id, kind: 'synthetic', config: SLOW_TALKER };
+    const statuses = (await Promise.all(Array.from({ length: 10 }, () => create(body)))).map(
+      (a) => a.status,
+    );
+    expect(statuses.sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
+    await remove(id);
+  });
+
+  it('an unknown kind is 400', async () => {
+    for (const kind of [
+      'no_such_kind',
+      '',
+      '../main',
+      '__proto__',
+      'constructor',
+      7,
+      null,
+      ['demo'],
+    ]) {
+      expectError(await create({ id, kind }), 400);
+    }
+    expect(await ids()).not.toContain(id);
+  });
+
+  it('a config that the kind does not take is 400', async () => {
+    const bad = [
+      { events_per_second: 'fast', message_bytes: 40 },
+      { events_per_second: -1, message_bytes: 40 },
+      { events_per_second: 1.5, message_bytes: 40 },
+      { events_per_second: 1, message_bytes: -1 },
+      { events_per_second: null, message_bytes: 40 },
+      { ...SLOW_TALKER, no_such_key: 1 },
+      [],
+      'x',
+      7,
+    ];
+    for (const config of bad) expectError(await create({ id, kind: 'synthetic', config }), 400);
+    expect(await ids()).not.toContain(id);
+  });
+
+  it('a bad id is 400', async () => {
+    const bad = [
+      '',
+      ' ',
+      'a b',
+      'a/b',
+      '../x',
+      'a\nb',
+      'a\0b',
+      'é\u2028',
+      'x'.repeat(2000),
+      7,
+      null,
+      [],
+      {},
+    ];
+    for (const one of bad) {
+      expectError(await create({ id: one, kind: 'synthetic', config: SLOW_TALKER }), 400);
+    }
+  });
+
+  it('a body without id or kind, with wrong labels or of another type is 400', async () => {
+    const config = SLOW_TALKER;
+    const bad = [
+      {},
+      { id },
+      { kind: 'synthetic', config },
+      { id, kind: 'synthetic', config, labels: 'blue' },
+      { id, kind: 'synthetic', config, labels: { team: 7 } },
+      { id, kind: 'synthetic', config, labels: ['blue'] },
+      [],
+      null,
+      'bot',
+      7,
+    ];
+    for (const body of bad) expectError(await create(body), 400);
+    expect(await ids()).not.toContain(id);
+  });
+});
+
+describe('DELETE /api/bots/{id}', () => {
+  it('is 204 without a body; the stream tells `deleted`, the list forgets the bot', async () => {
+    await create({ id, kind: 'synthetic', config: { events_per_second: 100, message_bytes: 40 } });
+    await waitForLog(stream, (log) => log.session_id === id);
+    const answer = await remove(id);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.headers.get('content-length') ?? '0').toBe('0');
+    await waitForStatus(stream, id, 'deleted');
+    expect(snapshots(stream, id).filter((s) => s.status === 'deleted')).toHaveLength(1);
+    expectError(await call(service, 'GET', `/api/bots/${id}`), 404);
+    expect(await ids()).not.toContain(id);
+  });
+
+  it('a bot that is not there is 404, also the second time', async () => {
+    expectError(await remove('nobody'), 404);
+    await create({ id, kind: 'synthetic', config: SLOW_TALKER });
+    expect((await remove(id)).status).toBe(204);
+    expectError(await remove(id), 404);
+  });
+
+  it('the id is free again', async () => {
+    for (let n = 0; n < 3; n++) {
+      const answer = await create({ id, kind: 'synthetic', config: SLOW_TALKER });
+      expect(answer.status).toBe(201);
+      expect((await remove(id)).status).toBe(204);
+    }
+  });
+
+  it('a new stream opens without the deleted bot', async () => {
+    await create({ id, kind: 'synthetic', config: SLOW_TALKER });
+    await remove(id);
+    await waitForStatus(stream, id, 'deleted');
+    const fresh = await openStream(`${service.url}/events`, { token: await service.token() });
+    await call(service, 'POST', '/invoke', {
+      body: { session_id: null, command: 'ping', args: {} },
+    });
+    await fresh.waitFor((frame) => frame.id !== undefined);
+    fresh.close();
+    const opening = fresh.frames.filter((frame) => frame.id === undefined);
+    expect(opening.length).toBeGreaterThanOrEqual(3);
+    expect(opening.map((frame) => frame.data).join()).not.toContain(`"${id}"`);
+  });
+});

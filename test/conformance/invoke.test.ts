@@ -1,0 +1,168 @@
+// interface-seed §6.4 with the decision for POST /invoke: commands to one bot, to several, to the service.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, call, expectError } from '../harness/api.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { waitForLog, waitForStatus } from '../harness/shapes.js';
+import { openStream, type SseStream } from '../harness/sse.js';
+
+let service: Service;
+let stream: SseStream;
+beforeAll(async () => {
+  service = await startService({ demo: true });
+  stream = await openStream(`${service.url}/events`, { token: await service.token() });
+  for (const id of ['demo-1', 'demo-2', 'demo-3'])
+    await waitForStatus(stream, id, 'in_world', 20_000);
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+
+const send = (body: unknown): Promise<Answer> => call(service, 'POST', '/invoke', { body });
+const invoke = (session_id: unknown, command: unknown, args: unknown = {}): Promise<Answer> =>
+  send({ session_id, command, args });
+
+describe('to the service itself', () => {
+  it('§6.4 `session_id` null and `ping` answers {"result": "pong"}', async () => {
+    const answer = await invoke(null, 'ping');
+    expect([answer.status, answer.json]).toEqual([200, { result: 'pong' }]);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/);
+  });
+
+  it('an unknown command is 404', async () => {
+    for (const command of ['no_such_command', '', 'say', '__proto__', 'constructor', 'toString']) {
+      const answer = await invoke(null, command);
+      // An empty name may be called malformed rather than unknown.
+      expectError(answer, command === '' && answer.status === 400 ? 400 : 404);
+    }
+  });
+
+  it('§6 the result is a log event of scope dispatch', async () => {
+    await invoke(null, 'ping');
+    const log = await waitForLog(stream, (l) => l.scope === 'dispatch' && l.session_id === null);
+    expect(log.message).toContain('ping');
+  });
+});
+
+describe('to one bot', () => {
+  it('answers {"result": …}, and the command is carried out', async () => {
+    const text = `to one ${Date.now()}`;
+    const answer = await invoke('demo-1', 'say', { text });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.json as object)).toEqual(['result']);
+    const out = await waitForLog(
+      stream,
+      (l) => l.direction === 'outgoing' && l.message.includes(text),
+    );
+    expect(out.session_id).toBe('demo-1');
+  });
+
+  it('what it says is heard by the others in the world', async () => {
+    const text = `heard ${Date.now()}`;
+    await invoke('demo-1', 'say', { text });
+    const heard = await waitForLog(
+      stream,
+      (l) => l.direction === 'incoming' && l.session_id === 'demo-2' && l.message.includes(text),
+    );
+    expect(heard.transport).toBe('tcp');
+  });
+
+  it('no such bot is 404', async () => {
+    for (const id of ['nobody', '__proto__', 'DEMO-1', '']) {
+      const answer = await invoke(id, 'say', { text: 'x' });
+      expectError(answer, id === '' && answer.status === 400 ? 400 : 404);
+    }
+  });
+
+  it('no such command is 404', async () => {
+    for (const command of ['no_such_command', '__proto__', 'constructor', 'SAY']) {
+      expectError(await invoke('demo-1', command), 404);
+    }
+  });
+
+  it('bad args are 400', async () => {
+    const bad: [string, unknown][] = [
+      ['say', {}],
+      ['say', { text: 7 }],
+      ['say', { text: null }],
+      ['move', {}],
+      ['move', { x: 1 }],
+      ['move', { x: '1', y: 2 }],
+      ['move', { x: null, y: 2 }],
+    ];
+    for (const [command, args] of bad) expectError(await invoke('demo-1', command, args), 400);
+  });
+
+  it('many commands at once are all answered, each with its own', async () => {
+    const sent = Array.from({ length: 20 }, (_, n) =>
+      invoke('demo-3', 'say', { text: `burst ${n}.` }),
+    );
+    for (const answer of await Promise.all(sent)) expect(answer.status).toBe(200);
+    for (let n = 0; n < 20; n++) {
+      await waitForLog(
+        stream,
+        (l) => l.session_id === 'demo-3' && l.message.includes(`burst ${n}.`),
+      );
+    }
+  });
+});
+
+describe('to a list', () => {
+  it('answers {"results": {id: {"result"}}}, one for each', async () => {
+    const answer = await invoke(['demo-1', 'demo-2'], 'say', { text: 'to both' });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.json as object)).toEqual(['results']);
+    const { results } = answer.json as { results: Record<string, object> };
+    expect(Object.keys(results).sort()).toEqual(['demo-1', 'demo-2']);
+    for (const result of Object.values(results)) expect(Object.keys(result)).toEqual(['result']);
+  });
+
+  it('one that fails has {"error"} in its place and holds up no other', async () => {
+    const answer = await invoke(['demo-1', 'nobody'], 'say', { text: 'to one and none' });
+    expect(answer.status).toBe(200);
+    const { results } = answer.json as { results: Record<string, object> };
+    expect(Object.keys(results).sort()).toEqual(['demo-1', 'nobody']);
+    expect(Object.keys(results['demo-1'] ?? {})).toEqual(['result']);
+    expect(results.nobody).toEqual({ error: expect.any(String) });
+  });
+
+  it('an unknown command is an error of each', async () => {
+    const answer = await invoke(['demo-1', 'demo-2'], 'no_such_command');
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      {
+        results: {
+          'demo-1': { error: expect.any(String) },
+          'demo-2': { error: expect.any(String) },
+        },
+      },
+    ]);
+  });
+
+  it('an empty list addresses nobody and is 400', async () => {
+    expectError(await invoke([], 'say', { text: 'to none' }), 400);
+  });
+});
+
+it('a malformed request is 400', async () => {
+  const bad = [
+    {},
+    { session_id: null },
+    { session_id: null, command: 7, args: {} },
+    { session_id: null, command: null, args: {} },
+    { session_id: 7, command: 'ping', args: {} },
+    { session_id: {}, command: 'ping', args: {} },
+    { session_id: [7], command: 'ping', args: {} },
+    { session_id: [null], command: 'ping', args: {} },
+    { session_id: 'demo-1', command: 'say', args: 'hello' },
+    { session_id: 'demo-1', command: 'say', args: ['hello'] },
+    { session_id: 'demo-1', command: 'say', args: 7 },
+    [],
+    null,
+    'ping',
+    7,
+  ];
+  for (const body of bad) expectError(await send(body), 400);
+  expect((await invoke(null, 'ping')).json).toEqual({ result: 'pong' });
+});

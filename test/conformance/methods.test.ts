@@ -1,0 +1,139 @@
+// interface-seed §4 and §7, decision "unknown path / method": 404, 405 with Allow, HEAD and OPTIONS on every path.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { call, expectError } from '../harness/api.js';
+import { RawConnection, raw, requestBytes } from '../harness/http.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+const ROUTES = [
+  { path: '/health', methods: ['GET'] },
+  { path: '/auth/pin', methods: ['POST'] },
+  { path: '/api-info', methods: ['GET'] },
+  { path: '/events', methods: ['GET'] },
+  { path: '/api/bots', methods: ['GET', 'POST'] },
+  { path: '/api/bots/only', methods: ['GET', 'PATCH', 'DELETE'] },
+  { path: '/api/bots/only/config', methods: ['GET'] },
+  { path: '/api/bots/only/incidents', methods: ['GET'] },
+  { path: '/api/bots/only/restart', methods: ['POST'] },
+  { path: '/api/bots/actions', methods: ['POST'] },
+  { path: '/api/incidents', methods: ['GET'] },
+  { path: '/api/kinds', methods: ['GET'] },
+  { path: '/invoke', methods: ['POST'] },
+];
+const ASKED = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** Headers that tell of this answer and this connection, not of the resource. */
+const PASSING = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
+
+let service: Service;
+let authorized: Record<string, string>;
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      bots: [
+        { id: 'only', kind: 'synthetic', config: { events_per_second: 1, message_bytes: 10 } },
+      ],
+    },
+  });
+  authorized = { Authorization: `Bearer ${await service.token()}` };
+});
+afterAll(() => stopClean(service));
+
+const allowed = (header: string | null | undefined): string[] =>
+  (header ?? '').split(/,\s*/).sort();
+
+/** What Allow names for a route: its methods, HEAD where there is GET, and OPTIONS. */
+function allowOf(methods: string[]): string[] {
+  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort();
+}
+
+const READABLE = ROUTES.filter(({ methods }) => methods.includes('GET'));
+
+describe.each(ROUTES)('$path', ({ path, methods }) => {
+  it('decision "unknown path / method": a method that it has not is 405 with Allow', async () => {
+    for (const method of ASKED.filter((asked) => !methods.includes(asked))) {
+      const answer = await call(service, method, path);
+      expectError(answer, 405, 'method not allowed');
+      expect(allowed(answer.headers.get('allow'))).toEqual(allowOf(methods));
+    }
+  });
+
+  it('decision "unknown path / method": OPTIONS is 204 with Allow, without a token', async () => {
+    const answer = await raw(service.port, requestBytes('OPTIONS', path));
+    expect(answer.status).toBe(204);
+    expect(allowed(answer.headers.allow)).toEqual(allowOf(methods));
+    expect(answer.headers['content-length'] ?? '0').toBe('0');
+  });
+});
+
+describe.each(READABLE)('$path', ({ path }) => {
+  it('HEAD has the status and headers of GET, and no body', async () => {
+    const got = await RawConnection.open(service.port);
+    const connection = await RawConnection.open(service.port);
+    try {
+      // Of a stream only the head is compared, so read it before the body ends: it never does.
+      await got.send(requestBytes('GET', path, authorized));
+      const get = await got.response({ head: true });
+      await connection.send(requestBytes('HEAD', path, authorized));
+      const head = await connection.response({ head: true });
+      expect(head.status).toBe(get.status);
+      for (const name of PASSING) {
+        delete head.headers[name];
+        delete get.headers[name];
+      }
+      expect(head.headers).toEqual(get.headers);
+      // The next answer on the connection begins right after the head: there was no body between.
+      await connection.send(requestBytes('GET', '/health'));
+      expect((await connection.response()).body).toBe('ok');
+    } finally {
+      got.close();
+      connection.close();
+    }
+  });
+});
+
+describe.each(READABLE.filter(({ path }) => path !== '/health'))('$path', ({ path }) => {
+  it('HEAD needs the token as GET does', async () => {
+    const answer = await raw(service.port, requestBytes('HEAD', path), { head: true });
+    expect(answer.status).toBe(401);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+  });
+});
+
+describe.each(ROUTES.filter((route) => !READABLE.includes(route)))('$path', ({ path, methods }) => {
+  it('HEAD is 405 with Allow where there is no GET', async () => {
+    const answer = await raw(service.port, requestBytes('HEAD', path, authorized), { head: true });
+    expect(answer.status).toBe(405);
+    expect(allowed(answer.headers.allow)).toEqual(allowOf(methods));
+  });
+});
+
+it('decision "unknown path / method": an unknown path is 404 for every method', async () => {
+  const paths = [
+    '/nope',
+    '/health/x',
+    '/auth',
+    '/api',
+    '/api/nope',
+    '/api/bots/only/x/y',
+    '/Health',
+    '//health',
+  ];
+  for (const path of paths) {
+    const answer = await raw(service.port, requestBytes('GET', path, authorized));
+    expectError(answer, 404, 'not found');
+  }
+  for (const method of ASKED) expectError(await call(service, method, '/nope'), 404, 'not found');
+  const head = await raw(service.port, requestBytes('HEAD', '/nope', authorized), { head: true });
+  expect(head.status).toBe(404);
+});
+
+it('decision "unknown path / method": names of object properties are unknown paths like others', async () => {
+  for (const path of ['/__proto__', '/constructor', '/api/constructor', '/toString']) {
+    expectError(await raw(service.port, requestBytes('GET', path, authorized)), 404);
+  }
+});
+
+it('§4 a query that a route does not know changes nothing on it', async () => {
+  const answer = await raw(service.port, requestBytes('GET', '/health?a=1&b=%zz&&=&c'));
+  expect([answer.status, answer.body]).toEqual([200, 'ok']);
+});

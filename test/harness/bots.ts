@@ -1,0 +1,187 @@
+// Test harness. Owns what tests of hosted bots do again and again: operations, waits on the stream, neighbours.
+
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import { type Answer, call } from './api.js';
+import type { Service } from './service.js';
+import { type Log, logOf, logs, type Snapshot, snapshotOf, snapshots } from './shapes.js';
+import { openStream, type SseStream } from './sse.js';
+
+/** The directory of the kinds that exist for tests; `kinds` of a configuration. */
+export const FIXTURE_KINDS = fileURLToPath(new URL('../fixtures/kinds', import.meta.url));
+
+/** What a `guarded` bot says when there is another instance of it. */
+export const DOUBLE = 'DOUBLE INSTANCE';
+
+export const POST = (service: Service, path: string, body?: unknown): Promise<Answer> =>
+  call(service, 'POST', path, body === undefined ? {} : { body });
+
+export function create(service: Service, body: object): Promise<Answer> {
+  return POST(service, '/api/bots', body);
+}
+
+export function act(service: Service, id: string, action: string): Promise<Answer> {
+  return POST(service, `/api/bots/${id}/${action}`);
+}
+
+export function remove(service: Service, id: string): Promise<Answer> {
+  return call(service, 'DELETE', `/api/bots/${id}`);
+}
+
+export function invoke(
+  service: Service,
+  id: string | null,
+  command: string,
+  args: object = {},
+): Promise<Answer> {
+  return POST(service, '/invoke', { session_id: id, command, args });
+}
+
+export async function snapshot(service: Service, id: string): Promise<Snapshot> {
+  const answer = await call(service, 'GET', `/api/bots/${id}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json as Snapshot;
+}
+
+export async function list(service: Service): Promise<Snapshot[]> {
+  return ((await call(service, 'GET', '/api/bots')).json as { bots: Snapshot[] }).bots;
+}
+
+export interface Incident {
+  id: string;
+  at_ms: number;
+  type: string;
+  reason: string;
+  suspect: string | null;
+  host: number | null;
+  bots: string[];
+  stack: { function: string; url: string; line: number; column: number }[] | string | null;
+  heap: { used: number; limit: number } | null;
+  last_lines: string[];
+  last_commands: string[];
+}
+
+/** Of one bot, or all; newest first. */
+export async function incidents(service: Service, id?: string): Promise<Incident[]> {
+  const path = id === undefined ? '/api/incidents' : `/api/bots/${id}/incidents`;
+  const answer = await call(service, 'GET', path);
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.json as { incidents: Incident[] }).incidents;
+}
+
+/** A stream of everything. */
+export async function watch(service: Service, query = ''): Promise<SseStream> {
+  return openStream(`${service.url}/events${query}`, { token: await service.token() });
+}
+
+/** The first line that fits among those from frame `from` on. */
+export async function lineFrom(
+  stream: SseStream,
+  from: number,
+  fits: (log: Log) => boolean,
+  timeoutMs?: number,
+): Promise<Log> {
+  let found: Log | undefined;
+  let next = from;
+  await stream.until(() => {
+    for (; next < stream.frames.length && !found; next++) {
+      const frame = stream.frames[next];
+      const log = frame && logOf(frame);
+      if (log && fits(log)) found = log;
+    }
+    return found !== undefined;
+  }, timeoutMs);
+  return found as Log;
+}
+
+/** The first snapshot of a bot that fits among those from frame `from` on. */
+export async function snapshotFrom(
+  stream: SseStream,
+  from: number,
+  id: string,
+  fits: (snapshot: Snapshot) => boolean,
+  timeoutMs?: number,
+): Promise<Snapshot> {
+  let found: Snapshot | undefined;
+  let next = from;
+  await stream.until(() => {
+    for (; next < stream.frames.length && !found; next++) {
+      const frame = stream.frames[next];
+      const shown = frame && snapshotOf(frame);
+      if (shown?.id === id && fits(shown)) found = shown;
+    }
+    return found !== undefined;
+  }, timeoutMs);
+  return found as Snapshot;
+}
+
+export const statusFrom = (
+  stream: SseStream,
+  from: number,
+  id: string,
+  status: string,
+  timeoutMs?: number,
+): Promise<Snapshot> => snapshotFrom(stream, from, id, (s) => s.status === status, timeoutMs);
+
+/** The statuses that a bot has had from frame `from` on, each once where it did not change. */
+export function statusesOf(stream: SseStream, id: string, from = 0): string[] {
+  const seen = stream.frames
+    .slice(from)
+    .flatMap((frame) => snapshotOf(frame) ?? [])
+    .filter((s) => s.id === id)
+    .map(({ status }) => status);
+  return seen.filter((status, n) => status !== seen[n - 1]);
+}
+
+/** Tries until the condition holds. For what is not told on a stream. */
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  timeoutMs = 10_000,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** Creates a bot whose lines are numbered without a hole, for {@link expectUndisturbed}. */
+export async function createNeighbour(
+  service: Service,
+  stream: SseStream,
+  id: string,
+): Promise<void> {
+  const config = { events_per_second: 100, message_bytes: 10 };
+  expect((await create(service, { id, kind: 'synthetic', config })).status).toBe(201);
+  await lineFrom(stream, 0, ({ session_id, message }) => session_id === id && /^5 /.test(message));
+}
+
+/**
+ * The neighbour lives on behind everything that is on the stream now, has lost none of its lines, and was never started
+ * again. The stream must have been open before the neighbour was created.
+ */
+export async function expectUndisturbed(stream: SseStream, id: string): Promise<void> {
+  const from = stream.frames.length;
+  let seen = 0;
+  await lineFrom(
+    stream,
+    from,
+    (log) => log.session_id === id && log.level === 'info' && ++seen > 9,
+  );
+  const own = logs(stream).filter((log) => log.session_id === id);
+  const numbers = own
+    .filter(({ level }) => level === 'info')
+    .map((log) => Number.parseInt(log.message, 10));
+  expect(numbers).toEqual(numbers.map((_, n) => n + 1));
+  expect(own.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
+  expect(snapshots(stream, id).filter((s) => s.restarts > 0 || s.last_error !== null)).toEqual([]);
+  expect(statusesOf(stream, id)).toEqual(['starting', 'running']);
+}
+
+/** No guarded bot ever met another instance of itself. */
+export function expectSingle(stream: SseStream): void {
+  expect(logs(stream).filter(({ message }) => message.includes(DOUBLE))).toEqual([]);
+  const met = stream.frames.flatMap((frame) => snapshotOf(frame) ?? []);
+  expect(met.filter(({ last_error }) => last_error?.includes(DOUBLE))).toEqual([]);
+}

@@ -1,0 +1,235 @@
+// Test harness. Owns a stream read from a plain socket: it sees every byte, can stop reading, and is cheap enough that one
+// process has hundreds of them.
+
+import net from 'node:net';
+import { ChunkedDecoder } from './chunked.js';
+
+export interface RawStreamOptions {
+  /** Path and query. */
+  target?: string;
+  /** Sent as `Authorization: Bearer`. */
+  token?: string;
+  headers?: Record<string, string>;
+  /** Source address of the connection, to come as another client. */
+  localAddress?: string;
+  /** Read at most this many bytes from the system at once, and let the event loop turn before the next. */
+  readBytes?: number;
+  /** Called for each whole block, without its blank line. */
+  onBlock?: (block: string) => void;
+  /** Called for the body's bytes as they come out of the chunks. */
+  onBody?: (bytes: Buffer) => void;
+}
+
+/** An answer that is no stream. */
+export interface Refusal {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const BLOCK_END = Buffer.from('\n\n');
+/** How long a wait may take before the harness gives up; it only bounds a hang. */
+const WAIT_LIMIT_MS = 30_000;
+
+export class RawStream {
+  status = 0;
+  readonly headers: Record<string, string> = {};
+  /** How it ended: `complete` with the last chunk, `cut` without it. */
+  readonly ended: Promise<'complete' | 'cut'>;
+  /** Bytes of the body so far. */
+  bodyBytes = 0;
+  /** What was wrong with the bytes; the stream is closed at the first fault. */
+  fault: Error | undefined;
+  /** Only of an answer that is no stream. */
+  #body = '';
+  readonly #options: RawStreamOptions;
+  readonly #socket: net.Socket;
+  readonly #decoder: ChunkedDecoder;
+  #head: Buffer | undefined = Buffer.alloc(0);
+  #rest: Buffer = Buffer.alloc(0);
+  #over = false;
+  #throttled: NodeJS.Immediate | undefined;
+  #stopped = false;
+  #cutAfter = Number.POSITIVE_INFINITY;
+  readonly #watchers = new Set<() => void>();
+
+  private constructor(port: number, options: RawStreamOptions) {
+    this.#options = options;
+    this.#decoder = new ChunkedDecoder((bytes) => this.#takeBody(bytes));
+    const { localAddress, readBytes } = options;
+    const where = { port, host: '127.0.0.1', ...(localAddress ? { localAddress } : {}) };
+    if (readBytes === undefined) {
+      this.#socket = net.connect(where);
+      this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    } else {
+      const buffer = Buffer.alloc(readBytes);
+      this.#socket = net.connect({
+        ...where,
+        onread: { buffer, callback: (size) => this.#takeSlowly(buffer.subarray(0, size)) },
+      });
+    }
+    this.ended = new Promise((resolve) => {
+      this.#socket.on('error', () => {});
+      this.#socket.on('close', () => {
+        this.#over = true;
+        clearImmediate(this.#throttled);
+        this.#changed();
+        resolve(this.#decoder.done ? 'complete' : 'cut');
+      });
+      // Chunked coding ends the body, not the connection, which may stay open for another request.
+      this.#finished = () => resolve('complete');
+    });
+  }
+
+  #finished: () => void = () => {};
+
+  /** Opens the stream. @returns a refusal when the answer is not 200. */
+  static async tryOpen(port: number, options: RawStreamOptions = {}): Promise<RawStream | Refusal> {
+    const stream = new RawStream(port, options);
+    const { target = '/events', token, headers = {} } = options;
+    const all: Record<string, string> = { Host: `127.0.0.1:${port}`, ...headers };
+    if (token !== undefined) all['Authorization'] = `Bearer ${token}`;
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    stream.#socket.write(`GET ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    await stream.until(() => stream.status !== 0);
+    if (stream.status === 200) return stream;
+    await stream.until(() => stream.#bodyIsWhole());
+    stream.close();
+    return { status: stream.status, headers: stream.headers, body: stream.#body };
+  }
+
+  /** Opens the stream. @throws Error when the answer is not 200. */
+  static async open(port: number, options: RawStreamOptions = {}): Promise<RawStream> {
+    const opened = await RawStream.tryOpen(port, options);
+    if (opened instanceof RawStream) return opened;
+    throw new Error(`the stream answered ${opened.status} ${opened.body}`);
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** Reads no more from the system, until {@link resume}; what has been read before still comes. */
+  pause(): void {
+    this.#stopped = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#stopped = false;
+    this.#socket.resume();
+  }
+
+  /** Cuts the connection after so many more bytes from the system, wherever in a frame that is. */
+  cutAfter(bytes: number): void {
+    this.#cutAfter = bytes;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** Waits until the condition holds; it is tried again with every piece that arrives, and at the end. */
+  until(condition: () => boolean, limitMs = WAIT_LIMIT_MS): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void): void => {
+        clearTimeout(timer);
+        this.#watchers.delete(check);
+        act();
+      };
+      const check = (): void => {
+        if (this.fault) settle(() => reject(this.fault));
+        else if (condition()) settle(resolve);
+        else if (this.#over) settle(() => reject(new Error('the stream ended')));
+      };
+      const timer = setTimeout(
+        () => settle(() => reject(new Error('nothing that fits in time'))),
+        limitMs,
+      );
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  #takeSlowly(bytes: Buffer): boolean {
+    this.#take(Buffer.from(bytes));
+    if (this.#socket.destroyed || this.#stopped) return false;
+    this.#throttled = setImmediate(() => {
+      if (!this.#stopped) this.#socket.resume();
+    });
+    return false;
+  }
+
+  #take(bytes: Buffer): void {
+    if (this.#socket.destroyed) return;
+    const taken = bytes.subarray(0, this.#cutAfter);
+    this.#cutAfter -= taken.length;
+    try {
+      this.#read(taken);
+    } catch (thrown) {
+      this.fault = thrown instanceof Error ? thrown : new Error(String(thrown));
+      this.close();
+    }
+    if (this.#cutAfter === 0) this.close();
+    this.#changed();
+  }
+
+  #read(bytes: Buffer): void {
+    if (!this.#head) {
+      this.#readBody(bytes);
+      return;
+    }
+    this.#head = Buffer.concat([this.#head, bytes]);
+    const end = this.#head.indexOf(HEAD_END);
+    if (end === -1) return;
+    const rest = this.#head.subarray(end + HEAD_END.length);
+    const [statusLine = '', ...lines] = this.#head.toString('latin1', 0, end).split('\r\n');
+    this.#head = undefined;
+    for (const line of lines) {
+      const match = /^([\w.-]+): (.*)$/.exec(line);
+      if (!match?.[1]) throw new Error(`not a header line: ${JSON.stringify(line)}`);
+      this.headers[match[1].toLowerCase()] = match[2] ?? '';
+    }
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    if (!status) throw new Error(`not a status line: ${JSON.stringify(statusLine)}`);
+    if (status === 200 && this.headers['transfer-encoding'] !== 'chunked') {
+      throw new Error('a stream must be chunked');
+    }
+    this.status = status;
+    if (rest.length > 0) this.#readBody(rest);
+  }
+
+  #readBody(bytes: Buffer): void {
+    if (this.status !== 200) {
+      this.#body += bytes.toString('utf8');
+      return;
+    }
+    this.#decoder.push(bytes);
+    if (this.#decoder.done) this.#finished();
+  }
+
+  #bodyIsWhole(): boolean {
+    return Buffer.byteLength(this.#body) >= Number(this.headers['content-length'] ?? Infinity);
+  }
+
+  #takeBody(bytes: Buffer): void {
+    this.bodyBytes += bytes.length;
+    const { onBody, onBlock } = this.#options;
+    onBody?.(bytes);
+    if (!onBlock) return;
+    const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    const end = all.lastIndexOf(BLOCK_END);
+    if (end === -1) {
+      this.#rest = Buffer.from(all);
+      return;
+    }
+    // A copy, so that a few bytes do not keep the whole piece.
+    this.#rest = Buffer.from(all.subarray(end + BLOCK_END.length));
+    for (const block of all.toString('utf8', 0, end).split('\n\n')) onBlock(block);
+  }
+
+  #changed(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+}

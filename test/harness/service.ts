@@ -1,0 +1,234 @@
+// Test harness. Owns the life of one built service as a real process: its data directory, its output, its end.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+
+/** How long a start may take before the harness gives up; generous, it only bounds a hang. */
+const START_LIMIT_MS = 20_000;
+/** How long a stop may take before the child is killed: the service promises 10 s. */
+const STOP_LIMIT_MS = 12_000;
+
+/** Environment of the child: null takes a variable away. */
+export type Env = Record<string, string | null>;
+
+export interface ServiceOptions {
+  /** Run with the demo world and its three bots. Default false (`--no-demo`). */
+  demo?: boolean;
+  /** `--host`; null leaves the flag out. Default 127.0.0.1. */
+  host?: string | null;
+  /** `--port`; null leaves the flag out. Default 0. */
+  port?: number | null;
+  /** `--data-dir`, kept afterwards; null leaves the flag out. Default: a fresh one, removed at the end. */
+  dataDir?: string | null;
+  /** Written to a file that is passed as `--config`. */
+  config?: object;
+  /** More arguments. */
+  args?: string[];
+  env?: Env;
+}
+
+export interface Service {
+  /** Base URL without a slash at its end, on a host that a client can reach. */
+  url: string;
+  port: number;
+  pin: string;
+  pinPath: string;
+  /** What the PIN file held at the moment when the PIN line arrived; undefined when there was none. */
+  pinFileAtStart: string | undefined;
+  dataDir: string;
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** A token of this service; the PIN is exchanged once. */
+  token(): Promise<string>;
+  /** Sends the signal and waits. Resolves with the exit code, null when the child had to be killed. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Ends the process without a goodbye (SIGKILL), keeps nothing but a given data directory. */
+  kill(): Promise<void>;
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** A fresh directory; the caller removes it with {@link removeDir}. */
+export function makeDir(): string {
+  return mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+}
+
+export function removeDir(dir: string): void {
+  rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function environment(changes: Env = {}): NodeJS.ProcessEnv {
+  // What the developer has set for a service of their own must not reach the tests.
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('DROVER_') && name !== 'NODE_OPTIONS' && name !== 'NODE_ENV',
+  );
+  const env: NodeJS.ProcessEnv = Object.fromEntries(inherited);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete env[name];
+    else env[name] = value;
+  }
+  return env;
+}
+
+function launch(args: string[], env?: Env): ChildProcess {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return { stdout: () => stdout, stderr: () => stderr };
+}
+
+interface Greeting {
+  pin: string;
+  pinPath: string;
+  pinFileAtStart: string | undefined;
+  port: number;
+}
+
+function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>): Promise<Greeting> {
+  return new Promise((resolve, reject) => {
+    let pinFileAtStart: string | undefined;
+    const fail = (why: string): void =>
+      reject(new Error(`${why}\nstdout: ${output.stdout()}\nstderr: ${output.stderr()}`));
+    const timer = setTimeout(() => fail('the service did not start in time'), START_LIMIT_MS);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      fail(`the service ended at start with code ${code}`);
+    });
+    child.stdout?.on('data', () => {
+      const text = output.stdout();
+      const pinLine = /^PIN=(\d{6}) at (.+)\n/.exec(text);
+      if (!pinLine?.[1] || !pinLine[2]) return;
+      const [, pin, pinPath] = pinLine;
+      if (pinFileAtStart === undefined && existsSync(pinPath)) {
+        pinFileAtStart = readFileSync(pinPath, 'utf8');
+      }
+      const listening = /\nlistening on http:\/\/\S*:(\d+)\n/.exec(text);
+      if (!listening) return;
+      clearTimeout(timer);
+      resolve({ pin, pinPath, pinFileAtStart, port: Number(listening[1]) });
+    });
+  });
+}
+
+/** Starts the built service and waits until it says that it listens. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const home = makeDir();
+  const dataDir = options.dataDir ?? path.join(home, 'data');
+  const host = options.host === undefined ? '127.0.0.1' : options.host;
+  const port = options.port === undefined ? 0 : options.port;
+  const args: string[] = [];
+  if (host !== null) args.push('--host', host);
+  if (port !== null) args.push('--port', String(port));
+  if (options.dataDir !== null) args.push('--data-dir', dataDir);
+  if (!options.demo) args.push('--no-demo');
+  if (options.config) {
+    const file = path.join(home, 'config.json');
+    writeFileSync(file, JSON.stringify(options.config));
+    args.push('--config', file);
+  }
+  const child = launch([...args, ...(options.args ?? [])], options.env);
+  const output = collect(child);
+  const closed = once(child, 'close');
+  let ending = false;
+  child.once('close', (code, signal) => {
+    // Tests see refused connections after this; why is only here.
+    if (!ending)
+      console.error(`the service ended by itself (${code ?? signal}): ${output.stderr()}`);
+  });
+
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    ending = true;
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+    await closed;
+    clearTimeout(timer);
+    removeDir(home);
+    return child.exitCode;
+  };
+
+  const greeting = await awaitGreeting(child, output).catch(async (error: unknown) => {
+    await end('SIGKILL');
+    throw error;
+  });
+  const url = `http://127.0.0.1:${greeting.port}`;
+  let token: Promise<string> | undefined;
+  return {
+    url,
+    ...greeting,
+    dataDir,
+    child,
+    ...output,
+    token: () => {
+      token ??= exchange(url, greeting.pin);
+      return token;
+    },
+    stop: (signal = 'SIGTERM') => end(signal),
+    kill: async () => {
+      await end('SIGKILL');
+    },
+  };
+}
+
+/** Stops a service at the end of a test; from whatever state a test left it in, it must exit with 0. */
+export async function stopClean(service: Service | undefined): Promise<void> {
+  const code = await service?.stop();
+  if (code !== undefined && code !== 0) {
+    throw new Error(`the service did not stop well (${code}): ${service?.stderr()}`);
+  }
+}
+
+/** Exchanges a PIN for a fresh token. */
+export async function exchange(url: string, pin: string): Promise<string> {
+  const response = await fetch(`${url}/auth/pin`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ pin }),
+  });
+  const body = (await response.json()) as { token?: unknown };
+  if (typeof body.token !== 'string') {
+    throw new Error(`no token: ${response.status} ${JSON.stringify(body)}`);
+  }
+  return body.token;
+}
+
+export interface Ended {
+  /** Null when it did not end by itself and was killed. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the service to its end, for starts that must fail. */
+export async function runToExit(args: string[], env?: Env): Promise<Ended> {
+  const child = launch(args, env);
+  const output = collect(child);
+  const timer = setTimeout(() => child.kill('SIGKILL'), START_LIMIT_MS / 2);
+  await once(child, 'close');
+  clearTimeout(timer);
+  return { code: child.exitCode, stdout: output.stdout(), stderr: output.stderr() };
+}

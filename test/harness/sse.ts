@@ -1,0 +1,148 @@
+// Test harness. Owns an SSE client as a user would write one: node:http below, eventsource-parser above.
+
+import http from 'node:http';
+import { createParser } from 'eventsource-parser';
+
+/** One frame as a client sees it. */
+export interface Frame {
+  /** Undefined when the frame carried no `event:` (the default message event). */
+  event: string | undefined;
+  id: string | undefined;
+  data: string;
+  json: unknown;
+}
+
+export interface StreamOptions {
+  /** Sent as `Authorization: Bearer`. */
+  token?: string;
+  headers?: Record<string, string>;
+}
+
+interface Watcher {
+  check(): void;
+  fail(why: string): void;
+}
+
+/** An open stream. Frames are kept from the start, so that a wait never misses one that came before it. */
+export class SseStream {
+  readonly frames: Frame[] = [];
+  readonly comments: string[] = [];
+  readonly response: http.IncomingMessage;
+  /** Resolves when the stream is over: true when its body ended properly, false when it was cut. */
+  readonly ended: Promise<boolean>;
+  /** What the server gave in `retry:`, in milliseconds. */
+  retry: number | undefined;
+  /** What the parser did not understand; a conforming stream leaves this empty. */
+  readonly faults: string[] = [];
+  readonly #chunks: Buffer[] = [];
+  readonly #watchers = new Set<Watcher>();
+  #over = false;
+
+  constructor(response: http.IncomingMessage) {
+    this.response = response;
+    const parser = createParser({
+      onEvent: ({ event, id, data }) => {
+        this.frames.push({ event, id, data, json: parseJson(data) });
+      },
+      onComment: (comment) => this.comments.push(comment),
+      onRetry: (retry) => {
+        this.retry = retry;
+      },
+      onError: (error) => this.faults.push(error.message),
+    });
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    response.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      for (const watcher of [...this.#watchers]) watcher.check();
+    });
+    this.ended = new Promise((resolve) => {
+      response.on('error', () => {});
+      response.on('close', () => {
+        this.#over = true;
+        for (const watcher of [...this.#watchers]) watcher.fail('the stream ended');
+        resolve(response.complete);
+      });
+    });
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  /** All bytes of the body so far, as text. */
+  get raw(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+
+  /** The first frame, past ones included, that the predicate accepts. */
+  async waitFor(predicate: (frame: Frame) => boolean, timeoutMs = 10_000): Promise<Frame> {
+    let next = 0;
+    let found: Frame | undefined;
+    await this.until(() => {
+      for (; next < this.frames.length && !found; next++) {
+        const frame = this.frames[next];
+        if (frame && predicate(frame)) found = frame;
+      }
+      return found !== undefined;
+    }, timeoutMs);
+    return found as Frame;
+  }
+
+  /** Waits until the condition holds; it is tried again with every piece that arrives. */
+  until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+    if (condition()) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#watchers.delete(watcher);
+      };
+      const watcher: Watcher = {
+        check: () => {
+          if (!condition()) return;
+          done();
+          resolve();
+        },
+        fail: (why) => {
+          done();
+          const tail = this.frames.slice(-5).map((frame) => `${frame.event} ${frame.data}`);
+          reject(new Error(`${why}; ${this.frames.length} frames, the last:\n${tail.join('\n')}`));
+        },
+      };
+      const timer = setTimeout(() => watcher.fail('nothing that fits in time'), timeoutMs);
+      this.#watchers.add(watcher);
+      if (this.#over) watcher.fail('the stream had ended');
+    });
+  }
+
+  close(): void {
+    this.response.destroy();
+  }
+}
+
+function parseJson(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends the GET and resolves with the answer's head, whatever its status; the body is the caller's. */
+export function get(url: string, headers: Record<string, string>): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    http.get(url, { headers, agent: false }, resolve).on('error', reject);
+  });
+}
+
+/** Opens a stream; throws when the answer is not 200. */
+export async function openStream(url: string, options: StreamOptions = {}): Promise<SseStream> {
+  const headers: Record<string, string> = { accept: 'text/event-stream', ...options.headers };
+  if (options.token !== undefined) headers.authorization = `Bearer ${options.token}`;
+  const response = await get(url, headers);
+  if (response.statusCode !== 200) {
+    response.destroy();
+    throw new Error(`the stream answered ${response.statusCode}`);
+  }
+  return new SseStream(response);
+}

@@ -1,0 +1,224 @@
+// Bots that take their whole host down: those on another host go on without a hole, those on the same come back, and
+// the stream and the dossier tell what happened.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  createNeighbour,
+  eventually,
+  expectUndisturbed,
+  FIXTURE_KINDS,
+  type Incident,
+  incidents,
+  invoke,
+  lineFrom,
+  list,
+  remove,
+  snapshot,
+  snapshotFrom,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import type { SseStream } from '../harness/sse.js';
+
+const HANG_MS = 1000;
+
+describe('with two hosts', () => {
+  let service: Service;
+  let stream: SseStream;
+  let serial = 0;
+  let culprit: string;
+  let neighbour: string;
+  let housemate: string;
+  let host: number;
+
+  beforeAll(async () => {
+    service = await startService({
+      args: ['--bot-hosts', '2'],
+      config: {
+        kinds: [FIXTURE_KINDS],
+        hosts: { max_heap_mb: 64, stop_grace_ms: 500 },
+        watchdog: { hang_ms: HANG_MS },
+        restart: { backoff_ms: 20 },
+      },
+    });
+    stream = await watch(service);
+  });
+  afterAll(async () => {
+    stream?.close();
+    await stopClean(service);
+  });
+
+  /** The culprit and one other on a host, a neighbour on the other. */
+  async function settle(): Promise<void> {
+    serial += 1;
+    neighbour = `neighbour-${serial}`;
+    culprit = `culprit-${serial}`;
+    for (const { id } of await list(service)) await remove(service, id);
+    await createNeighbour(service, stream, neighbour);
+    const { host: other } = await snapshot(service, neighbour);
+    // The host of the test before may not be replaced yet.
+    await eventually(async () => {
+      const probe = (await create(service, { id: `probe-${serial}`, kind: 'faulty' })).json;
+      await remove(service, `probe-${serial}`);
+      return (probe as { host: number }).host !== other;
+    }, 'the other host');
+    await create(service, { id: culprit, kind: 'faulty' });
+    host = (await statusFrom(stream, 0, culprit, 'online')).host as number;
+    expect(host).not.toBe(other);
+    // Each goes to the host with the fewest bots: of two more, one goes to the culprit's.
+    const more = [`housemate-${serial}-1`, `housemate-${serial}-2`];
+    for (const id of more) {
+      await create(service, { id, kind: 'faulty' });
+      if ((await statusFrom(stream, 0, id, 'online')).host === host) housemate = id;
+    }
+    expect(more).toContain(housemate);
+  }
+
+  async function cause(fault: string, type: string): Promise<Incident> {
+    const from = stream.frames.length;
+    await invoke(service, culprit, 'cause', { fault });
+    const told = await lineFrom(
+      stream,
+      from,
+      ({ scope, message }) => scope === 'drover' && message.startsWith('incident '),
+      15_000,
+    );
+    for (const id of [culprit, housemate]) {
+      const risen = await snapshotFrom(
+        stream,
+        from,
+        id,
+        ({ status, restarts }) => status === 'online' && restarts === 1,
+      );
+      expect(risen.last_error).toMatch(/bot host \d+ was lost: ./);
+    }
+    const [incident] = await incidents(service, culprit);
+    if (!incident) throw new Error('no incident');
+    expect(told.message).toContain(`${incident.id} (${type})`);
+    expect(incident).toMatchObject({ type, host });
+    expect(incident.bots).toEqual(expect.arrayContaining([culprit, housemate]));
+    expect(incident.bots).not.toContain(neighbour);
+    expect(incident.last_commands.at(-1)).toBe(`cause on ${culprit}`);
+    expect((await incidents(service)).map(({ id }) => id)).toContain(incident.id);
+    expect((await incidents(service, neighbour)).map(({ id }) => id)).not.toContain(incident.id);
+    await expectUndisturbed(stream, neighbour);
+    return incident;
+  }
+
+  it('an endless loop: the dossier names file, function and bot', async () => {
+    await settle();
+    const incident = await cause('loop', 'hang');
+    expect(incident.suspect).toBe(culprit);
+    expect(incident.reason).toMatch(/stood still for \d+ ms/);
+    const [frame] = incident.stack as { function: string; url: string; line: number }[];
+    expect(frame).toMatchObject({
+      function: 'spinForever',
+      url: expect.stringMatching(/fixtures\/kinds\/faulty\.mjs$/),
+    });
+    expect(frame?.line).toBeGreaterThan(1);
+    expect(incident.last_lines.join('\n')).toContain('about to loop');
+  });
+
+  it('a memory hog: its host is lost for that reason', async () => {
+    await settle();
+    const incident = await cause('hog', 'out_of_memory');
+    expect(incident.reason).toMatch(/memory/);
+    expect(incident.last_lines.join('\n')).toContain('about to hoard');
+  });
+
+  it('process.exit() ends its host, not the service', async () => {
+    await settle();
+    await cause('exit', 'host_lost');
+  });
+});
+
+describe('when two things break at once', () => {
+  const start = async (config: object): Promise<[Service, SseStream]> => {
+    const service = await startService({
+      config: { kinds: [FIXTURE_KINDS], restart: { backoff_ms: 20 }, ...config },
+      env: { DROVER_DRILLS_ENABLED: 'true' },
+    });
+    return [service, await watch(service)];
+  };
+
+  it('a host that hangs while the broadcaster is replaced is found all the same', async () => {
+    const [service, stream] = await start({ hosts: { count: 2 }, watchdog: { hang_ms: HANG_MS } });
+    try {
+      for (const id of ['one', 'two']) {
+        await create(service, { id, kind: 'faulty' });
+        await statusFrom(stream, 0, id, 'online');
+      }
+      const from = stream.frames.length;
+      await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'hang' });
+      await invoke(service, null, 'drill', { kill: 'broadcaster' });
+      await lineFrom(
+        stream,
+        from,
+        ({ message }) => message.includes('broadcaster was lost'),
+        15_000,
+      );
+      const stuck = (await snapshot(service, 'one')).host === 0 ? 'one' : 'two';
+      await snapshotFrom(
+        stream,
+        from,
+        stuck,
+        (s) => s.status === 'online' && s.restarts > 0,
+        15_000,
+      );
+      expect((await incidents(service, stuck))[0]).toMatchObject({ type: 'hang', host: 0 });
+    } finally {
+      stream.close();
+      await stopClean(service);
+    }
+  });
+
+  it('the service ends in order while a host hangs', async () => {
+    const [service, stream] = await start({ hosts: { count: 1 }, shutdown: { bots_ms: 500 } });
+    await create(service, { id: 'stuck', kind: 'faulty' });
+    await statusFrom(stream, 0, 'stuck', 'online');
+    await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'hang' });
+    // Its heart has stopped: a command is not answered any more.
+    const silent = await Promise.race([
+      invoke(service, 'stuck', 'heard'),
+      new Promise((resolve) => setTimeout(() => resolve('silent'), 300)),
+    ]);
+    expect(silent).toBe('silent');
+    expect(await service.stop()).toBe(0);
+    expect(await stream.ended).toBe(true);
+  });
+
+  it('the service ends in order while a bot that does not listen is being deleted', async () => {
+    const [service, stream] = await start({
+      hosts: { count: 1, stop_grace_ms: 60_000 },
+      shutdown: { bots_ms: 300 },
+    });
+    await create(service, { id: 'deaf', kind: 'faulty', config: { deaf: true } });
+    await statusFrom(stream, 0, 'deaf', 'online');
+    const removing = remove(service, 'deaf').catch(() => undefined);
+    await statusFrom(stream, 0, 'deaf', 'stopping');
+    expect(await service.stop()).toBe(0);
+    await removing;
+  });
+
+  it('a bot on a host that hangs can be stopped: the watchdog frees it', async () => {
+    const [service, stream] = await start({ hosts: { count: 1 }, watchdog: { hang_ms: HANG_MS } });
+    try {
+      await create(service, { id: 'stuck', kind: 'faulty' });
+      await statusFrom(stream, 0, 'stuck', 'online');
+      await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'hang' });
+      expect((await act(service, 'stuck', 'stop')).json).toMatchObject({ status: 'stopped' });
+      // It stays stopped when its host is back, and can be started there.
+      await eventually(
+        async () => (await act(service, 'stuck', 'start')).status === 200,
+        'the host is back',
+      );
+      expect(await statusFrom(stream, stream.frames.length - 1, 'stuck', 'online')).toBeDefined();
+    } finally {
+      stream.close();
+      await stopClean(service);
+    }
+  });
+});

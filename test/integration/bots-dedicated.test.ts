@@ -1,0 +1,105 @@
+// Bots with a host thread of their own.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  createNeighbour,
+  eventually,
+  expectUndisturbed,
+  FIXTURE_KINDS,
+  incidents,
+  invoke,
+  remove,
+  snapshotFrom,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import type { SseStream } from '../harness/sse.js';
+
+let service: Service;
+let stream: SseStream;
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 1, max_heap_mb: 64, stop_grace_ms: 300 },
+      restart: { backoff_ms: 20 },
+    },
+  });
+  stream = await watch(service);
+  await createNeighbour(service, stream, 'neighbour');
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+
+async function createDedicated(id: string, config: object = {}): Promise<number> {
+  await create(service, { id, kind: 'faulty', dedicated: true, config });
+  return (await statusFrom(stream, 0, id, 'online')).host as number;
+}
+
+it('each has a number of its own, apart from the shared hosts', async () => {
+  const hosts = [await createDedicated('own-1'), await createDedicated('own-2')];
+  expect(new Set([0, ...hosts]).size).toBe(3);
+  for (const id of ['own-1', 'own-2']) await remove(service, id);
+});
+
+it.each(['hog', 'exit'])(
+  'is lost alone (%s), and comes back on a host of its own',
+  async (fault) => {
+    const id = `lost-by-${fault}`;
+    const host = await createDedicated(id);
+    const from = stream.frames.length;
+    await invoke(service, id, 'cause', { fault });
+    const risen = await snapshotFrom(
+      stream,
+      from,
+      id,
+      ({ status, restarts }) => status === 'online' && restarts === 1,
+    );
+    expect([0, host]).not.toContain(risen.host);
+    await eventually(async () => (await incidents(service, id)).length > 0, 'the dossier');
+    expect((await incidents(service, id))[0]).toMatchObject({ host, bots: [id] });
+    await expectUndisturbed(stream, 'neighbour');
+    await remove(service, id);
+  },
+);
+
+it.each(['stop', 'delete'])(
+  'its host ends with it on %s, also when it ignores its signal',
+  async (how) => {
+    const id = `deaf-${how}`;
+    // It holds its lock until its thread ends: on a shared host its successor would never get it.
+    const config = { lock: randomUUID(), stop_ms: 2 ** 30 };
+    const body = {
+      id,
+      kind: 'guarded',
+      dedicated: true,
+      config,
+      restart: { max_restarts: 1000, backoff_cap_ms: 50 },
+    };
+    await create(service, body);
+    const first = await statusFrom(stream, 0, id, 'online');
+    const from = stream.frames.length;
+    if (how === 'stop') {
+      await act(service, id, 'stop');
+      await act(service, id, 'start');
+    } else {
+      await remove(service, id);
+      await create(service, body);
+    }
+    const { host } = first;
+    await snapshotFrom(
+      stream,
+      from,
+      id,
+      (now) => now.status === 'online' && now.host !== null && now.host !== host,
+    );
+    await remove(service, id);
+    await expectUndisturbed(stream, 'neighbour');
+  },
+);

@@ -1,0 +1,98 @@
+// Kinds that do not load: each is told of, and all else starts.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, expectError } from '../harness/api.js';
+import { create, FIXTURE_KINDS, lineFrom, statusFrom, watch } from '../harness/bots.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+const kind = (fields: string): string =>
+  `export default { description: '', state() {}, commands: {}, run() {}, ${fields} };`;
+const command = (fields: string): string =>
+  kind(`kind: 'x', config: {}, commands: { c: { description: '', ${fields} } }`);
+
+const BROKEN: Record<string, string> = {
+  'syntax.mjs': 'export default {',
+  'throws.mjs': `throw new Error('thrown at import')`,
+  'throws-oddly.mjs': 'throw Object.create(null)',
+  'no-default.mjs': 'export const kind = 1',
+  'null-default.mjs': 'export default null',
+  'imports-nothing.mjs': `import 'no-such-package-at-all'`,
+  'no-run.mjs': `export default { kind: 'x', config: {}, commands: {}, state() {} }`,
+  'no-commands.mjs': `export default { kind: 'x', config: {}, state() {}, run() {} }`,
+  'no-schema.mjs': kind(`kind: 'no-schema', config: { type: 'nonsense' }`),
+  'no-args-schema.mjs': command(`args: { type: 7 }, run() {}`),
+  'cyclic-schema.mjs': `const config = {}; config.properties = { config };\n${kind(`kind: 'cyclic', config`)}`,
+  'same-name.mjs': kind(`kind: 'synthetic', config: {}`),
+  'rejects-later.mjs': `await Promise.reject(new Error('rejected at import'))`,
+};
+
+let dir: string;
+let service: Service;
+beforeAll(async () => {
+  dir = makeDir();
+  const broken = path.join(dir, 'broken');
+  mkdirSync(broken);
+  for (const [name, text] of Object.entries(BROKEN)) writeFileSync(path.join(broken, name), text);
+  writeFileSync(path.join(broken, 'notes.txt'), 'not a module');
+  service = await startService({
+    config: {
+      kinds: [path.join(dir, 'no-such-directory'), 'no-such-package', broken, FIXTURE_KINDS],
+      hosts: { count: 2 },
+    },
+  });
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(dir);
+});
+
+it('the rest of the kinds is there and works', async () => {
+  const { kinds } = (await call(service, 'GET', '/api/kinds')).json as {
+    kinds: { kind: string }[];
+  };
+  const names = kinds.map((one) => one.kind);
+  expect(names).toEqual(
+    expect.arrayContaining(['demo', 'synthetic', 'guarded', 'faulty', 'mortal']),
+  );
+  expect(new Set(names).size).toBe(names.length);
+  for (const broken of ['x', 'no-schema', 'cyclic']) expect(names).not.toContain(broken);
+  const stream = await watch(service);
+  for (const id of ['one', 'two']) {
+    expect((await create(service, { id, kind: 'faulty' })).status).toBe(201);
+    await statusFrom(stream, 0, id, 'online');
+  }
+  expectError(await create(service, { id: 'three', kind: 'no-schema' }), 400);
+  stream.close();
+});
+
+it('each of the broken ones is in /api/kinds with its reason, and on the stream', async () => {
+  const { failed } = (await call(service, 'GET', '/api/kinds')).json as {
+    failed: { module: string; error: string }[];
+  };
+  const now = await watch(service);
+  await create(service, { id: 'waker', kind: 'faulty' });
+  const { id = '' } = await now.waitFor((frame) => frame.id !== undefined);
+  now.close();
+  const stream = await watch(service, `?last_event_id=${id.split('-')[0]}-1`);
+  const modules = Object.keys(BROKEN).map((name) => {
+    if (name === 'no-schema.mjs') return 'no-schema';
+    if (name === 'no-args-schema.mjs') return 'x';
+    return name;
+  });
+  for (const module of [...modules, 'no-such-directory', 'no-such-package']) {
+    const found = failed.find((one) => one.module.endsWith(module));
+    expect(found, module).toBeDefined();
+    expect(found?.error).toMatch(/./);
+    expect(found?.error).not.toMatch(/[\r\n]/);
+    const line = await lineFrom(stream, 0, ({ message }) =>
+      message.startsWith(`the bot kind ${found?.module} does not load: `),
+    );
+    expect(line).toMatchObject({ level: 'error', scope: 'drover' });
+    expect(line.message).toContain(found?.error);
+  }
+  expect(failed).toHaveLength(modules.length + 2);
+  expect(failed.find((one) => one.module.endsWith('throws.mjs'))?.error).toBe('thrown at import');
+  stream.close();
+});

@@ -1,0 +1,488 @@
+// The operations on bots: alone, repeated, against each other, and for many at once.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call, expectError } from '../harness/api.js';
+import {
+  act,
+  create,
+  eventually,
+  expectSingle,
+  FIXTURE_KINDS,
+  invoke,
+  list,
+  POST,
+  remove,
+  snapshot,
+  snapshotFrom,
+  statusesOf,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { expectSnapshot, type Snapshot } from '../harness/shapes.js';
+import type { SseStream } from '../harness/sse.js';
+
+const lock = randomUUID();
+let service: Service;
+let stream: SseStream;
+let serial = 0;
+let id: string;
+
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 2, stop_grace_ms: 2000 },
+      // Long enough that a bot in backoff stays there until the test has done something.
+      restart: { backoff_ms: 60_000 },
+    },
+  });
+  stream = await watch(service);
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+beforeEach(() => {
+  id = `bot-${++serial}`;
+});
+afterEach(() => expectSingle(stream));
+
+const guarded = (more: object = {}, config: object = {}): object => ({
+  id,
+  kind: 'guarded',
+  config: { lock, ...config },
+  ...more,
+});
+const online = (from = 0): Promise<Snapshot> => statusFrom(stream, from, id, 'online');
+const patch = (body: unknown, bot = id) => call(service, 'PATCH', `/api/bots/${bot}`, { body });
+const times = <T>(count: number, what: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => what(n));
+
+async function createOnline(config: object = {}, more: object = {}): Promise<Snapshot> {
+  const answer = await create(service, guarded(more, config));
+  expect(answer.status, answer.text).toBe(201);
+  return online();
+}
+
+describe('one operation', () => {
+  it('a bot can be created stopped, started, stopped, restarted and deleted', async () => {
+    const created = await create(service, guarded({ desired: 'stopped' }));
+    expect(created.status).toBe(201);
+    expect(expectSnapshot(created.json)).toMatchObject({
+      status: 'stopped',
+      desired: 'stopped',
+      started_at_ms: null,
+      host: null,
+      restarts: 0,
+    });
+
+    const started = await act(service, id, 'start');
+    expect(started.status).toBe(200);
+    expect(expectSnapshot(started.json)).toMatchObject({ id, desired: 'running' });
+    const first = await online();
+    expect(first).toMatchObject({ host: expect.any(Number), data: {} });
+    expect(first.started_at_ms).toBeLessThanOrEqual(Date.now());
+
+    let from = stream.frames.length;
+    const restarted = await act(service, id, 'restart');
+    expect([restarted.status, (restarted.json as Snapshot).desired]).toEqual([200, 'running']);
+    const second = await online(from);
+    // An operator's restart is none of the policy's.
+    expect(second.restarts).toBe(0);
+    expect(second.started_at_ms).toBeGreaterThanOrEqual(first.started_at_ms as number);
+    expect(statusesOf(stream, id, from)).toEqual(['stopping', 'stopped', 'starting', 'online']);
+
+    from = stream.frames.length;
+    const stopped = await act(service, id, 'stop');
+    expect(expectSnapshot(stopped.json)).toMatchObject({
+      status: 'stopped',
+      desired: 'stopped',
+      started_at_ms: null,
+      host: null,
+    });
+    await statusFrom(stream, from, id, 'stopped');
+    expect(statusesOf(stream, id, from).slice(-2)).toEqual(['stopping', 'stopped']);
+
+    expect((await remove(service, id)).status).toBe(204);
+    expectError(await act(service, id, 'start'), 404);
+  });
+
+  it('what is so already is the same result', async () => {
+    const first = await createOnline();
+    const from = stream.frames.length;
+    for (const _ of times(3, () => 0)) {
+      expect((await act(service, id, 'start')).json).toMatchObject({
+        status: 'online',
+        started_at_ms: first.started_at_ms,
+      });
+    }
+    await act(service, id, 'stop');
+    for (const _ of times(3, () => 0)) {
+      expect((await act(service, id, 'stop')).json).toMatchObject({ status: 'stopped' });
+    }
+    expect(statusesOf(stream, id, from).slice(-2)).toEqual(['stopping', 'stopped']);
+    expect(statusesOf(stream, id, from)).not.toContain('starting');
+  });
+
+  it('a stopped bot can be restarted, and a bot of another service is 404', async () => {
+    await create(service, guarded({ desired: 'stopped' }));
+    const answer = await act(service, id, 'restart');
+    expect(answer.json).toMatchObject({ desired: 'running' });
+    await online();
+    for (const action of ['start', 'stop', 'restart']) {
+      expectError(await act(service, 'nobody', action), 404);
+    }
+  });
+
+  it('every operation is refused with the wrong method', async () => {
+    expectError(await call(service, 'GET', '/api/bots/x/start'), 405);
+    expectError(await call(service, 'PUT', '/api/bots/x', { body: {} }), 405);
+  });
+});
+
+describe('PATCH', () => {
+  it('a changed config restarts a bot that runs, with it', async () => {
+    const before = await createOnline();
+    const from = stream.frames.length;
+    const answer = await patch({ config: { note: 'two' } });
+    expect(answer.status, answer.text).toBe(200);
+    const after = await snapshotFrom(stream, from, id, ({ data }) => data['note'] === 'two');
+    expect(after.started_at_ms).toBeGreaterThanOrEqual(before.started_at_ms as number);
+    expect(statusesOf(stream, id, from)).toContain('starting');
+    expect((await invoke(service, id, 'note')).json).toEqual({ result: 'two' });
+  });
+
+  it('the same config and new labels do not', async () => {
+    const before = await createOnline({ note: 'one' });
+    const from = stream.frames.length;
+    const answer = await patch({ config: { note: 'one' }, labels: { team: 'red' } });
+    expect(answer.json).toMatchObject({
+      labels: { team: 'red' },
+      status: 'online',
+      started_at_ms: before.started_at_ms,
+    });
+    await snapshotFrom(stream, from, id, ({ labels }) => labels['team'] === 'red');
+    expect(statusesOf(stream, id, from)).toEqual(['online']);
+  });
+
+  it('a stopped bot stays stopped, and starts with the new config', async () => {
+    await create(service, guarded({ desired: 'stopped' }));
+    expect((await patch({ config: { note: 'later' } })).json).toMatchObject({ status: 'stopped' });
+    await act(service, id, 'start');
+    await online();
+    expect((await invoke(service, id, 'note')).json).toEqual({ result: 'later' });
+  });
+
+  it('null takes a key away; what is not named stays', async () => {
+    await createOnline({ note: 'kept?', start_ms: 1 });
+    const from = stream.frames.length;
+    await patch({ config: { note: null } });
+    await online(from);
+    expect((await call(service, 'GET', `/api/bots/${id}/config`)).json).toMatchObject({
+      config: { note: 'none', start_ms: 1 },
+    });
+  });
+
+  it('the restart policy changes without a restart', async () => {
+    await createOnline();
+    const from = stream.frames.length;
+    await patch({ restart: { policy: 'never' } });
+    expect(statusesOf(stream, id, from)).not.toContain('starting');
+    expect((await call(service, 'GET', `/api/bots/${id}/config`)).json).toMatchObject({
+      restart: { policy: 'never', backoff_ms: 60_000 },
+    });
+    await invoke(service, id, 'break', { message: 'on purpose' });
+    expect(await statusFrom(stream, from, id, 'failed')).toMatchObject({
+      last_error: 'on purpose',
+    });
+  });
+
+  it('what is not valid is 400 and changes nothing', async () => {
+    const before = await createOnline({ note: 'same' });
+    const bad = [
+      {},
+      { config: { note: 7 } },
+      { config: { lock: null } },
+      { config: { unknown: 1 } },
+      { config: [] },
+      { labels: { team: 7 } },
+      { restart: { policy: 'sometimes' } },
+      { restart: { max_restarts: -1 } },
+      { id: 'other' },
+      { kind: 'synthetic' },
+      { desired: 'stopped' },
+      null,
+    ];
+    for (const body of bad) expectError(await patch(body), 400);
+    expectError(await patch({ labels: {} }, 'nobody'), 404);
+    expect(await snapshot(service, id)).toMatchObject({
+      status: 'online',
+      started_at_ms: before.started_at_ms,
+    });
+    // As JSON.parse gives it: an own key.
+    const hostile = await fetch(`${service.url}/api/bots/${id}`, {
+      method: 'PATCH',
+      headers: {
+        authorization: `Bearer ${await service.token()}`,
+        'content-type': 'application/json',
+      },
+      body: '{"config":{"__proto__":{"note":"inherited"}}}',
+    });
+    expect(hostile.status).toBe(400);
+    expect((await invoke(service, id, 'note')).json).toEqual({ result: 'same' });
+  });
+});
+
+describe('secrets', () => {
+  it('can be set and used, and are shown nowhere', async () => {
+    const password = `hunter2-${serial}`;
+    await createOnline({ password, proxy: { host: 'h', secret: `deep-${serial}` } });
+    const shown = await call(service, 'GET', `/api/bots/${id}/config`);
+    expect(shown.json).toEqual({
+      config: { lock, note: 'none', start_ms: 0, stop_ms: 0, proxy: { host: 'h' } },
+      dedicated: false,
+      restart: expect.objectContaining({ policy: 'on-failure' }),
+    });
+    // A change of something else keeps them.
+    const from = stream.frames.length;
+    await patch({ config: { note: 'new', proxy: { host: 'i' } } });
+    await online(from);
+    expect((await call(service, 'GET', `/api/bots/${id}/config`)).text).not.toContain('deep-');
+    expect(stream.raw).not.toContain(password);
+    expect(stream.raw).not.toContain(`deep-${serial}`);
+    expect((await invoke(service, id, 'password')).json).toEqual({ result: password });
+  });
+
+  it('a bad value of one is not repeated in the error', async () => {
+    const answer = await create(service, guarded({}, { password: ['swordfish'] }));
+    expectError(answer, 400);
+    expect(answer.text).not.toContain('swordfish');
+  });
+});
+
+describe('races', () => {
+  it.each(['start', 'stop', 'restart'])('20 times %s at once is one', async (action) => {
+    if (action === 'start')
+      await create(service, guarded({ desired: 'stopped' }, { start_ms: 50 }));
+    else await createOnline({ stop_ms: 50 });
+    const from = stream.frames.length;
+    const answers = await Promise.all(times(20, () => act(service, id, action)));
+    expect(answers.map(({ status }) => status)).toEqual(times(20, () => 200));
+    if (action === 'stop') await statusFrom(stream, from, id, 'stopped');
+    else await online(from);
+    expect(statusesOf(stream, id, from).filter((status) => status === 'starting')).toHaveLength(
+      action === 'stop' ? 0 : 1,
+    );
+  });
+
+  it('mixed operations at once are 200 or a 409 that says why; in the end one bot runs', async () => {
+    await createOnline({ start_ms: 5, stop_ms: 5 });
+    const statuses = new Set<number>();
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(
+        times(30, (n) =>
+          n % 5 === 4
+            ? patch({ config: { note: `${round}-${n}` } })
+            : act(service, id, ['start', 'stop', 'restart', 'start'][n % 5] as string),
+        ),
+      );
+      for (const answer of answers) {
+        statuses.add(answer.status);
+        if (answer.status !== 200) {
+          expectError(
+            answer,
+            409,
+            /is busy with another operation \((start|stop|restart|update)\)/,
+          );
+        }
+      }
+      // Each round at least the first came through.
+      expect(answers.some(({ status }) => status === 200)).toBe(true);
+    }
+    expect(statuses).toEqual(new Set([200, 409]));
+    await eventually(async () => (await act(service, id, 'restart')).status === 200, 'a restart');
+    await eventually(async () => (await snapshot(service, id)).status === 'online', 'online');
+    await act(service, id, 'stop');
+    expect((await snapshot(service, id)).status).toBe('stopped');
+  });
+
+  it('a bot that is being created cannot be started twice', async () => {
+    for (let n = 0; n < 10; n++) {
+      id = `bot-${++serial}`;
+      const from = stream.frames.length;
+      let over = false;
+      // They come before, while and after it is created.
+      const others = times(6, async (m) => {
+        const seen: number[] = [];
+        while (!over) seen.push((await act(service, id, m < 4 ? 'start' : 'restart')).status);
+        return seen;
+      });
+      expect((await create(service, guarded())).status).toBe(201);
+      over = true;
+      for (const status of (await Promise.all(others)).flat()) {
+        expect([200, 404, 409]).toContain(status);
+      }
+      await eventually(async () => (await snapshot(service, id)).status === 'online', 'online');
+      expectSingle(stream);
+      expect(statusesOf(stream, id, from)).not.toContain('backoff');
+      await remove(service, id);
+    }
+  });
+
+  it('a bot that is being created can be deleted, or not, but not half', async () => {
+    for (let n = 0; n < 10; n++) {
+      id = `bot-${++serial}`;
+      const [created, removed] = await Promise.all([
+        create(service, guarded()),
+        remove(service, id),
+      ]);
+      expect(created.status).toBe(201);
+      expect([204, 404, 409]).toContain(removed.status);
+      const there = (await list(service)).some((bot) => bot.id === id);
+      expect(there).toBe(removed.status !== 204);
+      expect((await remove(service, id)).status).toBe(there ? 204 : 404);
+    }
+  });
+
+  it('a bot can be deleted while it starts, and its id is free at once', async () => {
+    await create(service, guarded({}, { start_ms: 30_000 }));
+    expect((await remove(service, id)).status).toBe(204);
+    expect((await create(service, guarded())).status).toBe(201);
+    await online();
+  });
+
+  it('20 deletes at once: the bot is gone, each says so', async () => {
+    await createOnline({ stop_ms: 20 });
+    const answers = await Promise.all(times(20, () => remove(service, id)));
+    for (const { status } of answers) expect([204, 404]).toContain(status);
+    expect(answers[0]?.status).toBe(204);
+    expect((await list(service)).some((bot) => bot.id === id)).toBe(false);
+    expect(statusesOf(stream, id).filter((status) => status === 'deleted')).toHaveLength(1);
+  });
+});
+
+describe('in backoff', () => {
+  beforeEach(async () => {
+    await createOnline();
+    await invoke(service, id, 'break', { message: 'fell over' });
+    const shown = await statusFrom(stream, 0, id, 'backoff');
+    expect(shown).toMatchObject({ last_error: 'fell over', desired: 'running', host: null });
+  });
+
+  it('stop ends the waiting', async () => {
+    expect((await act(service, id, 'stop')).json).toMatchObject({
+      status: 'stopped',
+      desired: 'stopped',
+    });
+  });
+
+  it('start does not wait, and counts as no restart', async () => {
+    const from = stream.frames.length;
+    await act(service, id, 'start');
+    expect(await online(from)).toMatchObject({ restarts: 0 });
+  });
+
+  it('restart and a new config do not wait either', async () => {
+    let from = stream.frames.length;
+    await act(service, id, 'restart');
+    await online(from);
+    await invoke(service, id, 'break', { message: 'again' });
+    await statusFrom(stream, from, id, 'backoff');
+    from = stream.frames.length;
+    await patch({ config: { note: 'better' } });
+    await online(from);
+  });
+
+  it('delete forgets it', async () => {
+    expect((await remove(service, id)).status).toBe(204);
+    expect((await list(service)).some((bot) => bot.id === id)).toBe(false);
+  });
+
+  it('a command is 409', async () => {
+    expectError(await invoke(service, id, 'note'), 409, `bot ${id} is not running`);
+  });
+});
+
+describe('POST /api/bots/actions', () => {
+  const actions = (body: unknown) => POST(service, '/api/bots/actions', body);
+
+  it('acts on bots by id, by label, or both, and answers for each', async () => {
+    const team = `team-${serial}`;
+    const members = times(3, (n) => `${team}-${n}`);
+    for (const [n, member] of members.entries()) {
+      const labels = { team, odd: String(n % 2) };
+      await create(service, { ...guarded({ labels, desired: 'stopped' }), id: member });
+    }
+    const started = await actions({ action: 'start', labels: { team } });
+    expect(started.status).toBe(200);
+    expect(Object.keys((started.json as { results: object }).results).sort()).toEqual(members);
+    for (const member of members) await statusFrom(stream, 0, member, 'online');
+
+    expect((await actions({ action: 'stop', ids: [members[0], 'nobody'] })).json).toEqual({
+      results: {
+        [members[0] as string]: { status: 'stopped' },
+        nobody: { error: expect.stringMatching('no bot "nobody"') },
+      },
+    });
+    expect(
+      (await actions({ action: 'stop', ids: members, labels: { team, odd: '1' } })).json,
+    ).toEqual({ results: { [members[1] as string]: { status: 'stopped' } } });
+    expect(await snapshot(service, members[2] as string)).toMatchObject({ status: 'online' });
+    expect((await actions({ action: 'stop', labels: { team: 'no such' } })).json).toEqual({
+      results: {},
+    });
+    expect((await actions({ action: 'delete', labels: { team } })).json).toEqual({
+      results: Object.fromEntries(members.map((member) => [member, { status: 'deleted' }])),
+    });
+    expect((await list(service)).filter(({ labels }) => labels['team'] === team)).toEqual([]);
+  });
+
+  it('what is not valid is 400', async () => {
+    const bad = [
+      {},
+      { action: 'start' },
+      { action: 'explode', ids: ['a'] },
+      { action: 'start', ids: [] },
+      { action: 'start', ids: 'a' },
+      { action: 'start', ids: [7] },
+      { action: 'start', labels: ['a'] },
+      { action: 'start', ids: ['a'], more: 1 },
+    ];
+    for (const body of bad) expectError(await actions(body), 400);
+  });
+
+  it('the same bot in many lists at once is one bot', async () => {
+    await createOnline();
+    const answers = await Promise.all(
+      times(10, () => actions({ action: 'restart', ids: [id, id] })),
+    );
+    for (const { json } of answers) {
+      const { results } = json as { results: Record<string, { status?: string; error?: string }> };
+      expect(Object.keys(results)).toEqual([id]);
+    }
+    await eventually(async () => (await snapshot(service, id)).status === 'online', 'online');
+  });
+});
+
+it('GET /api/kinds gives the JSON Schemas of what there is', async () => {
+  const { kinds, failed } = (await call(service, 'GET', '/api/kinds')).json as {
+    kinds: { kind: string; description: string; config: object; commands: object }[];
+    failed: unknown[];
+  };
+  expect(failed).toEqual([]);
+  expect(kinds.map(({ kind }) => kind)).toEqual(
+    expect.arrayContaining(['demo', 'synthetic', 'guarded', 'faulty', 'mortal']),
+  );
+  const own = kinds.find(({ kind }) => kind === 'guarded');
+  expect(own).toMatchObject({
+    description: 'Reports a second instance of itself.',
+    config: {
+      type: 'object',
+      required: expect.arrayContaining(['lock']),
+      properties: { note: { type: 'string', default: 'none' }, password: { writeOnly: true } },
+    },
+    commands: { break: { description: '', args: { type: 'object', required: ['message'] } } },
+  });
+});

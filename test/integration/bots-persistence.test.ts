@@ -1,0 +1,254 @@
+// What is kept over an end of the service, orderly or not, and over a broken store.
+
+import { randomUUID } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { call } from '../harness/api.js';
+import {
+  act,
+  create,
+  eventually,
+  expectSingle,
+  FIXTURE_KINDS,
+  lineFrom,
+  list,
+  remove,
+  snapshot,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+// Each test starts several services; only bounds a hang.
+vi.setConfig({ testTimeout: 60_000 });
+
+let base: string;
+let service: Service | undefined;
+let lock: string;
+beforeEach(() => {
+  base = makeDir();
+  // Bots of a test before may end later than their service's last answer.
+  lock = randomUUID();
+});
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+  removeDir(base);
+});
+
+const dataDir = (): string => path.join(base, 'data');
+const store = (): string => path.join(dataDir(), 'store.mdb');
+
+async function start(kinds = [FIXTURE_KINDS]): Promise<Service> {
+  service = await startService({
+    dataDir: dataDir(),
+    config: { kinds, hosts: { count: 1 }, restart: { backoff_ms: 20 } },
+  });
+  return service;
+}
+
+/** Bots of each sort, and what is to be seen of them again. */
+async function populate(running: Service): Promise<void> {
+  const bots = [
+    { id: 'runs', config: { lock, note: 'first', password: 'p' }, labels: { a: '1' } },
+    { id: 'stopped', config: { lock }, desired: 'stopped' },
+    { id: 'was-stopped', config: { lock } },
+    { id: 'was-started', config: { lock }, desired: 'stopped' },
+    { id: 'changed', config: { lock }, restart: { policy: 'always', max_restarts: 3 } },
+    { id: 'dedicated', config: { lock }, dedicated: true },
+    { id: 'deleted', config: { lock } },
+  ];
+  for (const bot of bots) {
+    expect((await create(running, { kind: 'guarded', ...bot })).status).toBe(201);
+  }
+  await act(running, 'was-stopped', 'stop');
+  await act(running, 'was-started', 'start');
+  await call(running, 'PATCH', '/api/bots/changed', {
+    body: { config: { note: 'second' }, labels: { b: '2' }, restart: { max_restarts: 4 } },
+  });
+  await remove(running, 'deleted');
+}
+
+const EXPECTED = {
+  changed: ['running', 'online'],
+  dedicated: ['running', 'online'],
+  runs: ['running', 'online'],
+  stopped: ['stopped', 'stopped'],
+  'was-started': ['running', 'online'],
+  'was-stopped': ['stopped', 'stopped'],
+};
+
+async function expectPopulation(running: Service): Promise<void> {
+  const seen = async () =>
+    Object.fromEntries((await list(running)).map((bot) => [bot.id, [bot.desired, bot.status]]));
+  await eventually(
+    async () =>
+      JSON.stringify(Object.entries(await seen()).sort()) ===
+      JSON.stringify(Object.entries(EXPECTED)),
+    'the same bots in the same states',
+  ).catch(async () => expect(await seen()).toEqual(EXPECTED));
+  expect(await snapshot(running, 'runs')).toMatchObject({ labels: { a: '1' } });
+  expect(await snapshot(running, 'changed')).toMatchObject({
+    labels: { b: '2' },
+    data: { note: 'second' },
+  });
+  expect((await call(running, 'GET', '/api/bots/changed/config')).json).toMatchObject({
+    config: { note: 'second' },
+    restart: { policy: 'always', max_restarts: 4, backoff_ms: 20 },
+  });
+  expect((await call(running, 'GET', '/api/bots/dedicated/config')).json).toMatchObject({
+    dedicated: true,
+  });
+  expectSingle(await watch(running));
+}
+
+describe('an end of the service', () => {
+  it('in order, or by kill -9, keeps bots, configs and desired states', async () => {
+    const first = await start();
+    await populate(first);
+    // At once after the last answer: what was answered is on the disk.
+    await first.kill();
+    const second = await start();
+    await expectPopulation(second);
+    await stopClean(second);
+    await expectPopulation(await start());
+  });
+
+  it('by kill -9 over and over, in the middle of changes, leaves each bot in the old or the new state', async () => {
+    const ids = Array.from({ length: 3 }, (_, n) => `bot-${n}`);
+    let running = await start();
+    for (const id of ids)
+      await create(running, { id, kind: 'guarded', config: { lock, note: '0' } });
+    /** What was answered, and what was asked for and not answered, of each bot. */
+    const known = new Map(ids.map((id) => [id, { done: 0, asked: 0 }]));
+    for (let round = 0; round < 2; round++) {
+      let answered = 0;
+      const changes = ids.map(async (id) => {
+        const state = known.get(id) as { done: number; asked: number };
+        try {
+          for (;;) {
+            state.asked += 1;
+            const body = { config: { note: String(state.asked) } };
+            const { status } = await call(running, 'PATCH', `/api/bots/${id}`, { body });
+            if (status !== 200) return;
+            state.done = state.asked;
+            answered += 1;
+          }
+        } catch {
+          // It was killed over this one.
+        }
+      });
+      await eventually(() => answered > 6, 'some changes');
+      await running.kill();
+      await Promise.all(changes);
+      running = await start();
+      for (const id of ids) {
+        const { done, asked } = known.get(id) as { done: number; asked: number };
+        const { config } = (await call(running, 'GET', `/api/bots/${id}/config`)).json as {
+          config: { note: string };
+        };
+        expect([done, asked]).toContain(Number(config.note));
+        known.set(id, { done: Number(config.note), asked: Number(config.note) });
+      }
+      expect((await list(running)).map(({ id }) => id).sort()).toEqual(ids);
+    }
+  });
+
+  it('with its kind gone a bot has failed, is kept, and comes back with its kind', async () => {
+    const first = await start();
+    await create(first, { id: 'orphan', kind: 'guarded', config: { lock } });
+    await first.stop();
+    const second = await start([]);
+    const shown = await snapshot(second, 'orphan');
+    expect(shown).toMatchObject({ status: 'failed', desired: 'running' });
+    expect(shown.last_error).toMatch(/unknown kind "guarded"/);
+    await second.stop();
+    const third = await start();
+    await statusFrom(await watch(third), 0, 'orphan', 'online');
+  });
+});
+
+describe('a broken store', () => {
+  /** A data directory with a population and a copy of its store, left by a kill; and a token of it. */
+  let template: string;
+  let token: string;
+  beforeAll(async () => {
+    base = makeDir();
+    lock = randomUUID();
+    const first = await start();
+    token = await first.token();
+    await populate(first);
+    const since = Date.now();
+    const copy = `${store()}.copy`;
+    await eventually(() => existsSync(copy) && statSync(copy).mtimeMs > since, 'the copy');
+    await first.kill();
+    service = undefined;
+    template = base;
+  });
+  afterAll(() => removeDir(template));
+  beforeEach(() => cpSync(path.join(template, 'data'), dataDir(), { recursive: true }));
+
+  const setAside = (): string[] =>
+    readdirSync(dataDir()).filter((name) => name.startsWith('store.mdb.broken-'));
+
+  it.each<[string, RegExp, (bytes: Buffer) => Buffer]>([
+    ['empty', /it is empty/, () => Buffer.alloc(0)],
+    ['truncated to half', /./, (bytes) => bytes.subarray(0, bytes.length / 2)],
+    ['full of garbage', /./, () => Buffer.alloc(100_000, 'garbage')],
+    ['overwritten behind its head', /./, (bytes) => bytes.fill(0xa5, 8192)],
+  ])(
+    'that is %s is set aside, told of, and its copy is used; tokens survive',
+    async (_, fault, damage) => {
+      const broken = damage(readFileSync(store()));
+      writeFileSync(store(), broken);
+      const second = await start();
+      const [aside = '', ...others] = setAside();
+      expect(others).toEqual([]);
+      expect(readFileSync(path.join(dataDir(), aside)).equals(broken)).toBe(true);
+      expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
+      await expectPopulation(second);
+
+      // Who resumes from the beginning of this run hears what was said before anybody could listen.
+      const now = await watch(second);
+      await act(second, 'stopped', 'start');
+      const { id = '' } = await now.waitFor((frame) => frame.id !== undefined);
+      now.close();
+      const stream = await watch(second, `?last_event_id=${id.split('-')[0]}-1`);
+      const line = await lineFrom(stream, 0, ({ message }) => message.includes('is set aside as'));
+      stream.close();
+      expect(line).toMatchObject({ level: 'error', scope: 'drover', session_id: null });
+      expect(line.message).toContain(aside);
+      expect(line.message).toMatch(fault);
+      expect(line.message).toMatch(/its last copy has taken its place/);
+    },
+  );
+
+  it('without a good copy begins empty, says so, and keeps the broken one', async () => {
+    writeFileSync(store(), 'no store');
+    writeFileSync(`${store()}.copy`, 'no copy');
+    const second = await start();
+    expect(await list(second)).toEqual([]);
+    expect(setAside()).toHaveLength(1);
+    const bot = { id: 'new', kind: 'guarded', config: { lock } };
+    expect((await create(second, bot)).status).toBe(201);
+  });
+});
+
+it('the copy of the store is renewed also when changes never cease', async () => {
+  const first = await start();
+  await create(first, { id: 'busy', kind: 'guarded', config: { lock }, desired: 'stopped' });
+  let over = false;
+  const changing = (async () => {
+    for (let n = 0; !over; n++) {
+      const body = { labels: { n: String(n) } };
+      expect((await call(first, 'PATCH', '/api/bots/busy', { body })).status).toBe(200);
+    }
+  })();
+  try {
+    await eventually(() => existsSync(`${store()}.copy`), 'a copy');
+  } finally {
+    over = true;
+    await changing;
+  }
+});

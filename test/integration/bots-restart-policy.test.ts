@@ -1,0 +1,177 @@
+// When a bot that ended by itself comes back, and when it does not.
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  eventually,
+  expectSingle,
+  FIXTURE_KINDS,
+  incidents,
+  invoke,
+  lineFrom,
+  remove,
+  snapshot,
+  statusesOf,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { logs, snapshots } from '../harness/shapes.js';
+import type { SseStream } from '../harness/sse.js';
+
+let service: Service;
+let stream: SseStream;
+let serial = 0;
+let id: string;
+
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 1 },
+      restart: { max_restarts: 3, window_ms: 60_000, backoff_ms: 20, backoff_cap_ms: 40 },
+    },
+  });
+  stream = await watch(service);
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+beforeEach(() => {
+  id = `bot-${++serial}`;
+});
+
+const mortal = (end: string, restart: object, afterMs = 0): Promise<unknown> =>
+  create(service, { id, kind: 'mortal', config: { end, after_ms: afterMs }, restart });
+const lives = (): number => statusesOf(stream, id).filter((status) => status === 'alive').length;
+
+describe('policy', () => {
+  it.each([
+    ['always', 'return', 'failed', 4],
+    ['always', 'throw', 'failed', 4],
+    ['on-failure', 'return', 'stopped', 1],
+    ['on-failure', 'throw', 'failed', 4],
+    ['never', 'return', 'stopped', 1],
+    ['never', 'throw', 'failed', 1],
+    ['always', 'hopeless', 'failed', 1],
+    ['on-failure', 'hopeless', 'failed', 1],
+  ])(
+    '%s: a bot whose run ends with %s is %s after %d lives',
+    async (policy, end, status, count) => {
+      await mortal(end, { policy });
+      const last = await statusFrom(stream, 0, id, status);
+      expect(lives()).toBe(count);
+      expect(last).toMatchObject({
+        // What is wanted of it stays: it is not there, and that is to be seen.
+        desired: 'running',
+        restarts: count - 1,
+        host: null,
+        started_at_ms: null,
+      });
+      const limit = count > 1 ? /restarted 3 times within 60 s, which is the limit; last: / : /^/;
+      if (status === 'stopped') expect(last.last_error).toBeNull();
+      else expect(last.last_error).toMatch(limit);
+      if (end === 'throw') expect(last.last_error).toContain('I always fail');
+      if (end === 'hopeless') expect(last.last_error).toBe('the password is wrong');
+      const waits = statusesOf(stream, id).filter((shown) => shown === 'backoff');
+      expect(waits).toHaveLength(count - 1);
+    },
+  );
+});
+
+it('a bot that has failed says why on the stream, and its last lines are kept', async () => {
+  await mortal('throw', { max_restarts: 1 });
+  await statusFrom(stream, 0, id, 'failed');
+  const errors = logs(stream).filter((log) => log.session_id === id && log.level === 'error');
+  expect(errors.map(({ message }) => message)).toEqual(
+    expect.arrayContaining([
+      'I always fail',
+      expect.stringMatching(/^restarted 1 times within 60 s, which is the limit/),
+    ]),
+  );
+  await eventually(async () => (await incidents(service, id)).length === 2, 'both incidents');
+  const [newest] = await incidents(service, id);
+  expect(newest).toMatchObject({ type: 'crash', reason: 'I always fail', suspect: id });
+  expect(newest?.last_lines).toContain(`info ${id} bot: my last line`);
+  expect(newest?.stack).toContain('mortal.mjs');
+});
+
+it('a bot that has failed can be started again, with a new count', async () => {
+  await mortal('throw', { max_restarts: 1 });
+  await statusFrom(stream, 0, id, 'failed');
+  const from = stream.frames.length;
+  expect((await act(service, id, 'start')).status).toBe(200);
+  await statusFrom(stream, from, id, 'failed');
+  expect(lives()).toBe(4);
+});
+
+it('a run that is healthy ends the doubling, but is counted in the window', async () => {
+  await mortal('throw', { healthy_ms: 1, backoff_ms: 30, backoff_cap_ms: 60_000 }, 5);
+  await statusFrom(stream, 0, id, 'failed');
+  // Without the reset the last of the waits, of 20 to 120 ms, would be at least 60.
+  const shown = snapshots(stream, id);
+  const waits = shown.flatMap((now, n) => {
+    const next = shown[n + 1];
+    return now.status === 'backoff' && next ? [next.since_ms - now.since_ms] : [];
+  });
+  expect(waits).toHaveLength(3);
+  for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(14);
+});
+
+it('a stop is final: whatever happens to the bot then, it is not restarted', async () => {
+  const lock = randomUUID();
+  await create(service, {
+    id,
+    kind: 'guarded',
+    config: { lock, stop_ms: 20 },
+    restart: { policy: 'always', backoff_ms: 0 },
+  });
+  for (let round = 0; round < 5; round++) {
+    let from = stream.frames.length;
+    await act(service, id, 'start');
+    await statusFrom(stream, from, id, 'online');
+    from = stream.frames.length;
+    // The fall and the stop cross.
+    await Promise.all([
+      invoke(service, id, 'break', { message: 'while it stops' }),
+      act(service, id, 'stop'),
+    ]);
+    await statusFrom(stream, from, id, 'stopped');
+    from = stream.frames.length;
+    // Another bot's whole life passes meanwhile.
+    await create(service, { id: `${id}-${round}`, kind: 'mortal', config: { end: 'return' } });
+    await statusFrom(stream, from, `${id}-${round}`, 'stopped');
+    expect(await snapshot(service, id)).toMatchObject({ status: 'stopped', desired: 'stopped' });
+    expect(statusesOf(stream, id, from)).toEqual([]);
+  }
+  expectSingle(stream);
+  await remove(service, id);
+});
+
+it('without a wait a bot that falls over and over still gets all its restarts, one at a time', async () => {
+  const lock = randomUUID();
+  await create(service, {
+    id,
+    kind: 'guarded',
+    config: { lock },
+    restart: { backoff_ms: 0, max_restarts: 20 },
+  });
+  for (let n = 0; n <= 20; n++) {
+    await lineFrom(stream, 0, (log) => log.session_id === id && log.message.includes('-> online'));
+    await eventually(
+      async () => (await invoke(service, id, 'break', { message: `fall ${n}` })).status === 200,
+      'it runs',
+    );
+    const fallen = (log: { message: string }): boolean => log.message === `fall ${n}`;
+    await lineFrom(
+      stream,
+      0,
+      (log) => log.session_id === id && log.level === 'error' && fallen(log),
+    );
+  }
+  expect(await statusFrom(stream, 0, id, 'failed')).toMatchObject({ restarts: 20 });
+  expectSingle(stream);
+});

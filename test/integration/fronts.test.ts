@@ -1,0 +1,172 @@
+// Several fronts on one port: a client cannot tell which one it has met.
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { call, expectError, tryPin } from '../harness/api.js';
+import { raw, requestBytes } from '../harness/http.js';
+import { Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import {
+  exchange,
+  makeDir,
+  removeDir,
+  runToExit,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
+
+/** Connections are spread by a hash of their addresses: with so many, all on one front is out of the question. */
+const MANY = 24;
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({
+    args: ['--fronts', '3'],
+    config: {
+      bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 500 } }],
+    },
+  });
+});
+afterAll(() => stopClean(service));
+
+const times = <T>(count: number, make: (n: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+/** A request on a connection of its own, which may land on any front. */
+function fresh(method: string, target: string, token: string, body?: string) {
+  const headers: Record<string, string> = { Authorization: `Bearer ${token}`, Connection: 'close' };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  return raw(service.port, requestBytes(method, target, headers, body));
+}
+
+it('every stream gets the same bytes for the same numbers', async () => {
+  const token = await service.token();
+  const wanted = 1000;
+  const texts = await Promise.all(
+    times(MANY, async () => {
+      const frames = new Map<number, string>();
+      const ledger = new Ledger({ onFrame: (seq, block) => frames.set(seq, block) });
+      const stream = await RawStream.open(service.port, { token, onBlock: ledger.take });
+      onTestFinished(() => stream.close());
+      await stream.until(() => frames.size >= wanted);
+      expect(ledger).toMatchObject({ faults: [], gaps: [], retries: 1, snapshots: 1 });
+      return frames;
+    }),
+  );
+  const from = Math.max(...texts.map((frames) => Math.min(...frames.keys())));
+  const to = Math.min(...texts.map((frames) => Math.max(...frames.keys())));
+  expect(to - from).toBeGreaterThan(wanted / 2);
+  const range = times(to - from + 1, (n) => from + n);
+  const bytes = texts.map((frames) => range.map((seq) => frames.get(seq)).join('\n\n'));
+  expect(new Set(bytes).size).toBe(1);
+});
+
+it('a stream resumes on whichever front it lands', async () => {
+  const token = await service.token();
+  const ledger = new Ledger();
+  for (let n = 0; n < MANY; n++) {
+    const id = ledger.lastEventId;
+    const stream = await RawStream.open(service.port, {
+      token,
+      headers: id === '' ? {} : { 'Last-Event-ID': id },
+      onBlock: ledger.take,
+    });
+    const { frames } = ledger;
+    await stream.until(() => ledger.frames > frames + 20);
+    stream.close();
+  }
+  expect(ledger).toMatchObject({ faults: [], gaps: [], retries: MANY });
+});
+
+it('a token is accepted by all fronts as soon as it is given out', async () => {
+  for (let n = 0; n < 5; n++) {
+    const token = await exchange(service.url, service.pin);
+    const answers = await Promise.all(times(MANY, () => fresh('GET', '/api-info', token)));
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(answer.json()).toEqual({ port: service.port, token });
+    }
+  }
+  const answers = await Promise.all(times(MANY, () => fresh('GET', '/api-info', 'A'.repeat(64))));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+});
+
+it('whoever has been told that a bot is there or gone finds it so on every front', async () => {
+  const token = await service.token();
+  for (let n = 0; n < 8; n++) {
+    const id = `guest-${n}`;
+    const made = await fresh('POST', '/api/bots', token, JSON.stringify({ id, kind: 'synthetic' }));
+    expect(made.status).toBe(201);
+    const found = await Promise.all(times(9, () => fresh('GET', `/api/bots/${id}`, token)));
+    expect(found.map(({ status }) => status)).toEqual(times(9, () => 200));
+    const gone = await fresh('DELETE', `/api/bots/${id}`, token);
+    expect(gone.status).toBe(204);
+    const missed = await Promise.all(times(9, () => fresh('GET', `/api/bots/${id}`, token)));
+    expect(missed.map(({ status }) => status)).toEqual(times(9, () => 404));
+  }
+});
+
+it('the bucket of wrong PINs is one for all fronts', async () => {
+  const other = await startService({
+    args: ['--fronts', '3'],
+    // One refill a minute: none of them falls into the time that this takes.
+    config: { pin: { refill_per_minute: 1 } },
+  });
+  onTestFinished(() => stopClean(other));
+  const wrong = other.pin === '000000' ? '000001' : '000000';
+  const body = JSON.stringify({ pin: wrong });
+  const request = requestBytes(
+    'POST',
+    '/auth/pin',
+    { 'Content-Type': 'application/json', Connection: 'close' },
+    body,
+  );
+  const answers = await Promise.all(times(60, () => raw(other.port, request)));
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(12);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(48);
+  // Locked for the right PIN as well, and on every front.
+  for (const answer of await Promise.all(times(MANY, () => tryPin(other, other.pin)))) {
+    expectError(answer, 429, /^locked, retry in \d+s$/);
+  }
+});
+
+it('another service on the same port is refused, and harms nobody', async () => {
+  const ledger = new Ledger();
+  const token = await service.token();
+  const stream = await RawStream.open(service.port, { token, onBlock: ledger.take });
+  onTestFinished(() => stream.close());
+  for (const fronts of ['2', '1']) {
+    const dir = makeDir();
+    const { code, stdout, stderr } = await runToExit([
+      ...['--host', '127.0.0.1', '--port', String(service.port), '--fronts', fronts],
+      ...['--no-demo', '--data-dir', dir],
+    ]);
+    removeDir(dir);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^drover: .*${service.port}.*\\n$`));
+  }
+  const { frames } = ledger;
+  await stream.until(() => ledger.frames > frames + 100);
+  expect(ledger.faults).toEqual([]);
+  const answers = await Promise.all(times(MANY, () => fresh('GET', '/api-info', token)));
+  expect(answers.every(({ status }) => status === 200)).toBe(true);
+});
+
+it('a shutdown ends the streams of all fronts in full, after the same last line', async () => {
+  const other = await startService({ args: ['--fronts', '3'] });
+  const token = await other.token();
+  const streams = await Promise.all(
+    times(MANY, async () => {
+      const blocks: string[] = [];
+      const stream = await RawStream.open(other.port, { token, onBlock: (b) => blocks.push(b) });
+      return { stream, blocks };
+    }),
+  );
+  await call(other, 'GET', '/health', { token: null });
+  expect(await other.stop()).toBe(0);
+  const ends = await Promise.all(streams.map(({ stream }) => stream.ended));
+  expect(new Set(ends)).toEqual(new Set(['complete']));
+  expect(new Set(streams.map(({ blocks }) => blocks.at(-1))).size).toBe(1);
+  expect(streams[0]?.blocks.at(-1)).toContain('"stopped"');
+});

@@ -1,0 +1,119 @@
+// A writer that laps every reader all the time: the smallest ring under a bot that writes as fast as it can.
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { type Gap, Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      // Heartbeats look at every stream often, also at those that are just about to begin.
+      stream: { ring_bytes: 262_144, heartbeat_ms: 100 },
+      hosts: { bot_lines_per_second: 0 },
+      bots: [
+        {
+          id: 'flood',
+          kind: 'synthetic',
+          config: { events_per_second: 10_000_000, message_bytes: 100 },
+        },
+        { id: 'calm', kind: 'synthetic', config: { events_per_second: 20 } },
+      ],
+    },
+  });
+});
+afterAll(() => stopClean(service));
+
+async function open(ledger: Ledger, query = '', also = (_block: string): void => {}) {
+  const stream = await RawStream.open(service.port, {
+    token: await service.token(),
+    target: `/events${query}`,
+    onBlock: (block) => {
+      ledger.take(block);
+      also(block);
+    },
+  });
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+const lost = (gaps: Gap[]): number => gaps.reduce((sum, { dropped }) => sum + (dropped ?? 0), 0);
+
+it('streams that open and stay under it account for every number', {
+  timeout: 60_000,
+}, async () => {
+  const ledgers: Ledger[] = [];
+  for (let round = 0; round < 20; round++) {
+    const ledger = new Ledger();
+    ledgers.push(ledger);
+    const stream = await open(ledger);
+    await stream.until(() => ledger.frames > 2000 && ledger.gaps.length > 3);
+  }
+  expect(ledgers.flatMap(({ faults }) => faults)).toEqual([]);
+  for (const ledger of ledgers) {
+    expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
+    expect(lost(ledger.gaps)).toBeGreaterThan(0);
+  }
+});
+
+it('each gap is followed by the snapshot of every bot, once', { timeout: 60_000 }, async () => {
+  const order: string[] = [];
+  const ledger = new Ledger();
+  const stream = await open(ledger, '', (block) => {
+    const [first = '', second = ''] = block.split('\n');
+    if (second === 'event: gap') order.push('gap');
+    else if (first === 'event: session') order.push('snapshot');
+    else if (second === '' && first.startsWith('id: ')) order.push('position');
+    else if (first.startsWith('id: ')) order.push('frame');
+  });
+  await stream.until(() => ledger.gaps.length >= 20);
+  const text = order.join(' ').replaceAll(/frame( frame)*/g, 'frames');
+  // A new lap may come before a gap's snapshots are all sent, but only when there was something in between.
+  expect(text).toMatch(
+    /^snapshot snapshot position( frames)?( gap snapshot snapshot position( frames)?)* gap/,
+  );
+});
+
+it('filtered streams begin under it as any other: `retry`, the snapshots, where they stand', {
+  timeout: 60_000,
+}, async () => {
+  const beginnings: string[][] = [];
+  for (let round = 0; round < 16; round++) {
+    await Promise.all(
+      Array.from({ length: 15 }, async () => {
+        const ledger = new Ledger({ filtered: true });
+        const blocks: string[] = [];
+        const stream = await open(ledger, '?session=calm', (block) => blocks.push(block));
+        await stream.until(() => ledger.last !== undefined);
+        stream.close();
+        expect(ledger.faults).toEqual([]);
+        beginnings.push(blocks.slice(0, 3));
+      }),
+    );
+  }
+  for (const [retry, snapshot, position] of beginnings) {
+    expect(retry).toMatch(/^retry: \d+$/);
+    expect(snapshot).toMatch(/^event: session\ndata: \{"snapshot":\{"id":"calm",/);
+    expect(position).toMatch(/^id: [0-9a-f]+-\d+$/);
+  }
+});
+
+it('requests are answered meanwhile, bots come and go, and streams tell of them', {
+  timeout: 60_000,
+}, async () => {
+  const sessions = new Ledger({ filtered: true });
+  await open(sessions, '?kind=session');
+  for (let n = 0; n < 5; n++) {
+    const id = `guest-${n}`;
+    const body = { id, kind: 'synthetic', config: { events_per_second: 1 } };
+    expect((await call(service, 'POST', '/api/bots', { body })).status).toBe(201);
+    expect((await call(service, 'GET', `/api/bots/${id}`)).json).toMatchObject({ id });
+    expect((await call(service, 'DELETE', `/api/bots/${id}`)).status).toBe(204);
+    expect((await call(service, 'GET', `/api/bots/${id}`)).status).toBe(404);
+  }
+  const list = (await call(service, 'GET', '/api/bots')).json as { bots: { id: string }[] };
+  expect(list.bots.map(({ id }) => id)).toEqual(['flood', 'calm']);
+  expect(sessions.faults).toEqual([]);
+});

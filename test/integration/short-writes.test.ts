@@ -1,0 +1,92 @@
+// Sockets that take a part of a write, or nothing of it, at any byte: between the size of a chunk and its data, too. Linux
+// with a C compiler only, for the send() that does so.
+
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { raw, requestBytes } from '../harness/http.js';
+import { Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+const SOURCE = fileURLToPath(new URL('short-writes.c', import.meta.url));
+const MIB = 2 ** 20;
+const SILENT = 400;
+
+const dir = makeDir();
+const library = path.join(dir, 'short-writes.so');
+const compiled =
+  process.platform === 'linux' &&
+  spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE, '-ldl']).status === 0;
+
+let service: Service | undefined;
+beforeAll(async () => {
+  if (!compiled) return;
+  service = await startService({
+    env: { LD_PRELOAD: library },
+    config: {
+      bots: [
+        { id: 'big', kind: 'synthetic', config: { events_per_second: 1000, message_bytes: 8000 } },
+        { id: 'many', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 60 } },
+        // So many that their list is larger than any buffer on the way.
+        ...Array.from({ length: SILENT }, (_, n) => ({
+          id: `silent-${n}`,
+          kind: 'synthetic',
+          config: { events_per_second: 0 },
+        })),
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(dir);
+});
+
+it.skipIf(!compiled).each([
+  ['', false],
+  ['?session=big', true],
+  ['?session=many', true],
+])(
+  'every byte comes, once and in order: /events%s',
+  { timeout: 60_000 },
+  async (query, filtered) => {
+    const { port, token } = service as Service;
+    const auth = await token();
+    // The bots' earlier lines are on the ring: whoever resumes from there gets large writes at once.
+    const first = new Ledger();
+    const stream = await RawStream.open(port, { token: auth, onBlock: first.take });
+    onTestFinished(() => stream.close());
+    await stream.until(() => stream.bodyBytes > 4 * MIB);
+    const faults = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const ledger = new Ledger({ filtered });
+        // Where it begins is what it asks for: it is not told again.
+        ledger.last = first.first;
+        const resumed = await RawStream.open(port, {
+          token: auth,
+          target: `/events${query}`,
+          headers: { 'Last-Event-ID': `${first.epoch}-${first.first}` },
+          onBlock: ledger.take,
+        });
+        onTestFinished(() => resumed.close());
+        await resumed.until(() => (ledger.last ?? 0) >= (first.last ?? 0)).catch(() => {});
+        return [...ledger.faults, ...(resumed.fault ? [resumed.fault.message] : [])];
+      }),
+    );
+    expect(faults).toEqual(faults.map(() => []));
+    expect(stream.fault).toBeUndefined();
+    expect(first.faults).toEqual([]);
+  },
+);
+
+it.skipIf(!compiled)('answers to requests come whole too', { timeout: 60_000 }, async () => {
+  for (let n = 0; n < 50; n++) {
+    const { port, token } = service as Service;
+    const headers = { Authorization: `Bearer ${await token()}` };
+    const answer = await raw(port, requestBytes('GET', '/api/bots', headers));
+    expect(answer.status).toBe(200);
+    expect((answer.json() as { bots: object[] }).bots).toHaveLength(SILENT + 2);
+  }
+});

@@ -1,0 +1,243 @@
+// Clients that do not read: they cost little, harm nobody, and are closed in the end; those that go on reading in time get
+// all of it, or are told what they have missed. DROVER_TEST_BLOCKED makes it larger.
+
+import { execFileSync } from 'node:child_process';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+const BLOCKED = Number(process.env['DROVER_TEST_BLOCKED'] ?? 200);
+/** What one blocked client may add to the memory of the process: one piece of 64 KiB, its socket, and room for noise. */
+const BYTES_PER_BLOCKED = 150_000;
+const MIB = 2 ** 20;
+/** A second of the load: on a busy machine a healthy reader may be that late. */
+const RING_BYTES = 16 * MIB;
+const LOOKS = 7;
+/** More than the system keeps for a connection whose reader has stopped, on both of its sides. */
+const BUFFERS_BYTES = 12 * MIB;
+
+let service: Service | undefined;
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+});
+
+/** Starts a service with one bot of big lines: the buffers of the system have to be filled before anything shows. */
+async function start(stream: object): Promise<Service> {
+  service = await startService({
+    config: {
+      stream: { ring_bytes: RING_BYTES, ...stream },
+      bots: [
+        { id: 'big', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 8000 } },
+      ],
+    },
+  });
+  return service;
+}
+
+interface Client {
+  ledger: Ledger;
+  stream: RawStream;
+}
+
+interface OpenOptions {
+  query?: string;
+  readBytes?: number;
+  /** Read nothing after the head. */
+  paused?: boolean;
+}
+
+async function open({ query = '', readBytes, paused }: OpenOptions = {}): Promise<Client> {
+  const { port, token } = service as Service;
+  const ledger = new Ledger({ filtered: query !== '' });
+  const stream = await RawStream.open(port, {
+    token: await token(),
+    target: `/events${query}`,
+    onBlock: ledger.take,
+    ...(readBytes === undefined ? {} : { readBytes }),
+  });
+  if (paused) stream.pause();
+  onTestFinished(() => stream.close());
+  return { ledger, stream };
+}
+
+function openAll(count: number, options: OpenOptions = {}): Promise<Client[]> {
+  return Promise.all(Array.from({ length: count }, () => open(options)));
+}
+
+/** Resident memory of the service, in bytes. */
+function memory(): number {
+  const pid = String((service as Service).child.pid);
+  return Number(execFileSync('ps', ['-o', 'rss=', '-p', pid], { encoding: 'utf8' })) * 1024;
+}
+
+/** The middle one of several looks at the memory while so many bytes pass: garbage comes and goes. */
+async function usualMemory(clock: Client, bytes: number): Promise<number> {
+  const looks: number[] = [];
+  for (let n = 0; n < LOOKS; n++) {
+    await bytesPass(clock, bytes / LOOKS);
+    looks.push(memory());
+  }
+  return looks.sort((a, b) => a - b)[(LOOKS - 1) / 2] as number;
+}
+
+/** Waits until this client has had so many more bytes: a clock that runs with the load. */
+function bytesPass({ stream }: Client, bytes: number): Promise<void> {
+  const wanted = stream.bodyBytes + bytes;
+  return stream.until(() => stream.bodyBytes >= wanted, 60_000);
+}
+
+it('blocked clients cost a bounded piece of memory each, and healthy ones miss nothing', {
+  timeout: 60_000,
+}, async () => {
+  await start({ stall_ms: 600_000 });
+  const queries = ['', '', '?session=big', '?level=info'];
+  const healthy = await Promise.all(queries.map((query) => open({ query })));
+  const clock = healthy[0] as Client;
+  // The ring has been round, so that all of its pages are there before they count.
+  await bytesPass(clock, 18 * MIB);
+  const before = await usualMemory(clock, BUFFERS_BYTES);
+  const blocked: Client[] = [];
+  // A few at a time: filling the buffers of all of them at once is more than the machine can carry.
+  while (blocked.length < BLOCKED) {
+    blocked.push(...(await openAll(Math.min(25, BLOCKED - blocked.length), { paused: true })));
+    await bytesPass(clock, 6 * MIB);
+  }
+  const after = await usualMemory(clock, 2 * BUFFERS_BYTES);
+  expect((after - before) / BLOCKED).toBeLessThan(BYTES_PER_BLOCKED);
+  for (const { ledger, stream } of healthy) {
+    expect(ledger).toMatchObject({ faults: [], gaps: [] });
+    expect(stream.isOver).toBe(false);
+  }
+
+  // They were really blocked: each has missed something, is told how much, and goes on.
+  const sample = blocked.filter((_, n) => n % 5 === 0);
+  for (let at = 0; at < sample.length; at += 10) {
+    const some = sample.slice(at, at + 10);
+    for (const { stream } of some) stream.resume();
+    await Promise.all(
+      some.map(({ ledger, stream }) => {
+        const lost = (): number => ledger.gaps.at(-1)?.to ?? Number.POSITIVE_INFINITY;
+        return stream.until(() => (ledger.last ?? 0) > lost());
+      }),
+    );
+    for (const { stream } of some) stream.close();
+  }
+  for (const { ledger } of sample) {
+    expect(ledger.faults).toEqual([]);
+    expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
+  }
+});
+
+it('stream.stall_ms: who takes nothing for so long is closed, and only they', {
+  timeout: 60_000,
+}, async () => {
+  await start({ stall_ms: 1500 });
+  const healthy = await Promise.all([open(), open({ query: '?session=big' })]);
+  const stalled = await openAll(20, { paused: true });
+  const clock = healthy[0] as Client;
+  // Until their buffers are full, and then for several times the limit.
+  await bytesPass(clock, 5 * BUFFERS_BYTES);
+  // A connection that was cut has its end behind what lies in its buffers.
+  for (const { stream } of stalled) stream.resume();
+  expect(await Promise.all(stalled.map(({ stream }) => stream.ended))).toEqual(
+    stalled.map(() => 'cut'),
+  );
+  for (const { ledger } of stalled) expect(ledger.faults).toEqual([]);
+  for (const { ledger, stream } of healthy) {
+    expect(ledger).toMatchObject({ faults: [], gaps: [] });
+    expect(stream.isOver).toBe(false);
+  }
+  // Whoever was closed can come back with the last id, and is told what was missed.
+  const { ledger } = stalled[0] as Client;
+  const back = await RawStream.open((service as Service).port, {
+    token: await (service as Service).token(),
+    headers: { 'Last-Event-ID': ledger.lastEventId },
+    onBlock: ledger.take,
+  });
+  onTestFinished(() => back.close());
+  const { frames } = ledger;
+  await back.until(() => ledger.frames > frames + 100);
+  expect(ledger.faults).toEqual([]);
+  expect(ledger.gaps).toHaveLength(1);
+});
+
+it('clients that pause now and then get every number in order, or one gap with the right count', {
+  timeout: 60_000,
+}, async () => {
+  await start({ stall_ms: 30_000 });
+  const clock = await open();
+  const clients = await openAll(30);
+  for (let round = 0; round < 4; round++) {
+    // Some shortly, so that they lose nothing; some for longer than the ring lasts.
+    for (const [n, { stream }] of clients.entries()) if (n % 3 === round % 3) stream.pause();
+    await bytesPass(clock, (round % 2 === 0 ? 0.25 : 2) * RING_BYTES);
+    for (const { stream } of clients) stream.resume();
+    await bytesPass(clock, RING_BYTES / 4);
+  }
+  const end = clock.ledger.last ?? 0;
+  await Promise.all(
+    clients.map(({ ledger, stream }) => stream.until(() => (ledger.last ?? 0) >= end)),
+  );
+  for (const { ledger } of clients) {
+    expect(ledger.faults).toEqual([]);
+    expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
+  }
+  // The ring is small, so that on a busy machine this one may be lapped too; then it is told so, exactly.
+  expect(clock.ledger.faults).toEqual([]);
+  expect(clock.ledger.accounted).toBe((clock.ledger.last ?? 0) - (clock.ledger.first ?? 0));
+});
+
+it('a client that was blocked gets the rest although nothing more happens', {
+  timeout: 60_000,
+}, async () => {
+  // No heartbeat comes to push out what was left behind.
+  await start({ stall_ms: 600_000, heartbeat_ms: 600_000, ring_bytes: 64 * MIB });
+  const clock = await open();
+  // Slow enough afterwards that the last write of all is one that does not fit at once.
+  const clients = await openAll(8, { paused: true, readBytes: 16_384 });
+  await bytesPass(clock, BUFFERS_BYTES);
+  // The last event of all, with everybody still blocked.
+  expect((await call(service as Service, 'DELETE', '/api/bots/big')).status).toBe(204);
+  await call(service as Service, 'POST', '/invoke', {
+    body: { session_id: null, command: 'ping' },
+  });
+  let end = -1;
+  await expect
+    .poll(
+      () => {
+        const moved = clock.ledger.last !== end;
+        end = clock.ledger.last ?? 0;
+        return moved;
+      },
+      { interval: 500, timeout: 10_000 },
+    )
+    .toBe(false);
+  for (const { stream } of clients) stream.resume();
+  await Promise.all(
+    clients.map(({ ledger, stream }) => stream.until(() => (ledger.last ?? 0) >= end, 10_000)),
+  );
+  for (const { ledger } of clients) {
+    expect(ledger).toMatchObject({ last: end, faults: [], gaps: [] });
+  }
+});
+
+it('readers of a trickle are not closed, cost no more than others, and account for all', {
+  timeout: 90_000,
+}, async () => {
+  await start({ stall_ms: 6000 });
+  const clock = await open();
+  await bytesPass(clock, 1.2 * RING_BYTES);
+  const clients = await openAll(20, { readBytes: 2048 });
+  await bytesPass(clock, BUFFERS_BYTES);
+  const before = await usualMemory(clock, 2 * BUFFERS_BYTES);
+  const after = await usualMemory(clock, 3 * BUFFERS_BYTES);
+  expect((after - before) / clients.length).toBeLessThan(MIB);
+  for (const { ledger, stream } of clients) {
+    expect({ over: stream.isOver, faults: ledger.faults }).toEqual({ over: false, faults: [] });
+    expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
+  }
+  expect(clock.ledger).toMatchObject({ faults: [], gaps: [] });
+});

@@ -1,0 +1,127 @@
+// Limits on the number of streams: what is refused, with what, and that a place that was left is free again.
+
+import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { expectError } from '../harness/api.js';
+import { RawStream, type RawStreamOptions, type Refusal } from '../harness/raw-stream.js';
+import { exchange, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service | undefined;
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+});
+
+async function start(stream: object): Promise<Service> {
+  // Two fronts: the limits are the process's, whichever front a client meets.
+  service = await startService({ args: ['--fronts', '2'], config: { stream } });
+  return service;
+}
+
+async function openAll(count: number, options: RawStreamOptions): Promise<RawStream[]> {
+  const { port } = service as Service;
+  const streams = await Promise.all(
+    Array.from({ length: count }, () => RawStream.open(port, options)),
+  );
+  onTestFinished(() => {
+    for (const stream of streams) stream.close();
+  });
+  return streams;
+}
+
+/** Opens streams until one is refused `times` times in a row, so that both fronts are met. */
+async function refused(options: RawStreamOptions, times = 8): Promise<Refusal[]> {
+  const { port } = service as Service;
+  const answers: Refusal[] = [];
+  for (let n = 0; n < times; n++) {
+    const opened = await RawStream.tryOpen(port, options);
+    if (opened instanceof RawStream) throw new Error(`the stream was let in as number ${n}`);
+    answers.push(opened);
+  }
+  return answers;
+}
+
+function expectRefusals(answers: Refusal[], status: number, message: string): void {
+  for (const answer of answers) {
+    expect(answer.headers['content-type']).not.toContain('event-stream');
+    expectError({ ...answer, json: () => JSON.parse(answer.body) }, status, message);
+  }
+}
+
+/** A place is free again once the service has seen the connection end. */
+async function expectRoom(options: RawStreamOptions): Promise<RawStream> {
+  const { port } = service as Service;
+  let opened: RawStream | undefined;
+  await expect
+    .poll(
+      async () => {
+        const answer = await RawStream.tryOpen(port, options);
+        if (!(answer instanceof RawStream)) return answer.status;
+        opened = answer;
+        return 200;
+      },
+      { timeout: 10_000 },
+    )
+    .toBe(200);
+  onTestFinished(() => opened?.close());
+  return opened as RawStream;
+}
+
+it('stream.max_streams: one more is 503, whatever token it has', async () => {
+  const { url, pin, token } = await start({ max_streams: 20 });
+  const options = { token: await token() };
+  const streams = await openAll(20, options);
+  expectRefusals(await refused(options), 503, 'too many streams are open');
+  const other = { token: await exchange(url, pin), localAddress: '127.0.0.2' };
+  expectRefusals(await refused(other), 503, 'too many streams are open');
+  streams[7]?.close();
+  await expectRoom(other);
+  expectRefusals(await refused(options), 503, 'too many streams are open');
+});
+
+it('stream.max_streams_per_token: one more with this token is 429, another token is let in', async () => {
+  const { url, pin, token } = await start({ max_streams_per_token: 5 });
+  const options = { token: await token() };
+  const streams = await openAll(5, options);
+  const message = 'too many streams are open with this token';
+  expectRefusals(await refused(options), 429, message);
+  // The same token from another address, and in the query.
+  expectRefusals(await refused({ ...options, localAddress: '127.0.0.2' }), 429, message);
+  const target = `/events?token=${encodeURIComponent(options.token)}`;
+  expectRefusals(await refused({ target }), 429, message);
+  const other = { token: await exchange(url, pin) };
+  await openAll(5, other);
+  expectRefusals(await refused(other), 429, message);
+  streams[0]?.close();
+  await expectRoom(options);
+  expectRefusals(await refused(options), 429, message);
+});
+
+it('stream.max_streams_per_address: one more from this address is 429, another address is let in', async () => {
+  const { token } = await start({ max_streams_per_address: 4 });
+  const options = { token: await token() };
+  const streams = await openAll(4, options);
+  const message = 'too many streams are open from this address';
+  expectRefusals(await refused(options), 429, message);
+  const other = { ...options, localAddress: '127.0.0.2' };
+  await openAll(4, other);
+  expectRefusals(await refused(other), 429, message);
+  streams[3]?.close();
+  await expectRoom(options);
+  expectRefusals(await refused(other), 429, message);
+});
+
+it('places are given back however streams end, and refusals cost none', async () => {
+  const { token, port } = await start({ max_streams: 3 });
+  const options = { token: await token() };
+  for (let round = 0; round < 5; round++) {
+    const streams: RawStream[] = [];
+    for (let n = 0; n < 3; n++) streams.push(await expectRoom(options));
+    expectRefusals(await refused(options, 3), 503, 'too many streams are open');
+    // Requests that open no stream take no place.
+    const bad = await RawStream.tryOpen(port, { ...options, target: '/events?nope=1' });
+    expect(bad).toMatchObject({ status: 400 });
+    expect(await RawStream.tryOpen(port, { target: '/events' })).toMatchObject({ status: 401 });
+    for (const stream of streams) stream.close();
+  }
+  for (let n = 0; n < 3; n++) await expectRoom(options);
+});

@@ -1,0 +1,124 @@
+// IRC tests. Owns how a daemon from the system's packages is run: its directory, its readiness, its end.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { removeDir } from '../harness/service.js';
+
+const START_LIMIT_MS = 15_000;
+const STOP_LIMIT_MS = 5000;
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export interface DaemonOptions {
+  command: string;
+  /** The Debian package that has it. */
+  package: string;
+  /** By name, written to a directory of the daemon's own. */
+  files: Record<string, string>;
+  args(dir: string): string[];
+  /** What it prints when it can be used. */
+  ready: RegExp;
+  /** Where a daemon that is started as root is to run as another user. */
+  user?: { uid: number; gid: number };
+}
+
+export interface Daemon {
+  output(): string;
+  /** Resolves when it has printed what fits. */
+  printed(what: RegExp): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-irc-'));
+  // Daemons that are started as root give it up, and go on reading and writing here.
+  chmodSync(dir, 0o777);
+  for (const [name, text] of Object.entries(options.files)) {
+    writeFileSync(path.join(dir, name), text.replaceAll('@DIR@', dir));
+  }
+  const child = spawn(options.command, options.args(dir), {
+    // Debian has daemons where users do not look for commands.
+    env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: dir,
+    ...options.user,
+  });
+  running.add(child);
+  let output = '';
+  const wakes = new Set<() => void>();
+  const wake = (): void => {
+    for (const check of wakes) check();
+  };
+  let failure: string | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      wake();
+    });
+  }
+  child.on('error', (error: NodeJS.ErrnoException) => {
+    failure =
+      error.code === 'ENOENT'
+        ? `${options.command} is not installed; on Debian: apt-get install ${options.package}`
+        : error.message;
+    wake();
+  });
+  const closed = once(child, 'close').catch(() => {});
+  child.once('close', () => {
+    running.delete(child);
+    failure ??= `${options.command} has ended`;
+    wake();
+  });
+
+  const printed = (what: RegExp): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const settle = (finish: () => void): void => {
+        clearTimeout(timer);
+        wakes.delete(check);
+        finish();
+      };
+      const check = (): void => {
+        if (what.test(output)) settle(resolve);
+        else if (failure) settle(() => reject(new Error(`${failure}\n${output}`)));
+      };
+      const timer = setTimeout(() => {
+        settle(() => reject(new Error(`${options.command} did not print ${what}:\n${output}`)));
+      }, START_LIMIT_MS);
+      wakes.add(check);
+      check();
+    });
+
+  const stop = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null) {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+      await closed;
+      clearTimeout(timer);
+    }
+    removeDir(dir);
+  };
+  try {
+    await printed(options.ready);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { output: () => output, printed, stop };
+}
+
+/** A port of loopback that is free now. */
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

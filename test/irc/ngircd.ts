@@ -1,0 +1,50 @@
+// IRC tests. Owns the configuration of ngIRCd.
+
+import { type Daemon, freePort, startDaemon } from './daemon.js';
+
+export interface Ngircd extends Daemon {
+  port: number;
+}
+
+export interface NgircdOptions {
+  /** A free one when left out. */
+  port?: number;
+  password?: string;
+  /** PEM texts; makes the port one for TLS. */
+  tls?: { key: string; certificate: string };
+}
+
+export async function startNgircd(options: NgircdOptions = {}): Promise<Ngircd> {
+  const { port = await freePort(), password, tls } = options;
+  const daemon = await startDaemon({
+    command: 'ngircd',
+    package: 'ngircd',
+    args: (dir) => ['--nodaemon', '--config', `${dir}/ngircd.conf`],
+    ready: /Server ".*" .*ready/,
+    files: {
+      'ngircd.conf': `
+[Global]
+Name = irc.test
+Info = a test
+AdminEMail = nobody@irc.test
+Listen = 127.0.0.1
+${tls ? '' : `Ports = ${port}`}
+${password === undefined ? '' : `Password = ${password}`}
+MotdPhrase = hello
+
+[Limits]
+MaxConnectionsIP = 0
+MaxNickLength = 20
+MaxPenaltyTime = 0
+
+[Options]
+DNS = no
+Ident = no
+PAM = no
+${tls ? `[SSL]\nPorts = ${port}\nKeyFile = @DIR@/key.pem\nCertFile = @DIR@/cert.pem` : ''}
+`,
+      ...(tls ? { 'key.pem': tls.key, 'cert.pem': tls.certificate } : {}),
+    },
+  });
+  return { ...daemon, port };
+}

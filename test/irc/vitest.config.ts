@@ -1,0 +1,14 @@
+// `npm run test:irc`: the tests that need IRC servers on the machine, apart from `npm test`, which needs Node alone.
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/irc/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,166 @@
+// Hosts are killed at random and the service is killed hard, while bots are stopped, started and changed. In the end
+// each bot is in the state that was asked for, none was ever there twice, none is forgotten.
+//
+// CHAOS=long runs the long form: 200 bots, 50 host kills, 5 kills of the service. CHAOS_SEED repeats a run.
+
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import {
+  act,
+  create,
+  eventually,
+  expectSingle,
+  FIXTURE_KINDS,
+  incidents,
+  invoke,
+  list,
+  POST,
+  watch,
+} from '../harness/bots.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import type { SseStream } from '../harness/sse.js';
+
+const LONG = process.env['CHAOS'] === 'long';
+const { bots, kills, crashes, limitMs } = LONG
+  ? { bots: 200, kills: 50, crashes: 5, limitMs: 900_000 }
+  : { bots: 60, kills: 10, crashes: 2, limitMs: 90_000 };
+const HOSTS = 3;
+const HANG_MS = 700;
+const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
+
+/** mulberry32: a run can be repeated as far as threads allow. */
+function randomFrom(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+interface Wanted {
+  desired: 'running' | 'stopped';
+  note: string;
+}
+
+it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
+  timeout: limitMs,
+}, async () => {
+  const random = randomFrom(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+  const dir = makeDir();
+  const lock = randomUUID();
+  const wanted = new Map<string, Wanted>();
+  const faults = new Map<string, number>();
+  let service: Service | undefined;
+  let stream: SseStream | undefined;
+  let running!: Service;
+
+  const start = async (): Promise<void> => {
+    running = await startService({
+      dataDir: path.join(dir, 'data'),
+      args: ['--bot-hosts', String(HOSTS)],
+      config: {
+        kinds: [FIXTURE_KINDS],
+        hosts: { max_heap_mb: 64 },
+        watchdog: { hang_ms: HANG_MS },
+        // Waits as short as they get: a new instance must not come while the old one is still dying.
+        restart: { max_restarts: 1000, backoff_ms: 0, backoff_cap_ms: 50 },
+      },
+      env: { DROVER_DRILLS_ENABLED: 'true' },
+    });
+    service = running;
+    stream = await watch(running);
+  };
+
+  /** What there is, once that is what was asked for. */
+  const settle = async (): Promise<void> => {
+    const expected = [...wanted].map(([id, { desired, note }]) => {
+      const on = desired === 'running';
+      return [id, desired, on ? 'online' : 'stopped', on ? note : ''].join();
+    });
+    let seen: string[] = [];
+    await eventually(
+      async () => {
+        seen = (await list(running)).map(({ id, desired, status, data }) =>
+          [id, desired, status, desired === 'running' ? data['note'] : ''].join(),
+        );
+        return seen.sort().join(' ') === expected.sort().join(' ');
+      },
+      'what was asked for',
+      30_000,
+    ).catch(() => expect(seen).toEqual(expected));
+    if (stream) expectSingle(stream);
+  };
+
+  const killHost = async (): Promise<void> => {
+    const fault = pick(['crash', 'crash', 'crash', 'hang', 'out_of_memory']);
+    const host = Math.floor(random() * HOSTS);
+    await eventually(async () => {
+      const args = { kill: 'host', host, fault };
+      return (await invoke(running, null, 'drill', args)).status === 200;
+    }, 'the host is there to be killed');
+    faults.set(fault, (faults.get(fault) ?? 0) + 1);
+  };
+
+  /** One operation; what is answered counts. On a host that hangs it may take until the watchdog comes. */
+  const operate = async (): Promise<void> => {
+    const id = pick([...wanted.keys()]);
+    const bot = wanted.get(id) as Wanted;
+    const what = pick(['start', 'stop', 'restart', 'patch'] as const);
+    if (what === 'patch') {
+      const note = String(Math.floor(random() * 1e9));
+      const body = { config: { note } };
+      expect((await call(running, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
+      bot.note = note;
+    } else {
+      expect((await act(running, id, what)).status).toBe(200);
+      bot.desired = what === 'stop' ? 'stopped' : 'running';
+    }
+  };
+
+  try {
+    await start();
+    for (let n = 0; n < bots; n++) {
+      const bot: Wanted = { desired: n % 4 === 3 ? 'stopped' : 'running', note: String(n) };
+      wanted.set(`bot-${n}`, bot);
+      const { desired, note } = bot;
+      const body = { id: `bot-${n}`, kind: 'guarded', config: { lock, note }, desired };
+      expect((await create(running, body)).status).toBe(201);
+    }
+    await settle();
+    const every = Math.floor(kills / (crashes + 1));
+    for (let kill = 1; kill <= kills; kill++) {
+      await killHost();
+      for (let n = 0; n < 3; n++) await operate();
+      // Now and then the next fault meets what is not yet mended.
+      if (random() < 0.6) await settle();
+      if (kill % every === 0 && kill / every <= crashes) {
+        if (stream) expectSingle(stream);
+        stream?.close();
+        await running.kill();
+        await start();
+        if (random() < 0.5) await settle();
+      }
+    }
+    await settle();
+
+    // What is there is there for good: it answers, and can be stopped and started as ever.
+    const ids = [...wanted].filter(([, { desired }]) => desired === 'running').map(([id]) => id);
+    const { results } = (
+      await POST(running, '/invoke', { session_id: ids, command: 'note', args: {} })
+    ).json as { results: Record<string, { result: string }> };
+    for (const id of ids) expect(results[id]).toEqual({ result: wanted.get(id)?.note });
+    // A dossier that was still being written when the service was killed is gone with it.
+    expect((await incidents(running)).length).toBeGreaterThanOrEqual(kills / 2);
+    expect([...faults.values()].reduce((sum, count) => sum + count, 0)).toBe(kills);
+    expect(stream?.faults).toEqual([]);
+  } finally {
+    stream?.close();
+    await stopClean(service);
+    removeDir(dir);
+  }
+});

@@ -1,0 +1,112 @@
+// Run by vitest. Which tokens are accepted, however they arrive.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TokenRecord } from '../../src/contract/threads.js';
+import { DroverError } from '../../src/errors.js';
+import { Authenticator } from '../../src/front/auth.js';
+import type { Exchange } from '../../src/front/engine/engine.js';
+import { tokenDigest } from '../../src/store/token-digest.js';
+
+const record = (token: string, id = 'one'): TokenRecord => ({
+  id,
+  digest: tokenDigest(token),
+  name: 'pin',
+  created_at_ms: 0,
+});
+
+function request(authorization: string, query = ''): Exchange {
+  const unexpected = () => expect.unreachable('authentication only looks');
+  return {
+    method: 'GET',
+    path: '/api-info',
+    query,
+    aborted: false,
+    address: '',
+    header: (name) => (name === 'authorization' ? authorization : ''),
+    body: unexpected,
+    answer: unexpected,
+    stream: unexpected,
+  };
+}
+
+function codeOf(attempt: () => unknown): string {
+  try {
+    attempt();
+  } catch (thrown) {
+    if (thrown instanceof DroverError) return thrown.code;
+    throw thrown;
+  }
+  return 'accepted';
+}
+
+const tokens = fc
+  .uint8Array({ minLength: 48, maxLength: 48 })
+  .map((bytes) => Buffer.from(bytes).toString('base64'));
+
+describe('a token', () => {
+  it('is accepted in the header and in the query, encoded, raw, or with its + turned to a space', () => {
+    fc.assert(
+      fc.property(tokens, (token) => {
+        const auth = new Authenticator([record(token)]);
+        const spaced = token.replaceAll('+', '%20');
+        const requests = [
+          request(`Bearer ${token}`),
+          request(`bearer   ${token} `),
+          request('', `token=${encodeURIComponent(token)}`),
+          request('', `token=${token}`),
+          request('', `token=${spaced}`),
+          request('', `kind=log&token=${token}&snapshot=0`),
+        ];
+        // Twice: the second time the answer is remembered.
+        for (const sent of [...requests, ...requests]) {
+          expect(auth.authenticate(sent)).toEqual({ token, record: record(token) });
+        }
+      }),
+    );
+  });
+
+  it('is missing when neither holds one', () => {
+    const auth = new Authenticator([record('x')]);
+    expect(codeOf(() => auth.authenticate(request('')))).toBe('missing_token');
+    expect(codeOf(() => auth.authenticate(request('', 'token=')))).toBe('missing_token');
+    expect(codeOf(() => auth.authenticate(request('', 'Token=x')))).toBe('missing_token');
+  });
+
+  it('is refused when it is unknown, and stays refused until it is added', () => {
+    fc.assert(
+      fc.property(tokens, tokens, (known, other) => {
+        fc.pre(known !== other);
+        const auth = new Authenticator([record(known)]);
+        for (const sent of [request(`Bearer ${other}`), request('', `token=${other}`)]) {
+          expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
+        }
+        auth.add(record(other, 'two'));
+        expect(auth.authenticate(request(`Bearer ${other}`)).record.id).toBe('two');
+        expect(auth.authenticate(request('', `token=${other}`)).record.id).toBe('two');
+      }),
+    );
+  });
+
+  it('is not taken from a header that is not a bearer token, also when the query has a good one', () => {
+    const auth = new Authenticator([record('good')]);
+    for (const header of [
+      'good',
+      'Basic good',
+      'Bearer',
+      'Bearer ',
+      'Bearer good extra',
+      'Bearergood',
+    ]) {
+      const sent = request(header, 'token=good');
+      expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
+    }
+  });
+
+  it('does not become good in the query because the same text was a good header', () => {
+    const auth = new Authenticator([record('good')]);
+    auth.authenticate(request('Bearer good'));
+    const sent = request('', `token=${encodeURIComponent('Bearer good')}`);
+    expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
+  });
+});

@@ -1,0 +1,163 @@
+// Run by vitest. The PIN bucket of interface-seed §8, beside a bucket of plain numbers, and raced for by real threads.
+
+import { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPinBucket, PinBucket } from '../../src/shm/pin-bucket.js';
+
+const SECOND = 1_000_000_000n;
+const sizes = fc.record({
+  capacity: fc.integer({ min: 1, max: 30 }),
+  refillPerMinute: fc.constantFrom(1, 6, 12, 60, 600, 60_000),
+});
+const script = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant('take' as const) },
+    { weight: 1, arbitrary: fc.constant('look' as const) },
+    // How long nothing happens, in ns.
+    { weight: 1, arbitrary: fc.bigInt({ min: 0n, max: 30n * SECOND }) },
+  ),
+  { maxLength: 150, size: 'max' },
+);
+
+/** A token bucket as a textbook has it; whole ns, so that there is no rounding. */
+class ModelBucket {
+  readonly interval: bigint;
+  /** Tokens in units of 1/interval: one token is `interval` of them. */
+  #level: bigint;
+  readonly #full: bigint;
+
+  constructor(capacity: number, refillPerMinute: number) {
+    this.interval = (60n * SECOND) / BigInt(refillPerMinute);
+    this.#full = this.interval * BigInt(capacity);
+    this.#level = this.#full;
+  }
+
+  pass(ns: bigint): void {
+    this.#level = this.#level + ns > this.#full ? this.#full : this.#level + ns;
+  }
+
+  /** Whole seconds, rounded up, until there is a token. */
+  wait(): number {
+    const missing = this.interval - this.#level;
+    return missing <= 0n ? 0 : Number((missing + SECOND - 1n) / SECOND);
+  }
+
+  take(): number {
+    const wait = this.wait();
+    if (wait === 0) this.#level -= this.interval;
+    return wait;
+  }
+}
+
+describe('the bucket', () => {
+  it('does what a textbook bucket does, at any time and for any size', () => {
+    fc.assert(
+      fc.property(sizes, fc.bigInt({ min: 0n, max: 1n << 60n }), script, (size, begin, steps) => {
+        let now = begin;
+        const bucket = new PinBucket(createPinBucket(size), () => now);
+        const model = new ModelBucket(size.capacity, size.refillPerMinute);
+        for (const step of steps) {
+          if (step === 'take') expect(bucket.take()).toBe(model.take());
+          else if (step === 'look') expect(bucket.lockedForS()).toBe(model.wait());
+          else {
+            now += step;
+            model.pass(step);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('lets exactly its capacity through at once, and one more for each refill', () => {
+    let now = 5n * SECOND;
+    const shared = createPinBucket({ capacity: 12, refillPerMinute: 12 });
+    const bucket = new PinBucket(shared, () => now);
+    const burst = () => {
+      let taken = 0;
+      while (bucket.take() === 0) taken += 1;
+      return taken;
+    };
+    expect(burst()).toBe(12);
+    now += 5n * SECOND - 1n;
+    expect(burst()).toBe(0);
+    now += 1n;
+    expect(burst()).toBe(1);
+    now += 3600n * SECOND;
+    expect(burst()).toBe(12);
+  });
+
+  it('says the true wait: as long as it says there is none, and after it there is one', () => {
+    fc.assert(
+      fc.property(sizes, fc.bigInt({ min: 0n, max: 60n * SECOND }), (size, later) => {
+        let now = 1n;
+        const bucket = new PinBucket(createPinBucket(size), () => now);
+        while (bucket.take() === 0);
+        now += later;
+        const wait = bucket.lockedForS();
+        // Looking takes nothing.
+        expect(bucket.lockedForS()).toBe(wait);
+        if (wait === 0) return;
+        const seen = now;
+        now = seen + BigInt(wait - 1) * SECOND;
+        expect(bucket.lockedForS()).toBe(1);
+        expect(bucket.take()).toBe(1);
+        now = seen + BigInt(wait) * SECOND;
+        expect(bucket.lockedForS()).toBe(0);
+        expect(bucket.take()).toBe(0);
+      }),
+    );
+  });
+
+  it('is one for all threads that share it', () => {
+    const shared = createPinBucket({ capacity: 3, refillPerMinute: 1 });
+    const [one, other] = [new PinBucket(shared, () => 1n), new PinBucket(shared, () => 1n)];
+    expect([one.take(), other.take(), one.take()]).toEqual([0, 0, 0]);
+    expect(other.lockedForS()).toBe(60);
+    expect(one.take()).toBe(60);
+  });
+
+  it('gives exactly 12 tokens to threads that race for them', async () => {
+    const THREADS = 4;
+    const ROUNDS = 200;
+    const url = new URL('../../dist/src/shm/pin-bucket.js', import.meta.url).href;
+    // Each round has a bucket of its own; the threads meet before each.
+    const buckets = Array.from({ length: ROUNDS }, () =>
+      createPinBucket({ capacity: 12, refillPerMinute: 1 }),
+    );
+    const gate = new SharedArrayBuffer(4 * ROUNDS);
+    const code = `
+      const { parentPort, workerData } = require('node:worker_threads');
+      const { url, buckets, gate, threads } = workerData;
+      import(url).then(({ PinBucket }) => {
+        const cells = new Int32Array(gate);
+        parentPort.postMessage(buckets.map((shared, round) => {
+          const bucket = new PinBucket(shared);
+          Atomics.add(cells, round, 1);
+          while (Atomics.load(cells, round) < threads);
+          let taken = 0;
+          for (let attempt = 0; attempt < 20; attempt++) if (bucket.take() === 0) taken += 1;
+          return taken;
+        }));
+      });`;
+    const takenBy = await Promise.all(
+      Array.from({ length: THREADS }, () => {
+        const worker = new Worker(code, {
+          eval: true,
+          workerData: { url, buckets, gate, threads: THREADS },
+        });
+        return new Promise<number[]>((resolve, reject) => {
+          worker.once('message', resolve);
+          worker.once('error', reject);
+        });
+      }),
+    );
+    const sums = buckets.map((_, round) =>
+      takenBy.reduce((sum, taken) => sum + (taken[round] as number), 0),
+    );
+    expect(sums).toEqual(buckets.map(() => 12));
+    // They did race: more than one thread had its share.
+    expect(takenBy.filter((taken) => taken.some((count) => count > 0)).length).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,178 @@
+// Run by vitest. Calls over a real MessageChannel.
+
+import { MessageChannel } from 'node:worker_threads';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Rpc, type Serves } from '../../src/contract/rpc.js';
+import { DroverError, ERRORS, type ErrorCode } from '../../src/errors.js';
+
+type Offer = {
+  echo(input: unknown): unknown;
+  later(input: { ms: number; value: number }): number;
+  fail(input: { code: ErrorCode; message: string; retryAfterS?: number }): void;
+  crash(input: unknown): void;
+  uncloneable(input: null): unknown;
+  log(input: number): void;
+  logged(input: null): number[];
+  size(input: Uint8Array): number;
+};
+
+const open: MessageChannel[] = [];
+afterEach(() => {
+  for (const { port1 } of open.splice(0)) port1.close();
+});
+
+function connect(methods: Partial<Serves<Offer>> = {}): Rpc<never, Offer> {
+  const channel = new MessageChannel();
+  open.push(channel);
+  const log: number[] = [];
+  new Rpc<Offer, never>(channel.port1, {
+    echo: (input) => input,
+    later: async ({ ms, value }) => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return value;
+    },
+    fail: ({ code, message, retryAfterS }) => {
+      throw new DroverError(code, message, retryAfterS);
+    },
+    crash: (input) => {
+      throw input;
+    },
+    uncloneable: () => () => 1,
+    log: (input) => {
+      log.push(input);
+    },
+    logged: () => log,
+    size: (bytes) => bytes.byteLength,
+    ...methods,
+  });
+  return new Rpc<never, Offer>(channel.port2, {} as never);
+}
+
+const rejection = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => expect.unreachable('it did not reject'),
+    (thrown: unknown) => thrown,
+  );
+
+describe('a call', () => {
+  it('carries whatever can be cloned there and back', async () => {
+    const rpc = connect();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.anything({
+          withDate: true,
+          withMap: true,
+          withSet: true,
+          withBigInt: true,
+          withTypedArray: true,
+        }),
+        async (value) => {
+          expect(await rpc.call('echo', value)).toEqual(structuredClone(value));
+        },
+      ),
+    );
+    expect(await rpc.call('echo', undefined)).toBeUndefined();
+  });
+
+  it('gets its own answer, in whatever order answers come', async () => {
+    const rpc = connect();
+    const delays = [30, 1, 20, 5, 0, 15];
+    const answers = delays.map((ms, value) => rpc.call('later', { ms, value }));
+    expect(await Promise.all(answers)).toEqual(delays.map((_, value) => value));
+  });
+
+  it('rejects with the error that the peer threw: its code, status, message and wait', async () => {
+    const rpc = connect();
+    const codes = Object.keys(ERRORS) as ErrorCode[];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...codes),
+        fc.string({ unit: 'binary' }),
+        fc.option(fc.nat(), { nil: undefined }),
+        async (code, message, retryAfterS) => {
+          const input =
+            retryAfterS === undefined ? { code, message } : { code, message, retryAfterS };
+          const thrown = await rejection(rpc.call('fail', input));
+          expect(thrown).toBeInstanceOf(DroverError);
+          expect(thrown).toMatchObject({ code, message, retryAfterS, status: ERRORS[code].status });
+        },
+      ),
+    );
+  });
+
+  it('rejects with an internal error of one line for whatever else was thrown', async () => {
+    const rpc = connect();
+    for (const [thrown, message] of [
+      ['a text', 'a text'],
+      [new TypeError('first\nsecond'), 'first second'],
+      [undefined, 'undefined'],
+      [new Error(''), 'Error'],
+    ]) {
+      expect(await rejection(rpc.call('crash', thrown))).toMatchObject({
+        code: 'internal',
+        message,
+      });
+    }
+  });
+
+  it('rejects when the answer cannot be cloned', async () => {
+    const rpc = connect();
+    const thrown = await rejection(rpc.call('uncloneable', null));
+    expect(thrown).toBeInstanceOf(DroverError);
+    expect(thrown).toMatchObject({ code: 'internal' });
+    const promise = connect({ uncloneable: () => ({ deep: [Symbol('x')] }) });
+    expect(await rejection(promise.call('uncloneable', null))).toMatchObject({ code: 'internal' });
+  });
+
+  it('rejects when the question cannot be cloned, and others go on', async () => {
+    const rpc = connect();
+    expect(await rejection(rpc.call('echo', () => 1))).toBeInstanceOf(Error);
+    expect(await rpc.call('echo', 1)).toBe(1);
+  });
+
+  it('rejects when the peer has no such method', async () => {
+    const channel = new MessageChannel();
+    open.push(channel);
+    new Rpc<Record<string, never>, never>(channel.port1, {});
+    const rpc = new Rpc<never, Offer>(channel.port2, {} as never);
+    expect(await rejection(rpc.call('echo', 1))).toMatchObject({ code: 'internal' });
+  });
+
+  it('moves what is to be transferred', async () => {
+    const rpc = connect();
+    const bytes = new Uint8Array(1000);
+    expect(await rpc.call('size', bytes, [bytes.buffer])).toBe(1000);
+    expect(bytes.byteLength).toBe(0);
+  });
+
+  it('that rejects leaves no rejection behind that nobody handles', async () => {
+    const rpc = connect();
+    const first = rejection(rpc.call('crash', 'x'));
+    await first;
+    expect(await rpc.call('echo', 'still there')).toBe('still there');
+  });
+});
+
+describe('a tell', () => {
+  it('is handled before what is sent after it', async () => {
+    const rpc = connect();
+    for (let at = 0; at < 100; at++) rpc.tell('log', at);
+    expect(await rpc.call('logged', null)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+  });
+});
+
+describe('close', () => {
+  it('rejects what is open and what comes after, with the reason', async () => {
+    const rpc = connect();
+    const calls = [1, 2, 3].map((value) => rejection(rpc.call('later', { ms: 5, value })));
+    const reason = new DroverError('unavailable', 'the peer is gone');
+    rpc.close(reason);
+    expect(await Promise.all(calls)).toEqual([reason, reason, reason]);
+    expect(await rejection(rpc.call('echo', 1))).toBe(reason);
+    rpc.tell('log', 1);
+    // The answers that come now have nobody to go to.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await rejection(rpc.call('echo', 1))).toBe(reason);
+  });
+});

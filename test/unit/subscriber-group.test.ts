@@ -1,0 +1,110 @@
+// Run by vitest. What a group gathers is what its filter lets through, whole and in order, in pieces that fit a write.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Broadcaster } from '../../src/broadcast/broadcaster.js';
+import type { Item } from '../../src/contract/events.js';
+import { NameHasher } from '../../src/contract/name-hash.js';
+import { parseFilter } from '../../src/front/filter.js';
+import { SubscriberGroup } from '../../src/front/subscriber-group.js';
+import { MAX_FRAME_BYTES } from '../../src/shm/layout.js';
+import { logLine, testRing } from './ring-fixture.js';
+
+const names = new NameHasher('key');
+
+function filled(items: readonly Item[]) {
+  const { shared, reader } = testRing(4 * 1024 * 1024, 65_536);
+  const broadcaster = new Broadcaster({ ring: shared, epoch: 'e', hashKey: 'key' }, () => {});
+  const head = broadcaster.publish(items);
+  return { reader, head };
+}
+
+const lines = fc.array(
+  fc.record({ bot: fc.nat({ max: 3 }), length: fc.integer({ min: 0, max: 9000 }) }),
+  { minLength: 1, maxLength: 120 },
+);
+
+describe('a group', () => {
+  it('goes through the ring in whole frames of at most 64 KiB a piece, until the head', () => {
+    fc.assert(
+      fc.property(lines, fc.constantFrom(null, 'b0', 'b0,b2', 'nobody'), (entries, session) => {
+        const { reader, head } = filled(
+          entries.map(({ bot, length }) =>
+            logLine({ session_id: `b${bot}`, message: 'm'.repeat(length) }),
+          ),
+        );
+        const filter = session === null ? null : parseFilter([['session', session]], names);
+        const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+        expect(reader.protect(1)).toBe(true);
+        let expected = '';
+        for (let seq = 1; seq < head; seq++) {
+          if (filter?.matches(reader, seq) ?? true) expected += reader.text(seq);
+        }
+        let cursor = 1;
+        let got = '';
+        while (cursor < head) {
+          const { bytes, next } = group.next(cursor, head);
+          expect(bytes.length).toBeLessThanOrEqual(MAX_FRAME_BYTES);
+          expect(next).toBeGreaterThan(cursor);
+          // Whoever stands at the same place gets the same memory.
+          expect(group.next(cursor, head).bytes).toBe(bytes);
+          const piece = Buffer.from(bytes).toString();
+          if (piece !== '') expect(piece.startsWith('id: ') && piece.endsWith('\n\n')).toBe(true);
+          got += piece;
+          cursor = next;
+        }
+        reader.release();
+        expect(cursor).toBe(head);
+        expect(got).toBe(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('serves members at different places, in any order', () => {
+    const { reader, head } = filled(
+      Array.from({ length: 50 }, (_, at) =>
+        logLine({ session_id: at % 2 ? 'odd' : 'even', message: `${at}` }),
+      ),
+    );
+    const filter = parseFilter([['session', 'odd']], names);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 2, max: head })), {
+          minLength: 1,
+        }),
+        (places) => {
+          const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+          expect(reader.protect(1)).toBe(true);
+          for (const [from, to] of places) {
+            if (from >= to) continue;
+            let expected = '';
+            for (let seq = from; seq < to; seq++) {
+              if (filter?.matches(reader, seq)) expected += reader.text(seq);
+            }
+            const { bytes, next } = group.next(from, to);
+            expect(Buffer.from(bytes).toString()).toBe(expected);
+            expect(next).toBe(to);
+          }
+          reader.release();
+        },
+      ),
+    );
+  });
+
+  it('gives up for now after many frames that do not match, with the cursor behind them', () => {
+    const { reader, head } = filled(Array.from({ length: 20_000 }, () => logLine()));
+    const group = new SubscriberGroup(
+      reader,
+      parseFilter([['session', 'nobody']], names),
+      MAX_FRAME_BYTES,
+    );
+    const first = reader.tail();
+    expect(reader.protect(first)).toBe(true);
+    const { bytes, next } = group.next(first, head);
+    reader.release();
+    expect(bytes.length).toBe(0);
+    expect(next).toBeGreaterThan(first);
+    expect(next).toBeLessThan(head);
+  });
+});

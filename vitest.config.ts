@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // These need a browser or IRC servers on the machine; they have commands of their own.
+    exclude: ['test/browser/**', 'test/irc/**', '**/node_modules/**', 'dist/**'],
+    // Each test file may start a service of several threads: two files at a time fill two cores.
+    pool: 'forks',
+    maxWorkers: 2,
+    fileParallelism: true,
+    // No test measures time; these only end one that hangs. Shared machines can be slow.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // On a shared CI machine a process may get no turn for seconds. A test that fails once and passes then is shown as
+    // such; one that fails three times has failed.
+    retry: process.env['CI'] ? 2 : 0,
+  },
+});

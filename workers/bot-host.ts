@@ -1,0 +1,69 @@
+// Entry of a bot host: a piscina task that runs until it is told to shut down. Wiring only.
+
+import { getHeapStatistics } from 'node:v8';
+import { threadId } from 'node:worker_threads';
+import { currentRun } from '../src/bot-host/current-bot.js';
+import { causeFault } from '../src/bot-host/drill.js';
+import { BotHost } from '../src/bot-host/host.js';
+import { loadKinds } from '../src/bot-host/kinds.js';
+import { Outbox } from '../src/bot-host/outbox.js';
+import type { BotKind } from '../src/bot-sdk/index.js';
+import { Rpc, type Serves } from '../src/contract/rpc.js';
+import type { HostControlMethods, HostMethods, HostStart } from '../src/contract/threads.js';
+import { Heartbeat } from '../src/shm/heartbeat.js';
+import { InFlight } from '../src/shm/in-flight.js';
+
+/** How often the host shows that its loop turns, in ms. */
+const BEAT_MS = 100;
+
+/** Hosts bots. Resolves after `shutdown`; a crash of the thread rejects main's promise for the task. */
+export default function runHost(start: HostStart): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const kinds = new Map<string, BotKind>();
+    const outbox = new Outbox(start.events, new InFlight(start.inFlight), start.inFlightLimit);
+    const host = new BotHost(kinds, outbox, start.botLinesPerSecond, (exit) =>
+      main.tell('exited', exit),
+    );
+    const heartbeat = new Heartbeat(start.heartbeat);
+    const beating = setInterval(() => heartbeat.beat(), BEAT_MS);
+    const methods: Serves<HostMethods> = {
+      async load({ modules }) {
+        return { ...(await loadKinds(modules, kinds)), threadId };
+      },
+      attachEvents({ port, inFlight }) {
+        outbox.attach(port, new InFlight(inFlight));
+        return { bots: host.states() };
+      },
+      start: (input) => host.start(input),
+      stop: (input) => host.stop(input),
+      invoke: (input) => host.invoke(input),
+      cancel: (input) => host.cancel(input),
+      heap() {
+        const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+        return { used, limit };
+      },
+      drill: ({ fault }) => causeFault(fault),
+      shutdown() {
+        clearInterval(beating);
+        outbox.close();
+        start.control.close();
+        resolve();
+      },
+    };
+    const main = new Rpc<HostMethods, HostControlMethods>(start.control, methods);
+
+    const uncaught = (thrown: unknown): void => {
+      const run = currentRun();
+      if (run) {
+        // Of a run that has ended it is nobody's failure any more.
+        run.fail(thrown);
+        return;
+      }
+      // The host's own: what is broken is not known, so nothing here can be trusted any more.
+      outbox.flush();
+      reject(thrown);
+    };
+    process.on('uncaughtException', uncaught);
+    process.on('unhandledRejection', uncaught);
+  });
+}

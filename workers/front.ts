@@ -1,0 +1,133 @@
+// Entry of a front thread: wiring only. Owns the sockets; it is never terminated while they are open, because that
+// aborts the whole process: it closes them and ends by itself.
+
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { NameHasher } from '../src/contract/name-hash.js';
+import { Rpc } from '../src/contract/rpc.js';
+import type {
+  BroadcasterFrontMethods,
+  ControlMethods,
+  FrontBellMethods,
+  FrontMethods,
+  FrontStart,
+} from '../src/contract/threads.js';
+import { DroverError, messageOf } from '../src/errors.js';
+import { Authenticator } from '../src/front/auth.js';
+import { loadEngine } from '../src/front/engine/load.js';
+import { Fanout } from '../src/front/fanout.js';
+import { PinExchange } from '../src/front/pin-exchange.js';
+import { SnapshotFrames } from '../src/front/prelude.js';
+import { createFront, FIXED_ANSWERS } from '../src/front/routes.js';
+import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
+import { PinBucket } from '../src/shm/pin-bucket.js';
+import { RingReader } from '../src/shm/ring-reader.js';
+import { StreamQuota } from '../src/shm/stream-quota.js';
+
+if (!parentPort) throw new Error('workers/front runs in a worker thread only');
+const parent = parentPort;
+const start = workerData as FrontStart;
+const { config, front: number, stream } = start;
+
+const engineKind = await loadEngine();
+
+let port = 0;
+let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
+let broadcasterPort: MessagePort | undefined;
+const reader = new RingReader(stream.ring, number);
+const mirror = new SnapshotMirror(reader, () => void rebase());
+const auth = new Authenticator(start.tokens);
+const fanout = new Fanout({
+  reader,
+  epoch: stream.epoch,
+  maxWriteBytes: engineKind.maxWriteBytes,
+  snapshots: new SnapshotFrames(mirror, stream.epoch, engineKind.maxWriteBytes),
+  heartbeatMs: config.stream.heartbeat_ms,
+  stallMs: config.stream.stall_ms,
+});
+
+/** Takes all snapshots from the broadcaster: at the start, from a new one, and when the ring has lapped the mirror. */
+let rebasing: Promise<void> | undefined;
+function rebase(): Promise<void> {
+  rebasing ??= (async () => {
+    try {
+      const baseline = await broadcaster?.call('baseline', null);
+      if (!baseline) return;
+      mirror.reset(baseline.next, baseline.sessions);
+      // Subscribers that were lost together with the mirror wait for this.
+      fanout.wake();
+    } catch {
+      // It died over it; its successor's attachment begins anew.
+    } finally {
+      rebasing = undefined;
+    }
+  })();
+  return rebasing;
+}
+
+/** Calls `task` when the mirror holds all that is published: at once, unless the ring has lapped it. */
+function whenCurrent(task: () => void): void | Promise<void> {
+  if (mirror.sync()) return task();
+  return rebase().then(() => whenCurrent(task));
+}
+
+function detachBroadcaster(): void {
+  broadcaster?.close(new DroverError('unavailable', 'the broadcaster was lost'));
+  broadcasterPort?.close();
+  rebasing = undefined;
+}
+
+const main = new Rpc<FrontMethods, ControlMethods>(parent, {
+  async attachBroadcaster({ port: channel }) {
+    detachBroadcaster();
+    broadcasterPort = channel;
+    broadcaster = new Rpc<FrontBellMethods, BroadcasterFrontMethods>(channel, {
+      wake: () => fanout.wake(),
+    });
+    await rebase();
+    fanout.wake();
+  },
+  listen(input) {
+    const { host } = config.http;
+    // Alone first: with a shared port the system would let a stranger's process that shares it too go unnoticed.
+    if (input.probe) {
+      port = engine.listen(host, input.port, false);
+      if (input.shared) engine.stopListening();
+    }
+    if (!input.probe || input.shared)
+      port = engine.listen(host, input.probe ? port : input.port, input.shared);
+    return { port };
+  },
+  addToken: ({ token }) => auth.add(token),
+  async close({ head, withinMs }) {
+    engine.stopListening();
+    await fanout.finish(head, withinMs);
+    end();
+  },
+});
+
+const front = createFront({
+  config,
+  auth,
+  pin: new PinExchange(start.pin, new PinBucket(start.bucket)),
+  mirror,
+  whenCurrent,
+  fanout,
+  quota: new StreamQuota(start.quota, number),
+  names: new NameHasher(stream.hashKey),
+  control: main,
+  port: () => port,
+});
+const engine = engineKind.create((exchange) => front.handle(exchange), FIXED_ANSWERS);
+
+/** Closes every socket and everything that keeps the thread alive. */
+function end(): void {
+  engine.close();
+  fanout.stop();
+  detachBroadcaster();
+  parent.close();
+}
+
+process.on('uncaughtException', (error) => {
+  main.tell('failed', { message: messageOf(error) });
+  end();
+});
