@@ -25,12 +25,16 @@ afterEach(async () => {
 });
 
 /** Starts a service with one bot of big lines: the buffers of the system have to be filled before anything shows. */
-async function start(stream: object): Promise<Service> {
+async function start(stream: object, perSecond = 2000): Promise<Service> {
   service = await startService({
     config: {
       stream: { ring_bytes: RING_BYTES, ...stream },
       bots: [
-        { id: 'big', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 8000 } },
+        {
+          id: 'big',
+          kind: 'synthetic',
+          config: { events_per_second: perSecond, message_bytes: 8000 },
+        },
       ],
     },
   });
@@ -90,22 +94,24 @@ function bytesPass({ stream }: Client, bytes: number): Promise<void> {
 }
 
 it('blocked clients cost a bounded piece of memory each, and healthy ones miss nothing', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
-  await start({ stall_ms: 600_000 });
+  // Half the load of the others: 200 clients whose buffers fill are much for a small machine.
+  await start({ stall_ms: 600_000 }, 1000);
   const queries = ['', '', '?session=big', '?level=info'];
   const healthy = await Promise.all(queries.map((query) => open({ query })));
   const clock = healthy[0] as Client;
   // The ring has been round, so that all of its pages are there before they count.
-  await bytesPass(clock, 18 * MIB);
+  await bytesPass(clock, RING_BYTES);
   const before = await usualMemory(clock, BUFFERS_BYTES);
   const blocked: Client[] = [];
   // A few at a time: filling the buffers of all of them at once is more than the machine can carry.
   while (blocked.length < BLOCKED) {
-    blocked.push(...(await openAll(Math.min(25, BLOCKED - blocked.length), { paused: true })));
-    await bytesPass(clock, 6 * MIB);
+    blocked.push(...(await openAll(Math.min(10, BLOCKED - blocked.length), { paused: true })));
+    await bytesPass(clock, 3 * MIB);
   }
-  const after = await usualMemory(clock, 2 * BUFFERS_BYTES);
+  // The last of them has been lapped too.
+  const after = await usualMemory(clock, RING_BYTES + BUFFERS_BYTES);
   expect((after - before) / BLOCKED).toBeLessThan(BYTES_PER_BLOCKED);
   for (const { ledger, stream } of healthy) {
     expect(ledger).toMatchObject({ faults: [], gaps: [] });
