@@ -1,0 +1,159 @@
+// Runs in the bench process. Owns the requests to a host with 10,000 bots: /invoke and the list.
+
+import { type Figure, ratioFigure } from '../harness/bench.js';
+import { benchScript } from '../harness/paths.js';
+import type { Progress } from '../harness/progress.js';
+import { type Measurements, runRounds, series } from '../harness/rounds.js';
+import { Server } from '../harness/server.js';
+import { median, summarize } from '../harness/stats.js';
+import { number, percent, type Table, whole } from '../harness/table.js';
+import { contenderOf, type Load, type Measurement } from '../http/measurement.js';
+import type { Route } from '../http/routes.js';
+import { BARE, BARE_AGAIN, type BotsHost, ServiceHost, SUBJECT, startBare } from './hosts.js';
+import { INVOCATIONS } from './invoke.js';
+import { type ListTimes, listContender, listRoute, timeList } from './listing.js';
+import { BOTS, type Part, type Plan, ratioToBare } from './part.js';
+
+/** /invoke and the list, on one service with all bots and with its demo world. */
+export async function runRequests(plan: Plan, load: Load, progress: Progress): Promise<Part> {
+  progress.step(`bots: starting the servers, ${whole(BOTS)} bots`);
+  const hosts: BotsHost[] = [];
+  const part: Part = { figures: [], tables: [], measurements: {} };
+  try {
+    const service = await ServiceHost.start(true);
+    hosts.push(service, await startBare(BARE), await startBare(BARE_AGAIN));
+    await service.api.createBots(0, BOTS, 0);
+    for (const route of INVOCATIONS) {
+      const contenders = hosts.map(({ server, token }) =>
+        contenderOf(server, targetOf(server, token), route, plan, load),
+      );
+      const measured = await runRounds(`bots, ${route.id}`, contenders, plan.rounds, progress);
+      part.tables.push(requestTable(route, plan, measured));
+      part.figures.push(...requestFigures(route.id, measured));
+      part.measurements[route.id] = Object.fromEntries(measured);
+    }
+  } finally {
+    for (const host of hosts) await host.stop();
+  }
+  const list = await runList(plan, load, progress);
+  return {
+    figures: [...part.figures, ...list.figures],
+    tables: [...part.tables, ...list.tables],
+    measurements: { ...part.measurements, ...list.measurements },
+  };
+}
+
+/** Without the demo world: its bots change the list all the time. */
+async function runList(plan: Plan, load: Load, progress: Progress): Promise<Part> {
+  const service = await ServiceHost.start();
+  const controls: Server[] = [];
+  try {
+    progress.step('bots: timing the list');
+    await service.api.createBots(0, BOTS, 0);
+    await service.untilReady(BOTS);
+    const before = service.server.memory();
+    const times = await timeList(service);
+    const args = ['--token', service.token, '--bots-bytes', String(times.bytes)];
+    for (const name of [UWS, UWS_AGAIN]) {
+      const script = benchScript('controls/uws-bare.js');
+      controls.push(await Server.start({ name, script, args, linked: true }));
+    }
+    const route = listRoute(BOTS);
+    const contenders = [service.server, ...controls].map((server) =>
+      listContender(server, service.token, route, times.bytes, plan, load),
+    );
+    const measured = await runRounds('bots, list', contenders, plan.rounds, progress);
+    const after = service.server.memory();
+    const grownMb = Math.max(0, after.peakRss - before.rss) / 1e6;
+    return {
+      figures: listFigures(times, grownMb, measured),
+      tables: [requestTable(route, plan, measured, [SUBJECT, UWS, UWS_AGAIN])],
+      measurements: { list: Object.fromEntries(measured), listTimes: times },
+    };
+  } finally {
+    await service.stop();
+    for (const control of controls) await control.stop();
+  }
+}
+
+const UWS = 'uws-bare';
+const UWS_AGAIN = 'uws-bare again';
+
+function listFigures(
+  times: ListTimes,
+  grownMb: number,
+  measured: Measurements<Measurement>,
+): Figure[] {
+  const cpu = (name: string) => series(measured, name, ({ cpuUsPerRequest }) => cpuUsPerRequest);
+  const bare = cpu(UWS);
+  return [
+    { id: 'list/unchanged', value: times.unchangedMs, unit: 'ms' },
+    { id: 'list/changed', value: times.changedMs, unit: 'ms' },
+    { id: 'list/memory', value: grownMb, unit: 'MB' },
+    ratioFigure({
+      id: `list/cpu/${UWS}`,
+      subject: cpu(SUBJECT),
+      control: bare,
+      noise: { first: bare, again: cpu(UWS_AGAIN) },
+      better: 'less',
+    }),
+  ];
+}
+
+function requestFigures(id: string, measured: Measurements<Measurement>): Figure[] {
+  const of = (pick: (one: Measurement) => number) => (name: string) => series(measured, name, pick);
+  const rate = of(({ requestsPerS }) => requestsPerS);
+  const spread = summarize(rate(SUBJECT));
+  return [
+    { id: `${id}/rate`, value: spread.median, unit: '/s', spread },
+    ratioToBare(`${id}/rate/${BARE}`, 'more', rate),
+    ratioToBare(
+      `${id}/p99/${BARE}`,
+      'less',
+      of(({ load }) => load.p99Ms),
+    ),
+    ratioToBare(
+      `${id}/cpu/${BARE}`,
+      'less',
+      of(({ cpuUsPerRequest }) => cpuUsPerRequest),
+    ),
+  ];
+}
+
+function requestTable(
+  route: Route,
+  plan: Plan,
+  measured: Measurements<Measurement>,
+  names = [SUBJECT, BARE, BARE_AGAIN],
+): Table {
+  const middle = (name: string, pick: (one: Measurement) => number) =>
+    median(series(measured, name, pick));
+  return {
+    title: `bots: ${route.title} (${plan.rounds} rounds of ${plan.seconds} s, ${route.connections} at a time)`,
+    header: [
+      'medians',
+      'per s',
+      'p50 ms',
+      'p99 ms',
+      'CPU µs each',
+      'server CPU',
+      'server waits',
+      'load CPU',
+    ],
+    rows: names.map((name) => [
+      name,
+      whole(middle(name, ({ requestsPerS }) => requestsPerS)),
+      number(middle(name, ({ load }) => load.p50Ms)),
+      number(middle(name, ({ load }) => load.p99Ms)),
+      number(middle(name, ({ cpuUsPerRequest }) => cpuUsPerRequest)),
+      percent(middle(name, ({ serverCores }) => serverCores)),
+      percent(middle(name, ({ serverWait }) => serverWait)),
+      percent(middle(name, ({ load }) => load.ownCpu)),
+    ]),
+    notes: route.note === undefined ? [] : [route.note],
+  };
+}
+
+function targetOf(server: Server, token: string) {
+  return { url: server.url, token, wrongPin: '', botsBytes: 0 };
+}
