@@ -16,6 +16,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   'http.fronts': '--fronts <number>',
   'hosts.count': '--bot-hosts <number>',
   data_dir: '--data-dir <directory>',
+  kinds: '--kinds <place...>',
   'demo.enabled': '--no-demo',
 };
 

@@ -19,6 +19,7 @@ interface StartOptions {
   dataDir?: string;
   fronts?: number;
   botHosts?: number;
+  kinds?: string[];
   demo: boolean;
 }
 
@@ -44,6 +45,7 @@ program
   .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
   .option('--fronts <number>', 'front threads that share the port', wholeNumber)
   .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
+  .option('--kinds <place...>', 'directories or packages with more kinds of bots')
   .option('--no-demo', 'start without the demo world and its bots')
   .action(start);
 
@@ -96,7 +98,7 @@ async function loadService(): Promise<typeof import('./main.js').Service> {
 
 function flagsOf(options: StartOptions): Flags {
   const flags: Flags = {};
-  const set = (key: string, value: string | number | boolean | undefined): void => {
+  const set = (key: string, value: string | number | string[] | undefined): void => {
     if (value !== undefined) flags[key] = value;
   };
   set('http.host', options.host);
@@ -104,6 +106,7 @@ function flagsOf(options: StartOptions): Flags {
   set('http.fronts', options.fronts);
   set('hosts.count', options.botHosts);
   set('data_dir', options.dataDir);
+  set('kinds', options.kinds);
   if (!options.demo) flags['demo.enabled'] = false;
   return flags;
 }

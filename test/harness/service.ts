@@ -31,6 +31,8 @@ export interface ServiceOptions {
   /** More arguments. */
   args?: string[];
   env?: Env;
+  /** Where the child runs. Default: where the tests do. */
+  cwd?: string;
 }
 
 export interface Service {
@@ -80,9 +82,10 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
   return env;
 }
 
-function launch(args: string[], env?: Env): ChildProcess {
+function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: environment(env),
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -151,7 +154,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     writeFileSync(file, JSON.stringify(options.config));
     args.push('--config', file);
   }
-  const child = launch([...args, ...(options.args ?? [])], options.env);
+  const child = launch([...args, ...(options.args ?? [])], options.env, options.cwd);
   const output = collect(child);
   const closed = once(child, 'close');
   let ending = false;
