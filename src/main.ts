@@ -223,7 +223,7 @@ export class Service {
         botConfig: ({ id }) => this.#registry.config(id),
         kinds: () => ({ kinds: this.#schemas.infos(), failed: this.#kinds.failed }),
         incidents: ({ bot, limit }) => ({ incidents: this.#registry.incidents(bot, limit) }),
-        invoke: (input) => dispatcher.invoke(input),
+        invoke: (input, gone) => dispatcher.invoke(input, gone),
       },
       (message) => this.#say('error', message),
     );

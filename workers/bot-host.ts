@@ -36,8 +36,7 @@ export default function runHost(start: HostStart): Promise<void> {
       },
       start: (input) => host.start(input),
       stop: (input) => host.stop(input),
-      invoke: (input) => host.invoke(input),
-      cancel: (input) => host.cancel(input),
+      invoke: (input, cancelled) => host.invoke(input, cancelled),
       heap() {
         const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
         return { used, limit };

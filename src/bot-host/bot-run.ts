@@ -38,6 +38,7 @@ const MAX_RESULT_BYTES = 1_048_576;
 const MAX_STATUS_UNITS = 64;
 const MAX_ERROR_UNITS = 8192;
 const MAX_STACK_UNITS = 16_384;
+const CANCELLED = 'nobody waits for the answer any more';
 const RESERVED: readonly string[] = SERVICE_STATUSES;
 
 /** How a run ended: `error` is null when it returned or was asked to stop. */
@@ -162,31 +163,39 @@ export class BotRun implements BotContext, CurrentRun {
     name: string,
     args: JsonObject,
     timeoutMs: number,
-    cancelled: AbortSignal,
+    cancelled?: AbortSignal,
   ): Promise<Json> {
     const command = Object.hasOwn(this.#kind.commands, name)
       ? this.#kind.commands[name]
       : undefined;
     if (!command) throw new DroverError('not_found', `no command ${JSON.stringify(name)}`);
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const signal = AbortSignal.any([deadline, cancelled, this.signal]);
+    const call = new AbortController();
     const ended = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => {
-        reject(
-          this.signal.aborted
-            ? new DroverError('conflict', `bot ${this.id} has stopped`)
-            : new DroverError('no_answer', `${name} did not answer within ${timeoutMs} ms`),
-        );
-      });
+      call.signal.addEventListener('abort', () => reject(call.signal.reason));
     });
+    const stop = (): void => call.abort(new DroverError('conflict', `bot ${this.id} has stopped`));
+    const cancel = (): void => call.abort(new DroverError('no_answer', CANCELLED));
+    const deadline = setTimeout(() => {
+      call.abort(new DroverError('no_answer', `${name} did not answer within ${timeoutMs} ms`));
+    }, timeoutMs);
+    // By hand and not by AbortSignal.any: that keeps a little of each call for as long as the bot lives.
+    this.signal.addEventListener('abort', stop);
+    cancelled?.addEventListener('abort', cancel);
+    if (cancelled?.aborted) cancel();
     const result = runAsBot(this, async () => {
       try {
-        return toJson(await command.run(this, args, { signal }));
+        return toJson(await command.run(this, args, { signal: call.signal }));
       } catch (thrown) {
         throw new DroverError('command_failed', redactText(messageOf(thrown)));
       }
     });
-    return Promise.race([result, ended]);
+    try {
+      return await Promise.race([result, ended]);
+    } finally {
+      clearTimeout(deadline);
+      this.signal.removeEventListener('abort', stop);
+      cancelled?.removeEventListener('abort', cancel);
+    }
   }
 
   /** Something that the bot started has thrown where nobody catches it. */

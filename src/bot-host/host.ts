@@ -18,8 +18,6 @@ export class BotHost {
   readonly #linesPerSecond: number;
   readonly #exited: (exit: BotExit) => void;
   readonly #runs = new Map<string, BotRun>();
-  /** Commands that run, by their call. Bounded by the requests in flight. */
-  readonly #calls = new Map<number, AbortController>();
 
   constructor(
     kinds: ReadonlyMap<string, BotKind>,
@@ -72,19 +70,12 @@ export class BotHost {
     return { abandoned };
   }
 
-  async invoke({ call, id, command, args, timeoutMs }: Input<'invoke'>): Promise<Json> {
+  async invoke(
+    { id, command, args, timeoutMs }: Input<'invoke'>,
+    cancelled?: AbortSignal,
+  ): Promise<Json> {
     const run = this.#runs.get(id);
     if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
-    const cancel = new AbortController();
-    this.#calls.set(call, cancel);
-    try {
-      return await run.invoke(command, args, timeoutMs, cancel.signal);
-    } finally {
-      this.#calls.delete(call);
-    }
-  }
-
-  cancel({ call }: Input<'cancel'>): void {
-    this.#calls.get(call)?.abort();
+    return run.invoke(command, args, timeoutMs, cancelled);
   }
 }

@@ -99,7 +99,10 @@ export interface BotContext<Config = JsonObject, State = unknown> {
 
 /** One call of a command. */
 export interface CommandCall {
-  /** Aborted when nobody waits for the answer any more: the deadline has passed, or the bot is to stop. */
+  /**
+   * Aborted when nobody waits for the answer any more: the deadline has passed, the client of `POST /invoke` has hung up,
+   * or the bot is to stop.
+   */
   readonly signal: AbortSignal;
 }
 

@@ -176,12 +176,18 @@ export class Bot {
   }
 
   /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
-  invoke(call: number, command: string, args: JsonObject, timeoutMs: number): Promise<Json> {
+  invoke(
+    command: string,
+    args: JsonObject,
+    timeoutMs: number,
+    cancelled: AbortSignal,
+  ): Promise<Json> {
     if (this.#phase !== 'running' || !this.#host) {
       throw new DroverError('conflict', `bot ${this.id} is not running`);
     }
     this.#host.remember(`${command} on ${this.id}`);
-    return this.#host.peer.call('invoke', { call, id: this.id, command, args, timeoutMs });
+    const input = { id: this.id, command, args, timeoutMs };
+    return this.#host.peer.cancellableCall('invoke', input, cancelled);
   }
 
   /** Its run has ended by itself, or its host was lost. */

@@ -21,7 +21,6 @@ export class Dispatcher {
   readonly #events: ServiceEvents;
   readonly #timeoutMs: number;
   readonly #commands: ServiceCommands;
-  #nextCall = 1;
 
   constructor(
     registry: BotRegistry,
@@ -35,14 +34,17 @@ export class Dispatcher {
     this.#commands = commands;
   }
 
-  /** One target answers or throws; for a list each target's error stands beside the others' results. */
-  async invoke(input: InvokeInput): Promise<InvokeOutput> {
+  /**
+   * One target answers or throws; for a list each target's error stands beside the others' results.
+   * @param gone is aborted when the client has gone: what still runs is cancelled, and that is its result.
+   */
+  async invoke(input: InvokeInput, gone?: AbortSignal): Promise<InvokeOutput> {
     const { session_id: target } = input;
-    if (!Array.isArray(target)) return { result: await this.#dispatch(target, input) };
+    if (!Array.isArray(target)) return { result: await this.#dispatch(target, input, gone) };
     const outcomes = await Promise.all(
       [...new Set(target)].map(async (id): Promise<[string, InvokeOutcome]> => {
         try {
-          return [id, { result: await this.#dispatch(id, input) }];
+          return [id, { result: await this.#dispatch(id, input, gone) }];
         } catch (thrown) {
           return [id, { error: messageOf(thrown) }];
         }
@@ -51,12 +53,16 @@ export class Dispatcher {
     return { results: Object.fromEntries(outcomes) };
   }
 
-  async #dispatch(target: string | null, { command, args }: InvokeInput): Promise<Json> {
+  async #dispatch(
+    target: string | null,
+    { command, args }: InvokeInput,
+    gone?: AbortSignal,
+  ): Promise<Json> {
     try {
       const result =
         target === null
           ? await this.#service(command, args)
-          : await this.#ask(target, command, args);
+          : await this.#ask(target, command, args, gone);
       this.#show('info', target, `${command} -> ${JSON.stringify(result)}`);
       return result;
     } catch (thrown) {
@@ -69,20 +75,26 @@ export class Dispatcher {
    * Main keeps the deadline, because a bot's host may be stuck; the host keeps one of its own, so that the command hears of
    * it (its AbortSignal).
    */
-  async #ask(id: string, command: string, args: JsonObject): Promise<Json> {
-    const call = this.#nextCall++;
-    const answer = this.#registry.invoke(call, id, command, args, this.#timeoutMs);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const message = `${command} did not answer within ${this.#timeoutMs} ms`;
-        reject(new DroverError('no_answer', message));
-      }, this.#timeoutMs + LATE_MS);
+  async #ask(id: string, command: string, args: JsonObject, gone?: AbortSignal): Promise<Json> {
+    const cancel = new AbortController();
+    const { signal } = cancel;
+    const giveUp = (why: string): void => cancel.abort(new DroverError('no_answer', why));
+    const hungUp = (): void => giveUp('the client has gone, the command is cancelled');
+    const given = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
     });
+    const answer = this.#registry.invoke(id, command, args, this.#timeoutMs, signal);
+    const timer = setTimeout(
+      () => giveUp(`${command} did not answer within ${this.#timeoutMs} ms`),
+      this.#timeoutMs + LATE_MS,
+    );
+    gone?.addEventListener('abort', hungUp);
+    if (gone?.aborted) hungUp();
     try {
-      return await Promise.race([answer, late]);
+      return await Promise.race([answer, given]);
     } finally {
       clearTimeout(timer);
+      gone?.removeEventListener('abort', hungUp);
     }
   }
 

@@ -153,15 +153,15 @@ export class BotRegistry {
 
   /** Runs a command of a bot. @throws DroverError as the table of `POST /invoke` says. */
   async invoke(
-    call: number,
     id: string,
     command: string,
     args: JsonObject,
     timeoutMs: number,
+    cancelled: AbortSignal,
   ): Promise<Json> {
     const bot = this.#get(id);
     const checked = this.#schemas.checkArgs(bot.spec.kind, command, args);
-    return bot.invoke(call, command, checked, timeoutMs);
+    return bot.invoke(command, checked, timeoutMs, cancelled);
   }
 
   /** The host that runs the bot, undefined while none does. */

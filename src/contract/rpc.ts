@@ -6,16 +6,23 @@ import { DroverError, messageOf, type PlainError } from '../errors.js';
 /** What a thread offers to its peer: names with one input and one output, both structured-cloneable. */
 export type Methods = { [name: string]: (input: never) => unknown };
 
-/** What the offering thread writes: each method may answer at once or later. */
+/**
+ * What the offering thread writes: each method may answer at once or later.
+ * `cancelled` is there when the caller gave a signal, and is aborted when the caller does not wait for the answer any more.
+ */
 export type Serves<M extends Methods> = {
-  [K in keyof M]: (input: Input<M, K>) => Output<M, K> | Promise<Output<M, K>>;
+  [K in keyof M]: (
+    input: Input<M, K>,
+    cancelled?: AbortSignal,
+  ) => Output<M, K> | Promise<Output<M, K>>;
 };
 
 type Input<M extends Methods, K extends keyof M> = Parameters<M[K]>[0];
 type Output<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
 
 type Message =
-  | { type: 'call'; id: number; method: string; input: unknown }
+  | { type: 'call'; id: number; method: string; input: unknown; cancellable?: true }
+  | { type: 'cancel'; id: number }
   | { type: 'tell'; method: string; input: unknown }
   | { type: 'return'; id: number; output: unknown }
   | { type: 'throw'; id: number; error: PlainError };
@@ -39,6 +46,8 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   readonly #port: RpcPort;
   readonly #methods: Serves<Local>;
   readonly #pending = new Map<number, Pending>();
+  /** Calls of the peer's that run here and that it may cancel, by their id. */
+  readonly #cancellable = new Map<number, AbortController>();
   #nextId = 1;
   #closed: Error | undefined;
 
@@ -54,12 +63,42 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     input: Input<Remote, K>,
     transfer: Transferable[] = [],
   ): Promise<Output<Remote, K>> {
-    if (this.#closed) return Promise.reject(this.#closed);
+    return this.#call({ type: 'call', id: this.#nextId++, method, input }, transfer);
+  }
+
+  /**
+   * The same for a call that can be cancelled: when `signal` is aborted the peer's method is told, and decides what it
+   * answers. An aborted signal still makes the call.
+   */
+  async cancellableCall<K extends keyof Remote & string>(
+    method: K,
+    input: Input<Remote, K>,
+    signal: AbortSignal,
+  ): Promise<Output<Remote, K>> {
     const id = this.#nextId++;
+    const answer = this.#call<K>({ type: 'call', id, method, input, cancellable: true }, []);
+    const cancel = (): void => {
+      if (!this.#closed) this.#post({ type: 'cancel', id });
+    };
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel);
+    try {
+      return await answer;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  #call<K extends keyof Remote & string>(
+    message: Message & { type: 'call' },
+    transfer: Transferable[],
+  ): Promise<Output<Remote, K>> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    const { id } = message;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve: (output) => resolve(output as Output<Remote, K>), reject });
       try {
-        this.#post({ type: 'call', id, method, input }, transfer);
+        this.#post(message, transfer);
       } catch (thrown) {
         this.#pending.delete(id);
         throw thrown;
@@ -76,11 +115,12 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     if (!this.#closed) this.#post({ type: 'tell', method, input }, transfer);
   }
 
-  /** Rejects every open call: the peer is gone. */
+  /** Rejects every open call, and cancels what runs here for the peer: it is gone. */
   close(reason: Error): void {
     this.#closed = reason;
     for (const pending of this.#pending.values()) pending.reject(reason);
     this.#pending.clear();
+    for (const running of this.#cancellable.values()) running.abort();
   }
 
   #post(message: Message, transfer: Transferable[] = []): void {
@@ -90,7 +130,10 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   #receive(message: Message): void {
     switch (message.type) {
       case 'call':
-        void this.#answer(message.id, message.method, message.input);
+        void this.#answer(message);
+        return;
+      case 'cancel':
+        this.#cancellable.get(message.id)?.abort();
         return;
       case 'tell':
         void this.#invoke(message.method, message.input);
@@ -113,22 +156,26 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     return pending;
   }
 
-  #invoke(method: string, input: unknown): unknown {
+  #invoke(method: string, input: unknown, cancelled?: AbortSignal): unknown {
     const handler = this.#methods[method as keyof Local] as
-      | ((input: unknown) => unknown)
+      | ((input: unknown, cancelled?: AbortSignal) => unknown)
       | undefined;
     if (!handler) throw new Error(`no method ${method}`);
-    return handler(input);
+    return handler(input, cancelled);
   }
 
-  async #answer(id: number, method: string, input: unknown): Promise<void> {
+  async #answer({ id, method, input, cancellable }: Message & { type: 'call' }): Promise<void> {
     let reply: Message;
+    const cancel = cancellable ? new AbortController() : undefined;
+    if (cancel) this.#cancellable.set(id, cancel);
     try {
-      reply = { type: 'return', id, output: await this.#invoke(method, input) };
+      reply = { type: 'return', id, output: await this.#invoke(method, input, cancel?.signal) };
     } catch (thrown) {
       const error =
         thrown instanceof DroverError ? thrown : new DroverError('internal', messageOf(thrown));
       reply = { type: 'throw', id, error: error.toPlain() };
+    } finally {
+      this.#cancellable.delete(id);
     }
     try {
       this.#post(reply);

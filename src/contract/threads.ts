@@ -120,6 +120,7 @@ export type ControlMethods = {
   };
   kinds(input: null): Omit<LoadedKinds, 'threadId'>;
   incidents(input: { bot: string | null; limit: number }): { incidents: Incident[] };
+  /** Can be cancelled: its client has gone. */
   invoke(input: InvokeInput): InvokeOutput;
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
@@ -190,16 +191,8 @@ export type HostMethods = {
   start(input: { id: string; run: number; kind: string; config: JsonObject }): void;
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
-  /** Runs a command. `call` names it for {@link HostMethods.cancel}. */
-  invoke(input: {
-    call: number;
-    id: string;
-    command: string;
-    args: JsonObject;
-    timeoutMs: number;
-  }): Json;
-  /** Nobody waits for this command any more. */
-  cancel(input: { call: number }): void;
+  /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
+  invoke(input: { id: string; command: string; args: JsonObject; timeoutMs: number }): Json;
   heap(input: null): { used: number; limit: number };
   /** For drills: does to the host what a broken bot could do. */
   drill(input: { fault: HostFault }): void;

@@ -151,10 +151,8 @@ export function createFront(parts: FrontParts): Front {
     .authenticated('/invoke', {
       async POST(exchange) {
         const body = await readInvoke(exchange, limits);
-        const output = await parts.control.call('invoke', {
-          ...body,
-          args: body.args as JsonObject,
-        });
+        const input = { ...body, args: body.args as JsonObject };
+        const output = await parts.control.cancellableCall('invoke', input, exchange.gone());
         exchange.answer(jsonAnswer(JSON.stringify(output)));
       },
     });

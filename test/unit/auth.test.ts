@@ -25,6 +25,7 @@ function request(authorization: string, query = ''): Exchange {
     address: '',
     header: (name) => (name === 'authorization' ? authorization : ''),
     body: unexpected,
+    gone: unexpected,
     answer: unexpected,
     stream: unexpected,
   };

@@ -1,5 +1,6 @@
 // Run by vitest. Calls over a real MessageChannel.
 
+import { getEventListeners } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -151,6 +152,67 @@ describe('a call', () => {
     const first = rejection(rpc.call('crash', 'x'));
     await first;
     expect(await rpc.call('echo', 'still there')).toBe('still there');
+  });
+});
+
+describe('a call that can be cancelled', () => {
+  /** A method that answers when it is cancelled. */
+  const untilCancelled = (seen: AbortSignal[]): Partial<Serves<Offer>> => ({
+    later: ({ value }, cancelled) => {
+      if (!cancelled) throw new Error('it cannot be cancelled');
+      seen.push(cancelled);
+      return new Promise((resolve) => {
+        cancelled.addEventListener('abort', () => resolve(value));
+      });
+    },
+  });
+
+  it('is told of it, alone, and still answers', async () => {
+    const rpc = connect(untilCancelled([]));
+    const [first, second] = [new AbortController(), new AbortController()];
+    const answers: number[] = [];
+    const calls = [first, second].map(({ signal }, value) =>
+      rpc.cancellableCall('later', { ms: 0, value }, signal).then((answer) => answers.push(answer)),
+    );
+    second.abort();
+    await calls[1];
+    expect(answers).toEqual([1]);
+    first.abort();
+    await calls[0];
+    expect(answers).toEqual([1, 0]);
+  });
+
+  it('with a signal that is aborted already is made and cancelled', async () => {
+    const rpc = connect(untilCancelled([]));
+    const signal = AbortSignal.abort();
+    expect(await rpc.cancellableCall('later', { ms: 0, value: 7 }, signal)).toBe(7);
+  });
+
+  it('leaves nothing on its signal when it has been answered', async () => {
+    const rpc = connect();
+    const { signal } = new AbortController();
+    expect(await rpc.cancellableCall('echo', 1, signal)).toBe(1);
+    await rejection(rpc.cancellableCall('crash', 'x', signal));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
+  it('cannot be cancelled when it was made without a signal', async () => {
+    const rpc = connect(untilCancelled([]));
+    const thrown = await rejection(rpc.call('later', { ms: 0, value: 1 }));
+    expect(thrown).toMatchObject({ message: 'it cannot be cancelled' });
+  });
+
+  it('is cancelled when the end that runs it is closed', async () => {
+    const channel = new MessageChannel();
+    open.push(channel);
+    const seen: AbortSignal[] = [];
+    const serving = new Rpc<Offer, never>(channel.port1, untilCancelled(seen) as Serves<Offer>);
+    const rpc = new Rpc<never, Offer>(channel.port2, {} as never);
+    const { signal } = new AbortController();
+    void rpc.cancellableCall('later', { ms: 0, value: 1 }, signal);
+    await expect.poll(() => seen.length).toBe(1);
+    serving.close(new DroverError('unavailable'));
+    expect(seen[0]?.aborted).toBe(true);
   });
 });
 

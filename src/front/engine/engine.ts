@@ -30,6 +30,11 @@ export interface Exchange {
    * @throws DroverError `too_large` above `maxBytes`, `timeout` after `timeoutMs`, or when the client goes.
    */
   body(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+  /**
+   * Aborted when the client goes before it is answered. To be asked for before the handler's first await, or behind the
+   * body.
+   */
+  gone(): AbortSignal;
   /** Answers. A HEAD request gets the same without the body. Nothing happens when the client has gone. */
   answer(answer: Answer): void;
   /**

@@ -95,7 +95,8 @@ class UwsExchange implements Exchange {
   #done = false;
   #watched = false;
   #inHandler = true;
-  #gone: (() => void) | undefined;
+  #noBody: (() => void) | undefined;
+  #goes: AbortController | undefined;
   aborted = false;
 
   constructor(res: HttpResponse, req: HttpRequest) {
@@ -122,7 +123,7 @@ class UwsExchange implements Exchange {
     this.#watch();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
-      this.#gone = () => {
+      this.#noBody = () => {
         clearTimeout(timer);
         reject(new DroverError('timeout'));
       };
@@ -143,6 +144,13 @@ class UwsExchange implements Exchange {
         resolve(Buffer.concat(parts, size));
       });
     });
+  }
+
+  gone(): AbortSignal {
+    this.#goes ??= new AbortController();
+    if (this.aborted) this.#goes.abort();
+    else if (!this.#done) this.#watch();
+    return this.#goes.signal;
   }
 
   answer(answer: Answer): void {
@@ -171,7 +179,8 @@ class UwsExchange implements Exchange {
     this.#res.onAborted(() => {
       this.aborted = true;
       this.#done = true;
-      this.#gone?.();
+      this.#noBody?.();
+      this.#goes?.abort();
     });
   }
 

@@ -1,0 +1,98 @@
+// A client of `POST /invoke` that hangs up: the command hears of it, and the stream tells what became of it.
+
+import http from 'node:http';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  eventually,
+  FIXTURE_KINDS,
+  invoke,
+  lineFrom,
+  snapshot,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import type { SseStream } from '../harness/sse.js';
+
+let service: Service;
+let stream: SseStream;
+beforeAll(async () => {
+  // No deadline that a test could take for the hang-up.
+  service = await startService({
+    config: { kinds: [FIXTURE_KINDS], hosts: { count: 2 }, invoke: { timeout_ms: 600_000 } },
+  });
+  stream = await watch(service);
+  for (const id of ['one', 'two']) {
+    await create(service, { id, kind: 'faulty' });
+    await statusFrom(stream, 0, id, 'online');
+  }
+});
+afterAll(async () => {
+  stream?.close();
+  await stopClean(service);
+});
+
+/** Sends the command to the bots and hangs up when all of them are at it. */
+async function hangUp(target: string | string[]): Promise<void> {
+  const request = http.request(`${service.url}/invoke`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${await service.token()}`,
+      'content-type': 'application/json',
+    },
+  });
+  const failed = new Promise((resolve) => request.once('error', resolve));
+  request.end(JSON.stringify({ session_id: target, command: 'never', args: {} }));
+  for (const id of [target].flat()) {
+    await eventually(async () => (await heard(id)) === 'waiting', `${id} is at it`);
+  }
+  request.destroy();
+  await failed;
+}
+
+const heard = async (id: string): Promise<unknown> =>
+  ((await invoke(service, id, 'heard')).json as { result: unknown }).result;
+
+const told = (from: number, id: string): Promise<unknown> =>
+  lineFrom(
+    stream,
+    from,
+    (log) =>
+      log.scope === 'dispatch' &&
+      log.session_id === id &&
+      log.level === 'error' &&
+      log.message === 'never failed: the client has gone, the command is cancelled',
+  );
+
+it('the command’s signal is aborted, the stream says why, and the bot goes on', async () => {
+  const from = stream.frames.length;
+  await hangUp('one');
+  await told(from, 'one');
+  await eventually(async () => (await heard('one')) === 'aborted', 'the command hears of it');
+  expect(await snapshot(service, 'one')).toMatchObject({ status: 'online', restarts: 0 });
+});
+
+it('of a list each command is cancelled', async () => {
+  const from = stream.frames.length;
+  await hangUp(['one', 'two']);
+  for (const id of ['one', 'two']) {
+    await told(from, id);
+    await eventually(async () => (await heard(id)) === 'aborted', `${id} hears of it`);
+  }
+});
+
+it('a client that waits is not disturbed by one that does not', async () => {
+  const patient = invoke(service, 'one', 'never');
+  await eventually(async () => (await heard('one')) === 'waiting', 'it runs');
+  const from = stream.frames.length;
+  await hangUp('two');
+  await told(from, 'two');
+  expect(await heard('one')).toBe('waiting');
+  await eventually(async () => (await heard('two')) === 'aborted', 'the command hears of it');
+  // The end of its bot ends it.
+  await act(service, 'one', 'stop');
+  expect((await patient).status).toBe(409);
+});
