@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Dispatcher, type ServiceCommands } from './bots/dispatcher.js';
 import { HostPool } from './bots/host-pool.js';
 import type { HostThread } from './bots/host-thread.js';
-import { Incidents } from './bots/incidents.js';
+import { heapOf, Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { LastLines } from './bots/last-lines.js';
 import { BotRegistry } from './bots/registry.js';
@@ -149,18 +149,24 @@ export class Service {
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
       modules: this.#kinds.modules,
+      kindLoadMs: hosts.kind_load_ms,
+      graceMs: hosts.stop_grace_ms,
     };
     return new HostPool(options, this.#broadcaster, {
       exited: (exit) => this.#registry.exited(exit),
       lost: (host, error) => void this.#hostLost(host, error),
+      overdue: (host, bot) => this.#botOverdue(host, bot),
+      retiring: (host) => this.#registry.hostRetiring(host),
     });
   }
 
   /** A host's loop stands still: finds out why, then replaces the host. Its bots follow their restart policies. */
   async #hostHung(host: HostThread, forMs: number): Promise<void> {
     const captured = await captureStack(host.threadId, CAPTURE_WITHIN_MS);
-    const suspect = captured?.bot ?? null;
-    const reason = `bot host ${host.number} stood still for ${forMs} ms${suspect === null ? '' : ` in bot ${suspect}`}`;
+    // A thread that is stuck in native code shows no stack.
+    const suspect = captured ? captured.bot : host.lastBot;
+    const where = captured ? ` in bot ${suspect}` : `; the code of bot ${suspect} ran last there`;
+    const reason = `bot host ${host.number} stood still for ${forMs} ms${suspect === null ? '' : where}`;
     const found = {
       type: 'hang' as const,
       reason,
@@ -175,6 +181,7 @@ export class Service {
 
   async #hostLost(host: HostThread, error: Error): Promise<void> {
     const bots = this.#registry.idsOn(host);
+    const { lastBot } = host;
     const known = this.#condemned.get(host);
     const message = known ?? messageOf(error);
     const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -182,9 +189,28 @@ export class Service {
     this.#registry.hostLost(host, message);
     if (known !== undefined) return;
     const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
-    const reason = `bot host ${host.number} was lost: ${message}`;
-    const found = { type, reason, suspect: null, stack: error.stack ?? null, heap: null };
+    // An error of the host's own is no bot's.
+    const suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
+    let reason = `bot host ${host.number} was lost: ${message}`;
+    if (suspect !== null) {
+      const alone = bots.length === 1 && bots[0] === suspect;
+      reason += alone
+        ? `; bot ${suspect} was alone there`
+        : `; the code of bot ${suspect} ran last there`;
+    }
+    const found = { type, reason, suspect, stack: error.stack ?? null, heap: null };
     await this.#incidents.report(found, host, bots);
+  }
+
+  /** A run goes on although it was to end long ago, and its bot is to be started again. */
+  async #botOverdue(host: HostThread, bot: string): Promise<void> {
+    const graceMs = this.#config.hosts.stop_grace_ms;
+    const reason = `bot ${bot} was to end and still runs after ${graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
+    const heap = await heapOf(host);
+    const found = { type: 'overdue' as const, reason, suspect: bot, stack: null, heap };
+    const others = this.#registry.idsOn(host).filter((id) => id !== bot);
+    await this.#incidents.report(found, host, [bot, ...others]);
+    this.#condemned.set(host, reason);
   }
 
   #createFronts(stream: StreamIdentity): FrontPool {

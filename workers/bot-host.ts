@@ -1,17 +1,17 @@
 // Entry of a bot host: a piscina task that runs until it is told to shut down. Wiring only.
 
 import { getHeapStatistics } from 'node:v8';
-import { threadId } from 'node:worker_threads';
-import { currentRun } from '../src/bot-host/current-bot.js';
+import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { BotHost } from '../src/bot-host/host.js';
-import { loadKinds } from '../src/bot-host/kinds.js';
+import { loadModule } from '../src/bot-host/kinds.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/contract/rpc.js';
 import type { HostControlMethods, HostMethods, HostStart } from '../src/contract/threads.js';
 import { Heartbeat } from '../src/shm/heartbeat.js';
 import { InFlight } from '../src/shm/in-flight.js';
+import { LastRun } from '../src/shm/last-run.js';
 
 /** How often the host shows that its loop turns, in ms. */
 const BEAT_MS = 100;
@@ -21,15 +21,16 @@ export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
     const kinds = new Map<string, BotKind>();
     const outbox = new Outbox(start.events, new InFlight(start.inFlight), start.inFlightLimit);
-    const host = new BotHost(kinds, outbox, start.botLinesPerSecond, (exit) =>
-      main.tell('exited', exit),
-    );
+    const host = new BotHost(kinds, outbox, start.botLinesPerSecond, {
+      exited: (exit) => main.tell('exited', exit),
+      settled: (run) => main.tell('settled', { run }),
+    });
+    const lastRun = new LastRun(start.lastRun);
+    watchRuns((run) => lastRun.set(run));
     const heartbeat = new Heartbeat(start.heartbeat);
     const beating = setInterval(() => heartbeat.beat(), BEAT_MS);
     const methods: Serves<HostMethods> = {
-      async load({ modules }) {
-        return { ...(await loadKinds(modules, kinds)), threadId };
-      },
+      load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {
         outbox.attach(port, new InFlight(inFlight));
         return { bots: host.states() };

@@ -46,6 +46,7 @@ export type RunEnd = Omit<BotExit, 'id' | 'run'>;
 
 export class BotRun implements BotContext, CurrentRun {
   readonly id: string;
+  readonly number: number;
   readonly config: JsonObject;
   readonly state: unknown;
   readonly log: Logger;
@@ -55,6 +56,9 @@ export class BotRun implements BotContext, CurrentRun {
   readonly #abort = new AbortController();
   /** Resolves when the run has ended. Never rejects. */
   readonly ended: Promise<RunEnd>;
+  /** Resolves when the kind's `run` has returned or thrown: later than {@link ended} when it ignores its signal. */
+  readonly settled: Promise<void>;
+  #settle: () => void = () => {};
   #fail: (error: unknown) => void = () => {};
   #status = 'starting';
   #since = Date.now();
@@ -63,16 +67,27 @@ export class BotRun implements BotContext, CurrentRun {
   #silent = false;
   #dataTimer: NodeJS.Timeout | undefined;
 
-  constructor(kind: BotKind, id: string, config: JsonObject, outbox: Outbox, lines: BotLines) {
+  constructor(
+    kind: BotKind,
+    id: string,
+    number: number,
+    config: JsonObject,
+    outbox: Outbox,
+    lines: BotLines,
+  ) {
     this.#kind = kind;
     this.#outbox = outbox;
     this.id = id;
+    this.number = number;
     this.config = config;
     this.state = runAsBot(this, () => kind.state());
     // Each timer, request and connection listens; their number is the bot's own business.
     setMaxListeners(0, this.#abort.signal);
     this.log = new BotLogger(lines, 'bot');
     this.#lines = lines;
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
     this.ended = this.#live();
   }
 
@@ -220,7 +235,9 @@ export class BotRun implements BotContext, CurrentRun {
     try {
       // In a task of its own: the constructor has returned and the start is answered before bot code runs.
       await delay(0);
-      await Promise.race([runAsBot(this, () => this.#kind.run(this)), failed]);
+      const life = runAsBot(this, async () => this.#kind.run(this));
+      life.then(this.#settle, this.#settle);
+      await Promise.race([life, failed]);
     } catch (thrown) {
       // While it stops, every pending call rejects: that is how a bot ends, not a failure.
       if (!this.signal.aborted) end = failure(thrown);

@@ -11,24 +11,30 @@ import type { Outbox } from './outbox.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 
+/** What a host tells of its bots. */
+export interface BotHostEvents {
+  exited(exit: BotExit): void;
+  settled(run: number): void;
+}
+
 /** The bots of one host, by id. */
 export class BotHost {
   readonly #kinds: ReadonlyMap<string, BotKind>;
   readonly #outbox: Outbox;
   readonly #linesPerSecond: number;
-  readonly #exited: (exit: BotExit) => void;
+  readonly #events: BotHostEvents;
   readonly #runs = new Map<string, BotRun>();
 
   constructor(
     kinds: ReadonlyMap<string, BotKind>,
     outbox: Outbox,
     linesPerSecond: number,
-    exited: (exit: BotExit) => void,
+    events: BotHostEvents,
   ) {
     this.#kinds = kinds;
     this.#outbox = outbox;
     this.#linesPerSecond = linesPerSecond;
-    this.#exited = exited;
+    this.#events = events;
   }
 
   /** What this host owns of its bots' snapshots. */
@@ -41,15 +47,16 @@ export class BotHost {
     if (!kind) throw new DroverError('bad_request', `unknown kind ${JSON.stringify(name)}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const lines = new BotLines(this.#outbox, id, this.#linesPerSecond);
-    const run = new BotRun(kind, id, config, this.#outbox, lines);
+    const run = new BotRun(kind, id, number, config, this.#outbox, lines);
     this.#runs.set(id, run);
     void run.ended.then((end) => {
       // Stopped by stop(), which answers itself; or abandoned by it, and its place may be another's by now.
       if (this.#runs.get(id) !== run) return;
       this.#runs.delete(id);
       this.#outbox.flush();
-      this.#exited({ id, run: number, ...end });
+      this.#events.exited({ id, run: number, ...end });
     });
+    void run.settled.then(() => this.#events.settled(number));
   }
 
   /** Answers when the bot has stopped, or has been abandoned after `graceMs`; its last lines are posted by then. */

@@ -5,27 +5,22 @@ import type { KindInfo, LoadedKinds } from '../contract/threads.js';
 import { messageOf } from '../errors.js';
 
 /**
- * Loads kinds from module URLs into `kinds`. One that fails does not keep the others from loading.
- * @returns what they are, and those that failed, with the reason in one line.
+ * Loads a kind from a module URL into `kinds`.
+ * @returns what it is, or why it is none, in one line.
  */
-export async function loadKinds(
-  modules: readonly string[],
+export async function loadModule(
+  module: string,
   kinds: Map<string, BotKind>,
-): Promise<Omit<LoadedKinds, 'threadId'>> {
-  const infos: KindInfo[] = [];
-  const failed: LoadedKinds['failed'] = [];
-  // One after the other, so that which of two with the same name wins does not depend on chance.
-  for (const module of modules) {
-    try {
-      const kind = await loadKind(module);
-      if (kinds.has(kind.kind)) throw new Error(`there is another kind ${kind.kind}`);
-      infos.push(kindInfo(kind));
-      kinds.set(kind.kind, kind);
-    } catch (thrown) {
-      failed.push({ module, error: messageOf(thrown) });
-    }
+): Promise<LoadedKinds> {
+  try {
+    const kind = await loadKind(module);
+    if (kinds.has(kind.kind)) throw new Error(`there is another kind ${kind.kind}`);
+    const info = kindInfo(kind);
+    kinds.set(kind.kind, kind);
+    return { kinds: [info], failed: [] };
+  } catch (thrown) {
+    return { kinds: [], failed: [{ module, error: messageOf(thrown) }] };
   }
-  return { kinds: infos, failed };
 }
 
 async function loadKind(module: string): Promise<BotKind> {

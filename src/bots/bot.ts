@@ -37,6 +37,8 @@ export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'de
 const MAX_ERROR_UNITS = 1024;
 /** How much later than the host main gives up waiting for a bot to stop, in ms. */
 const LATE_MS = 250;
+/** Number of the last run of any bot. */
+let lastRun = 0;
 const NOT_RUNNING: Partial<BotSnapshot> = { started_at_ms: null, host: null };
 
 export class Bot {
@@ -50,8 +52,11 @@ export class Bot {
   /** A start that is under way, the operator's or a restart. */
   #launching: Promise<void> = Promise.resolve();
   #host: HostThread | undefined;
-  /** Counts the runs, so that an exit that crosses with a new start is told from its own. */
+  /** Number of its last run, so that an exit that crosses with a new start is told from its own. */
   #run = 0;
+  /** A run of it did not end when it was to: it has a host of its own from then on, so that it holds up no other again. */
+  #apart = false;
+  #shuttingDown = false;
   #startedAt = 0;
   /** Whether it has been on the stream. */
   #shown = false;
@@ -165,6 +170,7 @@ export class Bot {
    * main keeps the deadline here: a host that hangs answers nothing, and the operation's own limit may be longer.
    */
   async shutDown(graceMs: number): Promise<void> {
+    this.#shuttingDown = true;
     const late = new AbortController();
     const halt = async (): Promise<void> => {
       await this.#operation?.done.catch(() => {});
@@ -173,6 +179,20 @@ export class Bot {
     const limit = delay(graceMs + LATE_MS, undefined, { signal: late.signal }).catch(() => {});
     await Promise.race([halt(), limit]);
     late.abort();
+  }
+
+  /** Goes on on another host, because its own is being replaced through no fault of its own. */
+  async move(from: HostThread): Promise<void> {
+    while (this.#host === from && !this.#shuttingDown) {
+      const moved = this.#operate('restart', async () => {
+        if (this.#host !== from) return;
+        await this.#halt(this.#world.graceMs);
+        this.#snapshot.restarts += 1;
+        await this.#launch();
+      });
+      // Another operation is under way: it ends first, and may have brought the bot elsewhere.
+      await moved.catch(() => this.#operation?.done.catch(() => {}));
+    }
   }
 
   /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
@@ -248,13 +268,19 @@ export class Bot {
     const { id, kind, dedicated, desired, labels } = this.#spec;
     try {
       const config = this.#world.configFor(this.#spec);
-      const host = await this.#world.hosts.place(dedicated);
+      if (await this.#world.hosts.clear(id)) {
+        this.#apart = true;
+        const line = 'its last run did not stop; from now on it has a bot host of its own';
+        this.#world.events.tell(logItem('warn', 'bot', line, id));
+      }
+      const host = await this.#world.hosts.place(dedicated || this.#apart);
       // The service ends; whatever else there is waits for a launch.
-      if (this.#phase !== 'starting') return this.#world.hosts.leave(host);
+      if (this.#phase !== 'starting' || this.#shuttingDown) return this.#world.hosts.leave(host);
       // Its health counts from here: it may have waited long for a place.
       this.#startedAt = Date.now();
       this.#host = host;
-      this.#run += 1;
+      lastRun += 1;
+      this.#run = lastRun;
       const base = { ...this.#snapshot, kind, desired, labels, data: {} };
       await this.#transition('starting', {
         ...base,
@@ -264,7 +290,7 @@ export class Bot {
       // It may have been lost in the meantime; its bots are told so one by one.
       if (this.#host !== host) return;
       this.#phase = 'running';
-      await host.peer.call('start', { id, run: this.#run, kind, config });
+      await host.startBot({ id, run: this.#run, kind, config });
     } catch (thrown) {
       // A host that was lost has told of its bots already, and then the phase is another.
       if (this.#phase !== 'starting' && !this.#host) return;

@@ -3,24 +3,34 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotExit, HostedState, LoadedKinds } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import { type HostOptions, HostThread, type Reattached } from './host-thread.js';
+import { type HostOptions, HostThread, KindBrokeHost, type Reattached } from './host-thread.js';
 import { type EventSink, sessionItem } from './service-events.js';
 
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
   count: number;
+  /** Module URLs of the kinds that the hosts load. */
+  modules: readonly string[];
+  /** How long a bot may take to stop, in ms. */
+  graceMs: number;
 }
 
 /** What the pool tells of its hosts. */
 export interface PoolEvents {
   exited(exit: BotExit): void;
-  /** A host is gone and all of its bots with it. A shared one is being replaced. */
+  /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
+  /** A host is to be replaced because of a run of this bot that does not end. Resolves when that is noted. */
+  overdue(host: HostThread, bot: string): Promise<void>;
+  /** A host takes no more bots and ends when those that it has have moved. */
+  retiring(host: HostThread): void;
 }
 
 /** Pause before a lost host is replaced, in ms, so that one that dies at once does not spin. */
 const RESPAWN_MS = 250;
 const END_WITHIN_MS = 1000;
+/** How much longer than the grace of its bots a host that is being replaced may take, in ms. */
+const RETIRE_MS = 2000;
 /** How long a new broadcaster waits for what a host knows of its bots, in ms. */
 const REATTACH_WITHIN_MS = 500;
 
@@ -31,6 +41,9 @@ export class HostPool {
   /** Hosts that can take bots, by number. Those of dedicated bots are among them. */
   readonly #hosts = new Map<number, HostThread>();
   readonly #shared = new Set<number>();
+  /** All whose threads have not ended, also those that can take no bots any more. */
+  readonly #threads = new Set<HostThread>();
+  #modules: readonly string[];
   /** Those who wait for a shared host. Bounded by the number of bots. */
   #waiting: (() => void)[] = [];
   #nextDedicated: number;
@@ -41,14 +54,31 @@ export class HostPool {
     this.#broadcaster = broadcaster;
     this.#events = events;
     this.#nextDedicated = options.count;
+    this.#modules = options.modules;
   }
 
-  /** Starts the shared hosts. @returns what they have loaded. */
+  /** Starts the shared hosts. @returns what they have loaded, and what they could not. */
   async start(): Promise<LoadedKinds> {
-    const numbers = Array.from({ length: this.#options.count }, (_, number) => number);
-    const [loaded] = await Promise.all(numbers.map((number) => this.#spawn(number, true)));
-    if (!loaded) throw new Error('there is no bot host');
+    // The first alone: it finds out which kinds hang a host or end it, and the others do without them.
+    const loaded = await this.#spawnFirst();
+    const others = Array.from({ length: this.#options.count - 1 }, (_, n) => n + 1);
+    await Promise.all(others.map((number) => this.#spawn(number, true)));
     return loaded;
+  }
+
+  async #spawnFirst(): Promise<LoadedKinds> {
+    const failed: LoadedKinds['failed'] = [];
+    for (;;) {
+      try {
+        const loaded = await this.#spawn(0, true);
+        return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
+      } catch (thrown) {
+        if (!(thrown instanceof KindBrokeHost)) throw thrown;
+        const { module, message } = thrown;
+        failed.push({ module, error: message });
+        this.#modules = this.#modules.filter((other) => other !== module);
+      }
+    }
   }
 
   /** Number of shared hosts. */
@@ -93,12 +123,53 @@ export class HostPool {
     }
   }
 
-  /** A bot has left its host. A dedicated host ends with its bot. */
+  /** A bot has left its host. A dedicated host ends with its bot, one that is being replaced with its last. */
   leave(host: HostThread): void {
     host.load -= 1;
-    if (this.#shared.has(host.number) || this.#hosts.get(host.number) !== host) return;
+    if (host.load > 0 || this.#shared.has(host.number)) return;
+    if (this.#hosts.get(host.number) !== host) return;
     this.#hosts.delete(host.number);
-    void host.end(END_WITHIN_MS);
+    const ended = host.end(END_WITHIN_MS);
+    if (host.number >= this.count) return;
+    // Not before: the broadcaster knows hosts by their numbers. But a thread that does not end holds nobody up.
+    void settlesWithin(ended, 2 * END_WITHIN_MS).then(() => this.#respawn(host.number));
+  }
+
+  /**
+   * Makes sure that no earlier run of the bot goes on anywhere, so that there are never two of it. A run that ignores its
+   * signal has the grace time; then its host is replaced: nothing else can end it. The other bots of that host move.
+   * @returns whether a host had to be replaced. @throws DroverError `unavailable` when its thread does not end.
+   */
+  async clear(id: string): Promise<boolean> {
+    let replaced = false;
+    for (const host of this.#threads) {
+      const free = host.whenFreeOf(id);
+      if (!free || (await settlesWithin(free, this.#options.graceMs))) continue;
+      if (!host.isEnding) {
+        replaced = true;
+        await this.#retire(host, id);
+      }
+      if (await settlesWithin(free, this.#options.graceMs + 2 * RETIRE_MS)) continue;
+      throw new DroverError(
+        'unavailable',
+        `an earlier run of bot ${id} still goes on in bot host ${host.number}, whose thread does not end`,
+      );
+    }
+    return replaced;
+  }
+
+  async #retire(host: HostThread, bot: string): Promise<void> {
+    if (!this.#shared.delete(host.number)) return;
+    await this.#events.overdue(host, bot);
+    // So that it ends also when no bot is left on it.
+    host.load += 1;
+    this.#events.retiring(host);
+    this.leave(host);
+    const limit = setTimeout(() => {
+      // Bots that do not move are lost with it.
+      if (!host.isEnding) host.kill();
+    }, this.#options.graceMs + RETIRE_MS);
+    limit.unref();
   }
 
   /**
@@ -135,12 +206,21 @@ export class HostPool {
     await Promise.all([...this.#hosts.values()].map((host) => host.end(END_WITHIN_MS)));
   }
 
+  /** @throws KindBrokeHost */
   async #spawn(number: number, shared: boolean): Promise<LoadedKinds> {
     const host: HostThread = new HostThread(number, this.#options, this.#broadcaster, {
       exited: this.#events.exited,
-      lost: (error) => this.#lost(host, shared, error),
+      lost: (error) => this.#lost(host, error),
     });
-    const loaded = await host.open();
+    this.#threads.add(host);
+    void host.gone.then(() => this.#threads.delete(host));
+    let loaded: LoadedKinds;
+    try {
+      loaded = await host.open(this.#modules);
+    } catch (thrown) {
+      await settlesWithin(host.end(0), END_WITHIN_MS);
+      throw thrown;
+    }
     this.#hosts.set(number, host);
     if (shared) {
       this.#shared.add(number);
@@ -149,17 +229,31 @@ export class HostPool {
     return loaded;
   }
 
-  #lost(host: HostThread, shared: boolean, error: Error): void {
+  #lost(host: HostThread, error: Error): void {
     if (this.#hosts.get(host.number) === host) this.#hosts.delete(host.number);
     if (this.#stopping) return;
+    this.#shared.delete(host.number);
     this.#events.lost(host, error);
-    if (!shared) return;
+    if (host.number < this.count) this.#respawn(host.number);
+  }
+
+  /** Puts a host in the place of a shared one. */
+  #respawn(number: number): void {
     setTimeout(() => {
       if (this.#stopping) return;
-      // One that does not come up is lost again, and this is tried again.
-      this.#spawn(host.number, true).catch((thrown) =>
-        process.stderr.write(`drover: bot host ${host.number}: ${messageOf(thrown)}\n`),
-      );
+      this.#spawn(number, true).catch((thrown) => {
+        process.stderr.write(`drover: bot host ${number}: ${messageOf(thrown)}\n`);
+        this.#respawn(number);
+      });
     }, RESPAWN_MS);
   }
+}
+
+/** Whether the promise resolves within `ms`. */
+async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = new AbortController();
+  const limit = delay(ms, false, { signal: late.signal }).catch(() => false);
+  const settled = await Promise.race([promise.then(() => true), limit]);
+  late.abort();
+  return settled;
 }

@@ -1,7 +1,7 @@
 // Runs in main. Owns one bot host: a piscina thread with one task that never ends, its control and event channels, its
 // heartbeat.
 
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { Rpc } from '../contract/rpc.js';
 import type {
@@ -12,9 +12,10 @@ import type {
   HostStart,
   LoadedKinds,
 } from '../contract/threads.js';
-import { DroverError } from '../errors.js';
+import { DroverError, messageOf } from '../errors.js';
 import { Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
+import { LastRun } from '../shm/last-run.js';
 import type { EventSink } from './service-events.js';
 
 export type HostPeer = Rpc<HostControlMethods, HostMethods>;
@@ -24,15 +25,32 @@ export interface HostOptions {
   maxHeapMb: number;
   inFlightBytes: number;
   botLinesPerSecond: number;
-  /** Module URLs of the kinds that it loads. */
-  modules: string[];
+  /** How long one kind may take to load, in ms. */
+  kindLoadMs: number;
 }
 
 /** What a host tells of itself. */
 export interface HostEvents {
   exited(exit: BotExit): void;
-  /** The thread is gone, and with it all of its bots. */
+  /** The host is lost, and with it all of its bots. What is left of it has ended when {@link HostThread.gone} resolves. */
   lost(error: Error): void;
+}
+
+/** A module that hung or ended its host while it was loaded. */
+export class KindBrokeHost extends Error {
+  readonly module: string;
+
+  constructor(module: string, reason: string) {
+    super(reason);
+    this.module = module;
+  }
+}
+
+/** A run whose code may still be running in the thread. */
+interface HostedRun {
+  id: string;
+  over: Promise<void>;
+  end(): void;
 }
 
 /** What a host knows of its bots when it has a channel to a new broadcaster, and how that gets the other end. */
@@ -54,18 +72,29 @@ export class HostThread {
   /** Bots that are placed here. */
   load = 0;
   readonly #broadcaster: EventSink;
+  readonly #events: HostEvents;
   readonly #control = new MessageChannel();
   readonly #heartbeat: Heartbeat;
+  readonly #lastRun: LastRun;
   readonly #piscina: Piscina<HostStart, void>;
-  readonly #modules: string[];
+  readonly #worker: Worker;
   readonly #task: Promise<void>;
-  #threadId = 0;
+  readonly #kindLoadMs: number;
+  /** By number. Those of bots that were abandoned stay until they settle. */
+  readonly #runs = new Map<number, HostedRun>();
+  /** Resolves when the thread has ended: nothing of its bots runs any more, and what they held is free. */
+  readonly gone: Promise<void>;
+  #isGone = false;
+  /** Why it was lost. */
+  #fault: Error | undefined;
+  #opened = false;
   #ending = false;
 
   constructor(number: number, options: HostOptions, broadcaster: EventSink, events: HostEvents) {
     this.number = number;
     this.#broadcaster = broadcaster;
-    this.#modules = options.modules;
+    this.#events = events;
+    this.#kindLoadMs = options.kindLoadMs;
     this.#piscina = new Piscina<HostStart, void>({
       filename: new URL('../../workers/bot-host.js', import.meta.url).href,
       minThreads: 1,
@@ -76,13 +105,25 @@ export class HostThread {
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
     });
+    // It is made at once and, as it never has no task, for good.
+    this.#worker = this.#piscina.threads[0] as Worker;
+    this.gone = new Promise((resolve) => {
+      this.#worker.once('exit', () => {
+        this.#isGone = true;
+        for (const run of this.#runs.values()) run.end();
+        resolve();
+      });
+    });
     this.peer = new Rpc<HostControlMethods, HostMethods>(this.#control.port1, {
       exited: events.exited,
+      settled: ({ run }) => this.#over(run),
     });
     const channel = new MessageChannel();
     const inFlight = InFlight.create();
     const heartbeat = Heartbeat.create();
     this.#heartbeat = new Heartbeat(heartbeat);
+    const lastRun = LastRun.create();
+    this.#lastRun = new LastRun(lastRun);
     this.#attach(channel.port2, inFlight);
     const start: HostStart = {
       host: number,
@@ -92,28 +133,74 @@ export class HostThread {
       inFlightLimit: options.inFlightBytes,
       botLinesPerSecond: options.botLinesPerSecond,
       heartbeat,
+      lastRun,
     };
     const transferList = [this.#control.port2, channel.port1];
     this.#task = this.#piscina.run(start, { transferList }).catch((thrown: unknown) => {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      this.peer.close(new DroverError('unavailable', `bot host ${number} was lost`));
-      // Takes what the dead thread has still posted.
-      this.#broadcaster.peer.tell('detachHost', { host: number });
-      this.#control.port1.close();
-      void this.#piscina.destroy();
-      if (!this.#ending) events.lost(error);
+      this.#lose(thrown instanceof Error ? thrown : new Error(String(thrown)));
     });
   }
 
-  /** Loads the kinds; the host can take bots when this resolves. */
-  async open(): Promise<LoadedKinds> {
-    const loaded = await this.peer.call('load', { modules: this.#modules });
-    this.#threadId = loaded.threadId;
+  /**
+   * Loads the kinds; the host can take bots when this resolves.
+   * @throws KindBrokeHost when loading one hangs or ends the host, which is then of no use any more.
+   */
+  async open(modules: readonly string[]): Promise<LoadedKinds> {
+    const loaded: LoadedKinds = { kinds: [], failed: [] };
+    // One after the other, so that which of two with the same name wins does not depend on chance.
+    for (const module of modules) {
+      try {
+        const answer = this.peer.call('load', { module });
+        const { kinds, failed } = await within(answer, this.#kindLoadMs);
+        loaded.kinds.push(...kinds);
+        loaded.failed.push(...failed);
+      } catch (thrown) {
+        const late = thrown instanceof DroverError && thrown.code === 'no_answer';
+        const reason = late
+          ? `it did not load within ${this.#kindLoadMs} ms`
+          : `it ended its bot host while it was loaded: ${messageOf(this.#fault)}`;
+        throw new KindBrokeHost(module, reason);
+      }
+    }
+    this.#opened = true;
     return loaded;
   }
 
   get threadId(): number {
-    return this.#threadId;
+    return this.#worker.threadId;
+  }
+
+  /** It takes no more bots, and its thread ends or has ended. */
+  get isEnding(): boolean {
+    return this.#ending;
+  }
+
+  /** The bot whose code ran last, null when none has. Also told of a host that is lost. */
+  get lastBot(): string | null {
+    return this.#runs.get(this.#lastRun.get())?.id ?? null;
+  }
+
+  /** Resolves when no run of the bot goes on in the thread; undefined when none does. */
+  whenFreeOf(id: string): Promise<unknown> | undefined {
+    if (this.#isGone) return undefined;
+    const runs = [...this.#runs.values()].filter((run) => run.id === id);
+    return runs.length === 0 ? undefined : Promise.all(runs.map(({ over }) => over));
+  }
+
+  /** Starts a bot. @throws DroverError as its host says, or when that is lost. */
+  async startBot(input: Parameters<HostMethods['start']>[0]): Promise<void> {
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#runs.set(input.run, { id: input.id, over, end });
+    try {
+      await this.peer.call('start', input);
+    } catch (thrown) {
+      // It has not begun. When the host was lost nobody knows.
+      if (!this.#ending) this.#over(input.run);
+      throw thrown;
+    }
   }
 
   /** Count of heartbeats; it stands still when the host's loop does. */
@@ -146,9 +233,10 @@ export class HostThread {
     return { bots: state.bots, attach: () => this.#attach(port2, inFlight) };
   }
 
-  /** Ends the thread as a crash would; `lost` follows. */
+  /** Ends the thread as a crash would. A thread that is stuck in native code may take long to be {@link gone}. */
   kill(): void {
-    for (const worker of this.#piscina.threads) void worker.terminate();
+    void this.#worker.terminate();
+    this.#lose(new Error('it was ended'));
   }
 
   /** Ends the thread in order. Bots are to be stopped before. What does not end within `withinMs` is terminated. */
@@ -161,9 +249,33 @@ export class HostThread {
     });
     await Promise.race([this.#task, timeout]);
     clearTimeout(timer);
+    this.#detach();
+    void this.#piscina.destroy();
+    await this.gone;
+  }
+
+  #lose(fault: Error): void {
+    if (this.#fault) return;
+    this.#fault = fault;
+    this.peer.close(new DroverError('unavailable', `bot host ${this.number} was lost`));
+    this.#detach();
+    // An error in the host's own code has ended its task, but not its thread.
+    void this.#piscina.destroy();
+    // One that is being ended, or has not opened, is the caller's.
+    const reported = this.#opened && !this.#ending;
+    this.#ending = true;
+    if (reported) this.#events.lost(fault);
+  }
+
+  #over(run: number): void {
+    this.#runs.get(run)?.end();
+    this.#runs.delete(run);
+  }
+
+  /** The broadcaster takes what the thread has still posted. */
+  #detach(): void {
     this.#broadcaster.peer.tell('detachHost', { host: this.number });
     this.#control.port1.close();
-    await this.#piscina.destroy();
   }
 
   #attach(port: MessagePort, inFlight: SharedArrayBuffer): void {

@@ -188,6 +188,11 @@ export class BotRegistry {
     for (const bot of this.#on(host)) bot.ended(exit);
   }
 
+  /** A host is being replaced: its bots go on elsewhere. */
+  hostRetiring(host: HostThread): void {
+    for (const bot of this.#on(host)) void bot.move(host);
+  }
+
   /** Ids of the bots that a host runs. */
   idsOn(host: HostThread): string[] {
     return this.#on(host).map(({ id }) => id);

@@ -130,10 +130,13 @@ export interface StackFrame {
 export interface Incident {
   id: string;
   at_ms: number;
-  /** `crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. */
-  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost';
+  /**
+   * `crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended.
+   * `overdue`: a run of a bot did not end when it was to, and its host was replaced.
+   */
+  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost' | 'overdue';
   reason: string;
-  /** The bot that did it, as far as can be told. */
+  /** The bot that did it, as far as can be told; `reason` says how it is known. */
   suspect: string | null;
   host: number | null;
   /** All bots that were running on that host. */

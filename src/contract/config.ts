@@ -112,6 +112,11 @@ export const Config = Type.Object(
           maximum: 60_000,
           description: 'How long a bot may take to stop, in ms; then it is abandoned.',
         }),
+        kind_load_ms: Type.Integer({
+          minimum: 100,
+          description:
+            'How long the module of a kind may take to load, in ms; then it is left out and the rest start.',
+        }),
         bot_lines_per_second: Type.Integer({
           minimum: 0,
           description:

@@ -118,7 +118,7 @@ export type ControlMethods = {
     restart: RestartPolicy;
     dedicated: boolean;
   };
-  kinds(input: null): Omit<LoadedKinds, 'threadId'>;
+  kinds(input: null): LoadedKinds;
   incidents(input: { bot: string | null; limit: number }): { incidents: Incident[] };
   /** Can be cancelled: its client has gone. */
   invoke(input: InvokeInput): InvokeOutput;
@@ -149,6 +149,7 @@ export interface HostStart {
   inFlightLimit: number;
   botLinesPerSecond: number;
   heartbeat: SharedArrayBuffer;
+  lastRun: SharedArrayBuffer;
 }
 
 /** The part of a running bot's snapshot that its host owns. */
@@ -164,13 +165,12 @@ export interface LoadedKinds {
   kinds: KindInfo[];
   /** Modules that are no kinds or do not load, with the reason in one line. */
   failed: { module: string; error: string }[];
-  threadId: number;
 }
 
 /** How a bot ended by itself. */
 export interface BotExit {
   id: string;
-  /** Which run of the bot it was: an exit may cross with a new start. */
+  /** Number of the run: an exit may cross with a new start. */
   run: number;
   /** Why, null when its run just returned. */
   error: string | null;
@@ -185,9 +185,12 @@ export type HostMethods = {
    * the dead one's last events may be lost.
    */
   attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
-  /** Loads the kinds from module URLs and tells what they are; one that fails does not keep the others from loading. */
-  load(input: { modules: string[] }): LoadedKinds;
-  /** Starts a bot; answers when it runs, that is before it has done anything. */
+  /** Loads a kind from a module URL and tells what it is, or why it does not load. */
+  load(input: { module: string }): LoadedKinds;
+  /**
+   * Starts a bot; answers when it runs, that is before it has done anything. `run` is a number that no other run of any
+   * bot has.
+   */
   start(input: { id: string; run: number; kind: string; config: JsonObject }): void;
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
@@ -207,4 +210,9 @@ export type HostFault = (typeof HOST_FAULTS)[number];
 export type HostControlMethods = {
   /** A bot ended by itself. Its last lines are posted. */
   exited(input: BotExit): void;
+  /**
+   * The kind's `run` has returned or thrown, for each run that was started. It comes after its end when the bot ignores
+   * its signal: until then it goes on in the thread, unheard.
+   */
+  settled(input: { run: number }): void;
 };

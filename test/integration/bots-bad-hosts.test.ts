@@ -126,12 +126,15 @@ describe('with two hosts', () => {
     await settle();
     const incident = await cause('hog', 'out_of_memory');
     expect(incident.reason).toMatch(/memory/);
+    // Nobody can ask the thread any more, but what ran last is known.
+    expect(incident.suspect).toBe(culprit);
+    expect(incident.reason).toContain(`the code of bot ${culprit} ran last there`);
     expect(incident.last_lines.join('\n')).toContain('about to hoard');
   });
 
   it('process.exit() ends its host, not the service', async () => {
     await settle();
-    await cause('exit', 'host_lost');
+    expect((await cause('exit', 'host_lost')).suspect).toBe(culprit);
   });
 });
 

@@ -63,7 +63,12 @@ it.each(['hog', 'exit'])(
     );
     expect([0, host]).not.toContain(risen.host);
     await eventually(async () => (await incidents(service, id)).length > 0, 'the dossier');
-    expect((await incidents(service, id))[0]).toMatchObject({ host, bots: [id] });
+    expect((await incidents(service, id))[0]).toMatchObject({
+      host,
+      bots: [id],
+      suspect: id,
+      reason: expect.stringContaining(`bot ${id} was alone there`),
+    });
     await expectUndisturbed(stream, 'neighbour');
     await remove(service, id);
   },

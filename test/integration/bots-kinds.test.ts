@@ -25,6 +25,10 @@ const BROKEN: Record<string, string> = {
   'no-args-schema.mjs': command(`args: { type: 7 }, run() {}`),
   'cyclic-schema.mjs': `const config = {}; config.properties = { config };\n${kind(`kind: 'cyclic', config`)}`,
   'same-name.mjs': kind(`kind: 'synthetic', config: {}`),
+  'loops.mjs': 'for (;;);',
+  'never-loaded.mjs': 'await new Promise(() => {})',
+  'exits.mjs': 'process.exit(0)',
+  'hoards.mjs': 'const hoard = []; for (;;) hoard.push(new Array(100_000).fill(hoard));',
   'rejects-later.mjs': `await Promise.reject(new Error('rejected at import'))`,
 };
 
@@ -39,7 +43,8 @@ beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [path.join(dir, 'no-such-directory'), 'no-such-package', broken, FIXTURE_KINDS],
-      hosts: { count: 2 },
+      // Two of them take that long.
+      hosts: { count: 2, max_heap_mb: 64, kind_load_ms: 4000 },
     },
   });
 });
@@ -93,6 +98,12 @@ it('each of the broken ones is in /api/kinds with its reason, and on the stream'
     expect(line.message).toContain(found?.error);
   }
   expect(failed).toHaveLength(modules.length + 2);
-  expect(failed.find((one) => one.module.endsWith('throws.mjs'))?.error).toBe('thrown at import');
+  const reason = (module: string): string | undefined =>
+    failed.find((one) => one.module.endsWith(module))?.error;
+  expect(reason('throws.mjs')).toBe('thrown at import');
+  expect(reason('loops.mjs')).toBe('it did not load within 4000 ms');
+  expect(reason('never-loaded.mjs')).toBe('it did not load within 4000 ms');
+  expect(reason('exits.mjs')).toMatch(/^it ended its bot host while it was loaded: .*exited/);
+  expect(reason('hoards.mjs')).toMatch(/^it ended its bot host while it was loaded: .*memory/);
   stream.close();
 });

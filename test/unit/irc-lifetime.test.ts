@@ -46,7 +46,7 @@ async function run(
     reconnect: { attempts: 0, wait_ms: 1, max_wait_ms: 1 },
     ...config,
   };
-  return { bot: new BotRun(irc, 'anna', whole, outbox, new BotLines(outbox, 'anna', 0)), items };
+  return { bot: new BotRun(irc, 'anna', 1, whole, outbox, new BotLines(outbox, 'anna', 0)), items };
 }
 
 const statuses = (items: Item[]): unknown[] =>

@@ -1,0 +1,25 @@
+// One per bot host; owns the number of the run whose code ran last there.
+//
+// Contract: one writer (the host, whenever another bot's code begins to run), one reader (main, of a host that is stuck
+// or gone: a thread that has run out of memory cannot be asked any more).
+
+export class LastRun {
+  readonly #cell: Int32Array;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.#cell = new Int32Array(buffer);
+  }
+
+  static create(): SharedArrayBuffer {
+    return new SharedArrayBuffer(4);
+  }
+
+  set(run: number): void {
+    Atomics.store(this.#cell, 0, run);
+  }
+
+  /** 0 when no bot's code has run yet. */
+  get(): number {
+    return Atomics.load(this.#cell, 0);
+  }
+}

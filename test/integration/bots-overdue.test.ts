@@ -1,0 +1,177 @@
+// Runs that go on when they were to end, and threads that do: the successor of a bot waits until the bot is really gone.
+
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  createNeighbour,
+  eventually,
+  expectSingle,
+  expectUndisturbed,
+  FIXTURE_KINDS,
+  incidents,
+  invoke,
+  lineFrom,
+  remove,
+  snapshot,
+  snapshotFrom,
+  statusesOf,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { logs, type Snapshot } from '../harness/shapes.js';
+import type { SseStream } from '../harness/sse.js';
+
+/** Longer than any test. */
+const NEVER = 2 ** 30;
+
+let service: Service | undefined;
+let stream: SseStream;
+afterEach(async () => {
+  stream?.close();
+  await stopClean(service);
+  service = undefined;
+});
+
+async function start(config: { hosts: object; watchdog?: object }): Promise<Service> {
+  const { hosts, ...more } = config;
+  service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 1, ...hosts },
+      restart: { backoff_ms: 0, max_restarts: 1000 },
+      ...more,
+    },
+    env: { DROVER_DRILLS_ENABLED: 'true' },
+  });
+  stream = await watch(service);
+  return service;
+}
+
+/** A bot that holds its lock until its run ends, `stopMs` after it was asked to. */
+async function createGuarded(running: Service, id: string, stopMs: number): Promise<Snapshot> {
+  const body = { id, kind: 'guarded', config: { lock: randomUUID(), stop_ms: stopMs } };
+  expect((await create(running, body)).status).toBe(201);
+  return statusFrom(stream, 0, id, 'online');
+}
+
+const onlineAgain = (from: number, id: string, restarts: number): Promise<Snapshot> =>
+  snapshotFrom(stream, from, id, (s) => s.status === 'online' && s.restarts === restarts, 30_000);
+
+it('after an uncaught error the successor waits for a run that takes its time', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 30_000 } });
+  await createNeighbour(running, stream, 'neighbour');
+  const { host } = await createGuarded(running, 'slow', 300);
+  for (let fall = 1; fall <= 3; fall++) {
+    const from = stream.frames.length;
+    await invoke(running, 'slow', 'break', { message: `fall ${fall}` });
+    expect(await onlineAgain(from, 'slow', fall)).toMatchObject({ host });
+  }
+  expectSingle(stream);
+  // It was in time: nothing had to be replaced for it.
+  expect((await incidents(running)).map(({ type }) => type)).toEqual(['crash', 'crash', 'crash']);
+  await expectUndisturbed(stream, 'neighbour');
+});
+
+it('a run that never ends has its host replaced, once: the others move, and it has a host of its own then', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 500 } });
+  await createNeighbour(running, stream, 'neighbour');
+  const { host } = await createGuarded(running, 'deaf', NEVER);
+
+  let from = stream.frames.length;
+  await invoke(running, 'deaf', 'break', { message: 'a fall' });
+  const risen = await onlineAgain(from, 'deaf', 1);
+  expect(risen.host).not.toBe(host);
+  const own = await lineFrom(stream, from, ({ message }) =>
+    message.includes('a bot host of its own'),
+  );
+  expect(own).toMatchObject({ session_id: 'deaf', level: 'warn' });
+  const [incident] = (await incidents(running, 'deaf')).filter(({ type }) => type === 'overdue');
+  expect(incident).toMatchObject({ suspect: 'deaf', host, bots: ['deaf', 'neighbour'] });
+  expect(incident?.reason).toMatch(/^bot deaf was to end and still runs after 500 ms/);
+  expect(incident?.heap?.used).toBeGreaterThan(0);
+
+  // The neighbour was stopped and started in order: no failure of its own.
+  const moved = await snapshotFrom(
+    stream,
+    from,
+    'neighbour',
+    (s) => s.status === 'running' && s.restarts === 1,
+  );
+  expect(moved).toMatchObject({ host, desired: 'running', last_error: null });
+  expect(statusesOf(stream, 'neighbour')).toEqual([
+    'starting',
+    'running',
+    'stopping',
+    'stopped',
+    'starting',
+    'running',
+  ]);
+  expect(logs(stream).filter((l) => l.session_id === 'neighbour' && l.level === 'error')).toEqual(
+    [],
+  );
+
+  // From now on it holds up nobody but itself.
+  from = stream.frames.length;
+  for (let fall = 2; fall <= 3; fall++) {
+    const begun = stream.frames.length;
+    await invoke(running, 'deaf', 'break', { message: `fall ${fall}` });
+    await onlineAgain(begun, 'deaf', fall);
+  }
+  expect(statusesOf(stream, 'neighbour', from)).toEqual([]);
+  expectSingle(stream);
+});
+
+it('a bot that was abandoned when it was stopped is not started beside itself', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 300 } });
+  await createNeighbour(running, stream, 'neighbour');
+  await createGuarded(running, 'deaf', NEVER);
+  expect((await act(running, 'deaf', 'stop')).json).toMatchObject({ status: 'stopped' });
+  // As long as nobody wants it back it disturbs nobody.
+  await expectUndisturbed(stream, 'neighbour');
+  let from = stream.frames.length;
+  expect((await act(running, 'deaf', 'start')).status).toBe(200);
+  await statusFrom(stream, from, 'deaf', 'online');
+  // The same for another bot under its name.
+  from = stream.frames.length;
+  expect((await remove(running, 'deaf')).status).toBe(204);
+  await createGuarded(running, 'deaf', 0);
+  await snapshotFrom(stream, from, 'neighbour', (s) => s.status === 'running');
+  expectSingle(stream);
+});
+
+it('the successors of a lost host’s bots wait until its thread has ended', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 20_000 } });
+  for (const id of ['one', 'two']) await createGuarded(running, id, 0);
+  const from = stream.frames.length;
+  await invoke(running, 'one', 'wreck', { ms: 3000 });
+  for (const id of ['one', 'two']) {
+    // What has become of it is told at once, but it comes back only when it can.
+    const fallen = await statusFrom(stream, from, id, 'backoff');
+    expect(fallen.last_error).toContain('a fault of the host');
+    await onlineAgain(from, id, 1);
+  }
+  expectSingle(stream);
+  const [incident] = await incidents(running);
+  expect(incident).toMatchObject({ type: 'host_lost', suspect: null });
+});
+
+it('a thread that hangs in native code: its bot is named, and comes back when the thread is gone', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 20_000 }, watchdog: { hang_ms: 500 } });
+  await createGuarded(running, 'stuck', 0);
+  const from = stream.frames.length;
+  await invoke(running, 'stuck', 'block', { ms: 6000 });
+  const fallen = await statusFrom(stream, from, 'stuck', 'backoff', 20_000);
+  expect(fallen.last_error).toMatch(/stood still for \d+ ms/);
+  await onlineAgain(from, 'stuck', 1);
+  expectSingle(stream);
+  await eventually(async () => (await incidents(running)).length > 0, 'the dossier');
+  expect((await incidents(running))[0]).toMatchObject({
+    type: 'hang',
+    suspect: 'stuck',
+    stack: null,
+  });
+  expect(await snapshot(running, 'stuck')).toMatchObject({ status: 'online' });
+});
