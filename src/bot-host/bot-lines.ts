@@ -7,6 +7,9 @@ import type { Outbox } from './outbox.js';
 /** Skipped lines are counted for this long, in ms, before one line says how many they were. */
 const REPORT_MS = 1000;
 
+/** A bot writes much when it has spent more than this part of its budget. */
+const MUCH = 0.1;
+
 /** What a line is besides its message. */
 export interface LineKind {
   level: Level;
@@ -40,7 +43,7 @@ export class BotLines {
   write({ level, scope, transport, direction }: LineKind, message: string): void {
     if (this.#closed) return;
     const now = Date.now();
-    if (level === 'info' && !(this.#outbox.hasRoom() && this.#spend(now))) {
+    if (level === 'info' && !(this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now))) {
       this.#skipped += 1;
       this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
       return;
@@ -72,6 +75,10 @@ export class BotLines {
   close(): void {
     this.flush();
     this.#closed = true;
+  }
+
+  #writesMuch(): boolean {
+    return this.#budget < this.#perSecond * (1 - MUCH);
   }
 
   #spend(now: number): boolean {

@@ -41,9 +41,12 @@ export class Outbox {
     this.#port.close();
   }
 
-  /** Whether there are less than `limit` bytes on their way to the broadcaster. */
-  hasRoom(): boolean {
-    return this.#inFlight.bytes <= this.#limit;
+  /**
+   * Whether there are less than `limit` bytes on their way to the broadcaster, or less than half of that for a bot that
+   * writes much: the other half is for its neighbours.
+   */
+  hasRoom(writesMuch: boolean): boolean {
+    return this.#inFlight.bytes <= (writesMuch ? this.#limit / 2 : this.#limit);
   }
 
   add(item: Item): void {

@@ -83,15 +83,31 @@ describe('the outbox', () => {
 
   it('counts the bytes that are on their way', () => {
     const { outbox, inFlight, take } = connect(100);
-    expect(outbox.hasRoom()).toBe(true);
+    expect(outbox.hasRoom(false)).toBe(true);
     outbox.add(logLine({ message: 'x'.repeat(500) }));
     expect(inFlight.bytes).toBe(0);
     outbox.flush();
     expect(inFlight.bytes).toBeGreaterThan(500);
-    expect(outbox.hasRoom()).toBe(false);
+    expect(outbox.hasRoom(false)).toBe(false);
     take();
     expect(inFlight.bytes).toBe(0);
-    expect(outbox.hasRoom()).toBe(true);
+    expect(outbox.hasRoom(false)).toBe(true);
+  });
+
+  it('keeps half of the room for the neighbours of a bot that writes much', () => {
+    const { outbox, take } = connect(60_000);
+    const flooder = new BotLines(outbox, 'flooder', 1000);
+    const neighbour = new BotLines(outbox, 'neighbour', 1000);
+    const kind = { level: 'info', scope: 'bot', transport: null, direction: null } as const;
+    for (let n = 0; n < 1000; n++) flooder.write(kind, 'f'.repeat(200));
+    outbox.flush();
+    expect([outbox.hasRoom(true), outbox.hasRoom(false)]).toEqual([false, true]);
+    neighbour.write(kind, 'still heard');
+    outbox.flush();
+    const lines = take().flat().map(textOf);
+    expect(lines.at(-1)).toBe('still heard');
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.length).toBeLessThan(260);
   });
 
   it('goes on with a new broadcaster', () => {
@@ -101,7 +117,7 @@ describe('the outbox', () => {
     const { port1, port2 } = new MessageChannel();
     open.push(port1);
     outbox.attach(port1, new InFlight(InFlight.create()));
-    expect(outbox.hasRoom()).toBe(true);
+    expect(outbox.hasRoom(false)).toBe(true);
     outbox.add(logLine({ message: 'to the new one' }));
     outbox.flush();
     const received = receiveMessageOnPort(port2) as { message: Batch };
