@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { lockDataDir } from './data-dir-lock.js';
 import { messageOf, StartupError } from './errors.js';
 
 /** Where the platform keeps an application's data. */
@@ -14,10 +15,10 @@ export function defaultDataDir(env: NodeJS.ProcessEnv, platform = process.platfo
 }
 
 /**
- * Makes the directory, for its owner only (0700); one that exists keeps its mode.
- * @throws StartupError when it cannot be made or written to.
+ * Makes the directory, for its owner only (0700); one that exists keeps its mode. It is this process's alone from then on.
+ * @throws StartupError when it cannot be made or written to, or when another process has it.
  */
-export function openDataDir(path: string): string {
+export async function openDataDir(path: string): Promise<string> {
   const dir = resolve(path);
   // What is made in it from now on is the owner's only, the store's files too.
   process.umask(0o077);
@@ -29,6 +30,7 @@ export function openDataDir(path: string): string {
       `the data directory ${dir} cannot be used (${messageOf(thrown)}); give another with --data-dir`,
     );
   }
+  await lockDataDir(dir);
   return dir;
 }
 

@@ -2,7 +2,7 @@
 // its own sockets and says so; it is never terminated, which would abort the process while sockets are open.
 
 import { MessageChannel, Worker } from 'node:worker_threads';
-import type { EventSink } from './bots/service-events.js';
+import type { BroadcasterPeer, EventSink } from './bots/service-events.js';
 import { Rpc, type Serves } from './contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart, TokenRecord } from './contract/threads.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
@@ -24,6 +24,7 @@ export class FrontPool {
   readonly #broadcaster: EventSink;
   readonly #control: Omit<Serves<ControlMethods>, 'failed'>;
   readonly #report: (message: string) => void;
+  /** By number, each from the moment at which its thread is started, so that a new broadcaster or the end finds it. */
   readonly #fronts: (Front | undefined)[] = [];
   #port = 0;
   #closing = false;
@@ -46,7 +47,7 @@ export class FrontPool {
     const { port, fronts } = this.#common.config.http;
     this.#port = port;
     // The first asks for the port alone, so that one that is taken (also by another Drover) is an error and not shared.
-    for (let front = 0; front < fronts; front++) {
+    for (let front = 0; front < fronts && !this.#closing; front++) {
       this.#port = await this.#spawn(front, front === 0);
     }
     return this.#port;
@@ -55,7 +56,8 @@ export class FrontPool {
   /** Resolves when every front accepts the token. */
   async addToken(token: TokenRecord): Promise<void> {
     this.#common.tokens.push(token);
-    await Promise.all(this.#fronts.map((front) => front?.peer.call('addToken', { token })));
+    // One that ends over it accepts nothing any more; the one in its place starts with all tokens.
+    await this.#each(({ peer }) => peer.call('addToken', { token }).catch(() => {}));
   }
 
   /** Lets every stream have the frames below `head`, for at most `withinMs`, then ends all fronts. */
@@ -66,15 +68,24 @@ export class FrontPool {
     await Promise.all(fronts.map(({ ended }) => ended));
   }
 
-  /** Gives every front a channel to a new broadcaster. */
-  async reattach(): Promise<void> {
-    await Promise.all(this.#fronts.map((entry, front) => entry && this.#attach(front, entry.peer)));
+  /** Gives every front a channel to a new broadcaster, those that are just starting too. */
+  async reattach(broadcaster: BroadcasterPeer): Promise<void> {
+    // One that ends over it needs none; the one in its place attaches itself.
+    await this.#each((entry, front) =>
+      this.#attach(front, entry.peer, broadcaster).catch(() => {}),
+    );
   }
 
-  async #attach(front: number, peer: FrontPeer): Promise<void> {
+  async #attach(front: number, peer: FrontPeer, broadcaster: BroadcasterPeer): Promise<void> {
+    // The front keeps the last channel that it was given: a late one to a dead broadcaster must not be it.
+    if (broadcaster !== this.#broadcaster.peer) return;
     const { port1, port2 } = new MessageChannel();
-    this.#broadcaster.peer.tell('attachFront', { front, port: port1 }, [port1]);
+    broadcaster.tell('attachFront', { front, port: port1 }, [port1]);
     await peer.call('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  async #each(task: (front: Front, number: number) => Promise<void>): Promise<void> {
+    await Promise.all(this.#fronts.map((entry, front) => entry && task(entry, front)));
   }
 
   async #spawn(front: number, probe: boolean): Promise<number> {
@@ -84,6 +95,7 @@ export class FrontPool {
       ...this.#control,
       failed: ({ message }) => this.#report(`front ${front} failed: ${message}`),
     });
+    let listening = false;
     const ended = new Promise<void>((resolve) => {
       worker.once('error', (error) => peer.close(new DroverError('internal', messageOf(error))));
       worker.once('exit', () => {
@@ -93,19 +105,19 @@ export class FrontPool {
         this.#broadcaster.peer.tell('detachFront', { front });
         this.#fronts[front] = undefined;
         resolve();
-        if (!this.#closing && started) void this.#respawn(front);
+        if (!this.#closing && listening) void this.#respawn(front);
       });
     });
-    let started = false;
-    await this.#attach(front, peer).catch(refuse(''));
+    this.#fronts[front] = { peer, ended };
+    await this.#attach(front, peer, this.#broadcaster.peer).catch(refuse(''));
+    if (this.#closing) throw new DroverError('unavailable');
     const { host, fronts } = this.#common.config.http;
     const { port } = await peer
       .call('listen', { port: this.#port, shared: fronts > 1, probe })
       .catch(
         refuse(`cannot listen on ${host}:${this.#port}: `, '; give another with --port or --host'),
       );
-    this.#fronts[front] = { peer, ended };
-    started = true;
+    listening = true;
     return port;
   }
 

@@ -10,6 +10,7 @@ import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { LastLines } from './bots/last-lines.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
+import type { BroadcasterPeer } from './bots/service-events.js';
 import { logItem, SERVICE_SCOPE, ServiceEvents } from './bots/service-events.js';
 import { captureStack } from './bots/stack-capture.js';
 import { Watchdog } from './bots/watchdog.js';
@@ -46,7 +47,7 @@ export interface Listening {
 }
 
 /**
- * A whole service. start() once, then stop() once; when start() rejects it has stopped what it had started.
+ * A whole service. open(), start() once, then stop() once; when start() rejects it has stopped what it had started.
  */
 export class Service {
   readonly #config: Config;
@@ -65,29 +66,37 @@ export class Service {
   readonly #fronts: FrontPool;
   /** Hosts that are killed for a reason that has a dossier already. */
   readonly #condemned = new WeakMap<HostThread, string>();
-  #world: DemoWorldThread | undefined;
+  #world: Promise<DemoWorldThread> | undefined;
 
   /**
    * Prepares everything that can fail for a reason of the surroundings before any socket is opened.
-   * @throws StartupError
+   * @param stopping is aborted when the service is to end before it has begun. @throws StartupError
    */
-  constructor(config: Config, cores: number) {
+  static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
+    const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
+    const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
+    return new Service(config, cores, dataDir, store);
+  }
+
+  private constructor(config: Config, cores: number, dataDir: string, store: Store) {
     this.#config = config;
-    this.#dataDir = openDataDir(config.data_dir ?? defaultDataDir(process.env));
-    this.#store = new Store(join(this.#dataDir, 'store.mdb'));
-    this.#tokens = new TokenStore(this.#store);
+    this.#dataDir = dataDir;
+    this.#store = store;
+    this.#tokens = new TokenStore(store);
     const stream = newStream(config);
-    this.#broadcaster = new BroadcasterThread(stream, (reason) => this.#restoreBroadcaster(reason));
+    this.#broadcaster = new BroadcasterThread(stream, (broadcaster, reason) =>
+      this.#restore(broadcaster, reason),
+    );
     this.#events = new ServiceEvents(this.#broadcaster);
     this.#kinds = findKinds(config.kinds);
     this.#hosts = this.#createHosts(cores);
     const reader = new RingReader(stream.ring, config.http.fronts);
     const lines = new LastLines(reader, new NameHasher(stream.hashKey));
-    this.#incidents = new Incidents(new IncidentStore(this.#store), this.#events, lines);
+    this.#incidents = new Incidents(new IncidentStore(store), this.#events, lines);
     this.#registry = new BotRegistry(
       { hosts: this.#hosts, events: this.#events, graceMs: config.hosts.stop_grace_ms },
       this.#schemas,
-      new BotStore(this.#store),
+      new BotStore(store),
       this.#incidents,
       config.restart,
     );
@@ -101,30 +110,40 @@ export class Service {
 
   /**
    * Resolves when the service listens and its bots are started.
-   * @param listening is called then.
-   * @throws StartupError
+   * @param listening is called then. @param stopping is aborted when the service is to end before that; start() then stops
+   * it and rejects, whatever it was waiting for. @throws StartupError
    */
-  async start(listening: (info: Listening) => void): Promise<void> {
+  async start(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     try {
-      const { kinds, failed } = await this.#hosts.start();
-      this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
-      if (this.#config.demo.enabled) await this.#startDemoWorld();
-      const bots = [...this.#configuredBots(), ...this.#demoBots()];
-      const port = await this.#fronts.start();
-      this.#say('info', `listening on ${this.#config.http.host}:${port}`);
-      for (const notice of this.#store.notices) this.#say('error', notice);
-      for (const { module, error } of this.#kinds.failed) {
-        this.#say('error', `the bot kind ${module} does not load: ${error}`);
-      }
-      // After the port is ours: a bot must not log in somewhere for a service that then does not start.
-      await this.#registry.restore();
-      const missing = bots.filter(({ id }) => !this.#registry.has(id));
-      await Promise.all(missing.map((bot) => this.#registry.create(bot)));
-      listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin) });
+      await unlessAborted(this.#bringUp(listening, stopping), stopping);
     } catch (thrown) {
       await this.stop();
       throw thrown;
     }
+  }
+
+  /** Looks at `stopping` after every wait: what begins after stop() would not be ended by it. */
+  async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
+    const { kinds, failed } = await this.#hosts.start();
+    this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
+    stopping.throwIfAborted();
+    if (this.#config.demo.enabled) await this.#startDemoWorld();
+    stopping.throwIfAborted();
+    const bots = [...this.#configuredBots(), ...this.#demoBots()];
+    const port = await this.#fronts.start();
+    stopping.throwIfAborted();
+    this.#say('info', `listening on ${this.#config.http.host}:${port}`);
+    for (const notice of this.#store.notices) this.#say('error', notice);
+    for (const { module, error } of this.#kinds.failed) {
+      this.#say('error', `the bot kind ${module} does not load: ${error}`);
+    }
+    // After the port is ours: a bot must not log in somewhere for a service that then does not start.
+    await this.#registry.restore();
+    stopping.throwIfAborted();
+    const missing = bots.filter(({ id }) => !this.#registry.has(id));
+    await Promise.all(missing.map((bot) => this.#registry.create(bot)));
+    stopping.throwIfAborted();
+    listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin) });
   }
 
   /** Stops bots, lets streams have their last frames, ends every thread. */
@@ -133,7 +152,8 @@ export class Service {
     this.#watchdog.stop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
-    await this.#world?.close();
+    // One that did not start has said so to whoever started it.
+    await this.#world?.then((world) => world.close()).catch(() => {});
     await this.#hosts.stop();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
@@ -304,8 +324,8 @@ export class Service {
   }
 
   async #startDemoWorld(): Promise<void> {
-    this.#world = await startDemoWorld((message) => this.#say('error', message));
-    this.#schemas.setDefaults('demo', { world_url: this.#world.httpUrl });
+    this.#world = startDemoWorld((message) => this.#say('error', message));
+    this.#schemas.setDefaults('demo', { world_url: (await this.#world).httpUrl });
   }
 
   #demoBots(): CreateBotBody[] {
@@ -322,18 +342,27 @@ export class Service {
   }
 
   /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */
-  async #restoreBroadcaster(reason: string): Promise<void> {
-    await this.#hosts.reattach((hosted) => {
-      const snapshots = this.#registry.snapshots(hosted);
-      this.#broadcaster.peer.tell('restore', { snapshots });
+  async #restore(broadcaster: BroadcasterPeer, reason: string): Promise<void> {
+    await this.#hosts.reattach(broadcaster, (hosted) => {
+      broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
-    await this.#fronts.reattach();
+    await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
   }
 
   #say(level: 'info' | 'warn' | 'error', message: string): void {
     this.#events.tell(logItem(level, SERVICE_SCOPE, message));
   }
+}
+
+/** Settles as the task does, or rejects when the signal is aborted before; the task then goes on by itself. */
+function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    task.then(resolve, reject);
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
 }
 
 function newStream(config: Config): StreamIdentity {

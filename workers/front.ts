@@ -48,20 +48,25 @@ const fanout = new Fanout({
 /** Takes all snapshots from the broadcaster: at the start, from a new one, and when the ring has lapped the mirror. */
 let rebasing: Promise<void> | undefined;
 function rebase(): Promise<void> {
-  rebasing ??= (async () => {
-    try {
-      const baseline = await broadcaster?.call('baseline', null);
-      if (!baseline) return;
-      mirror.reset(baseline.next, baseline.sessions);
-      // Subscribers that were lost together with the mirror wait for this.
-      fanout.wake();
-    } catch {
-      // It died over it; its successor's attachment begins anew.
-    } finally {
-      rebasing = undefined;
-    }
-  })();
-  return rebasing;
+  if (rebasing) return rebasing;
+  const mine = takeBaseline().finally(() => {
+    // The next broadcaster may have been asked meanwhile.
+    if (rebasing === mine) rebasing = undefined;
+  });
+  rebasing = mine;
+  return mine;
+}
+
+async function takeBaseline(): Promise<void> {
+  try {
+    const baseline = await broadcaster?.call('baseline', null);
+    if (!baseline) return;
+    mirror.reset(baseline.next, baseline.sessions);
+    // Subscribers that were lost together with the mirror wait for this.
+    fanout.wake();
+  } catch {
+    // It died over it; its successor's attachment begins anew.
+  }
 }
 
 /** Calls `task` when the mirror holds all that is published: at once, unless the ring has lapped it. */

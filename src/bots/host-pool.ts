@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BotExit, HostedState, LoadedKinds } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import { type HostOptions, HostThread, KindBrokeHost, type Reattached } from './host-thread.js';
-import { type EventSink, sessionItem } from './service-events.js';
+import { type BroadcasterPeer, type EventSink, sessionItem } from './service-events.js';
 
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
@@ -41,7 +41,7 @@ export class HostPool {
   /** Hosts that can take bots, by number. Those of dedicated bots are among them. */
   readonly #hosts = new Map<number, HostThread>();
   readonly #shared = new Set<number>();
-  /** All whose threads have not ended, also those that can take no bots any more. */
+  /** All whose threads have not ended, also those that can take no bots yet, or any more. */
   readonly #threads = new Set<HostThread>();
   #modules: readonly string[];
   /** Those who wait for a shared host. Bounded by the number of bots. */
@@ -173,13 +173,17 @@ export class HostPool {
   }
 
   /**
-   * Gives every host a channel to a new broadcaster.
+   * Gives every host a channel to a new broadcaster, those that are just starting too.
    * @param restore is called with what the hosts know of their bots, before any of their new events is taken.
    */
-  async reattach(restore: (hosted: HostedState[]) => void): Promise<void> {
-    const attempts = [...this.#hosts.values()].map((host) =>
+  async reattach(
+    broadcaster: BroadcasterPeer,
+    restore: (hosted: HostedState[]) => void,
+  ): Promise<void> {
+    const hosts = [...this.#threads].filter((host) => !host.isEnding);
+    const attempts = hosts.map((host) =>
       // A host that is lost meanwhile gets its own channel when it is replaced.
-      host.reattach().catch(() => undefined),
+      host.reattach(broadcaster).catch(() => undefined),
     );
     // Nobody waits for a host that hangs: the stream goes on without it, and so does the watchdog, which needs it.
     const answers = attempts.map((attempt) =>
@@ -189,25 +193,24 @@ export class HostPool {
     restore(done.flatMap((answer) => answer?.bots ?? []));
     for (const [n, attempt] of attempts.entries()) {
       if (done[n]) done[n].attach();
-      else void attempt.then((late) => late && this.#attachLate(late));
+      else void attempt.then((late) => late && attachLate(broadcaster, late));
     }
   }
 
-  /** The broadcaster has not had the states of these bots when it was restored. */
-  #attachLate({ bots, attach }: Reattached): void {
-    const items = bots.map(({ id, ...patch }) => sessionItem(id, patch));
-    this.#broadcaster.peer.tell('publish', { items });
-    attach();
-  }
-
-  /** Ends all hosts. Bots are to be stopped before. */
+  /** Ends all hosts, those that are just starting too. Bots are to be stopped before. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await Promise.all([...this.#hosts.values()].map((host) => host.end(END_WITHIN_MS)));
+    // A thread that is stuck in native code does not end, and is not waited for.
+    const ends = [...this.#threads].map((host) =>
+      settlesWithin(host.end(END_WITHIN_MS), 2 * END_WITHIN_MS),
+    );
+    await Promise.all(ends);
   }
 
   /** @throws KindBrokeHost */
   async #spawn(number: number, shared: boolean): Promise<LoadedKinds> {
+    // What begins after the end would not be ended by it.
+    if (this.#stopping) throw new DroverError('unavailable');
     const host: HostThread = new HostThread(number, this.#options, this.#broadcaster, {
       exited: this.#events.exited,
       lost: (error) => this.#lost(host, error),
@@ -256,4 +259,11 @@ async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boo
   const settled = await Promise.race([promise.then(() => true), limit]);
   late.abort();
   return settled;
+}
+
+/** The broadcaster has not had the states of these bots when it was restored. */
+function attachLate(broadcaster: BroadcasterPeer, { bots, attach }: Reattached): void {
+  const items = bots.map(({ id, ...patch }) => sessionItem(id, patch));
+  broadcaster.tell('publish', { items });
+  attach();
 }

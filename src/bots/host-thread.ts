@@ -16,7 +16,7 @@ import { DroverError, messageOf } from '../errors.js';
 import { Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
 import { LastRun } from '../shm/last-run.js';
-import type { EventSink } from './service-events.js';
+import type { BroadcasterPeer, EventSink } from './service-events.js';
 
 export type HostPeer = Rpc<HostControlMethods, HostMethods>;
 
@@ -124,7 +124,7 @@ export class HostThread {
     this.#heartbeat = new Heartbeat(heartbeat);
     const lastRun = LastRun.create();
     this.#lastRun = new LastRun(lastRun);
-    this.#attach(channel.port2, inFlight);
+    this.#attach(broadcaster.peer, channel.port2, inFlight);
     const start: HostStart = {
       host: number,
       control: this.#control.port2,
@@ -221,16 +221,17 @@ export class HostThread {
   }
 
   /**
-   * Gives the host a channel to a new broadcaster.
+   * Gives the host a channel to a new broadcaster. To that one only: when it dies before the host has answered, its
+   * successor has given the host another channel meanwhile, which this one must not take the place of.
    * @returns what it knows of its bots, and `attach`, to be called when the broadcaster knows that too.
    */
-  async reattach(): Promise<Reattached> {
+  async reattach(broadcaster: BroadcasterPeer): Promise<Reattached> {
     const { port1, port2 } = new MessageChannel();
     const inFlight = InFlight.create();
     const answer = this.peer.call('attachEvents', { port: port1, inFlight }, [port1]);
     // A host that is stuck must not keep the others' events waiting; when it comes to itself it finds its channel open.
     const state = await within(answer, ANSWER_MS).catch(() => ({ bots: [] }));
-    return { bots: state.bots, attach: () => this.#attach(port2, inFlight) };
+    return { bots: state.bots, attach: () => this.#attach(broadcaster, port2, inFlight) };
   }
 
   /** Ends the thread as a crash would. A thread that is stuck in native code may take long to be {@link gone}. */
@@ -278,8 +279,8 @@ export class HostThread {
     this.#control.port1.close();
   }
 
-  #attach(port: MessagePort, inFlight: SharedArrayBuffer): void {
-    this.#broadcaster.peer.tell('attachHost', { host: this.number, port, inFlight }, [port]);
+  #attach(broadcaster: BroadcasterPeer, port: MessagePort, inFlight: SharedArrayBuffer): void {
+    broadcaster.tell('attachHost', { host: this.number, port, inFlight }, [port]);
   }
 }
 

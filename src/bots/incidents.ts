@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { Incident } from '../contract/bots.js';
+import { messageOf } from '../errors.js';
 import type { IncidentStore } from '../store/bots.js';
 import type { HostThread } from './host-thread.js';
 import type { LastLines } from './last-lines.js';
@@ -28,7 +29,8 @@ export class Incidents {
   }
 
   /**
-   * Keeps a dossier and puts a line about it on the stream.
+   * Keeps a dossier and puts a line about it on the stream; when it cannot be kept the line says so. Never rejects: a
+   * full disk must not end the service, nor keep a broken host from being replaced.
    * @param host the host that it happened on. @param bots the bots that were running there.
    */
   async report(
@@ -37,20 +39,24 @@ export class Incidents {
     bots: string[],
   ): Promise<void> {
     const now = Date.now();
-    // Behind all that the host has posted, so that its last lines are there to be found.
-    await this.#events.publish();
-    const incident: Incident = {
-      id: `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`,
-      at_ms: now,
-      ...found,
-      host: host.number,
-      bots,
-      last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
-      last_commands: [...host.commands],
-    };
-    await this.#store.add(incident);
-    const line = `incident ${incident.id} (${found.type}): ${found.reason}`;
-    await this.#events.publish(logItem('error', SERVICE_SCOPE, line, found.suspect));
+    const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
+    let line = `incident ${id} (${found.type}): ${found.reason}`;
+    try {
+      // Behind all that the host has posted, so that its last lines are there to be found.
+      await this.#events.publish();
+      await this.#store.add({
+        id,
+        at_ms: now,
+        ...found,
+        host: host.number,
+        bots,
+        last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
+        last_commands: [...host.commands],
+      });
+    } catch (thrown) {
+      line += `; its dossier could not be kept: ${messageOf(thrown)}`;
+    }
+    this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
   }
 }
 

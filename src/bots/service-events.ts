@@ -33,11 +33,14 @@ export function sessionItem(id: string, patch: Partial<BotSnapshot>): Item {
   return { kind: 'session', id, patch };
 }
 
+export type BroadcasterPeer = Rpc<never, BroadcasterMethods>;
+
 /** Where main's events go: to the broadcaster, whichever there is now. */
 export interface EventSink {
-  readonly peer: Rpc<never, BroadcasterMethods>;
-  /** Resolves when there is a broadcaster that has been restored. */
-  readonly ready: Promise<void>;
+  /** The present one. It may be dead already, or not restored yet: what is told to a dead one is lost. */
+  readonly peer: BroadcasterPeer;
+  /** Resolves with one that has been restored. */
+  readonly ready: Promise<BroadcasterPeer>;
 }
 
 export class ServiceEvents {
@@ -53,9 +56,9 @@ export class ServiceEvents {
    */
   async publish(...items: Item[]): Promise<number> {
     for (;;) {
-      await this.#sink.ready;
+      const broadcaster = await this.#sink.ready;
       try {
-        const { head } = await this.#sink.peer.call('publish', { items });
+        const { head } = await broadcaster.call('publish', { items });
         return head;
       } catch (thrown) {
         if (!(thrown instanceof DroverError) || thrown.code !== 'unavailable') throw thrown;

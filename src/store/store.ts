@@ -1,14 +1,17 @@
 // Runs in main. Owns the store's file: opens it, sets a broken one aside, keeps a copy to come back to.
 
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import { messageOf, StartupError } from '../errors.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
 const VERIFIER = fileURLToPath(new URL('./verify-store.js', import.meta.url));
+/** How a process ends that reads a broken file. By another signal it was ended, which says nothing of the file. */
+const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
 
 /** The service's store: one LMDB file with a database for each kind of thing. */
 export class Store {
@@ -18,17 +21,20 @@ export class Store {
   readonly #copy: string;
   #timer: NodeJS.Timeout | undefined;
 
+  private constructor(path: string, notices: readonly string[]) {
+    this.#copy = copyOf(path);
+    this.notices = notices;
+    this.root = open({ path, noSubdir: true, maxDbs: 12 });
+  }
+
   /**
    * Opens or makes the store. One that is broken or empty is never written to: it is set aside under another name and
-   * the last copy takes its place, when there is one.
-   * @throws StartupError when the directory does not allow it.
+   * the last copy takes its place, as it does of one that is missing. Without any copy a new store begins.
+   * @param stopping ends the search for faults. @throws StartupError when the directory does not allow it.
    */
-  constructor(path: string) {
-    this.#copy = `${path}.copy`;
+  static async open(path: string, stopping?: AbortSignal): Promise<Store> {
     try {
-      const fault = faultOf(path);
-      this.notices = fault === undefined ? [] : [replace(path, fault, this.#copy)];
-      this.root = open({ path, noSubdir: true, maxDbs: 12 });
+      return new Store(path, await prepare(path, stopping));
     } catch (thrown) {
       throw new StartupError(`the store ${path} cannot be opened: ${messageOf(thrown)}`);
     }
@@ -60,27 +66,54 @@ export class Store {
   }
 }
 
-/** Why the file cannot be used, undefined when it can or is not there. */
-function faultOf(path: string): string | undefined {
-  if (!existsSync(path)) return undefined;
-  if (statSync(path).size === 0) return 'it is empty';
-  const { status, signal, stderr } = spawnSync(process.execPath, [VERIFIER, path], {
-    encoding: 'utf8',
-  });
-  if (status === 0) return undefined;
-  return signal === null
-    ? stderr.trim().split('\n').at(-1) || 'it cannot be read'
-    : 'it cannot be read';
+const copyOf = (path: string): string => `${path}.copy`;
+
+/** Sees to it that there is a good file, or none where there never was one. @returns what the operator should know. */
+async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
+  const copy = copyOf(path);
+  const fault = await faultOf(path, stopping);
+  const isNew = fault === MISSING && !existsSync(copy);
+  if (fault === undefined || isNew) return [];
+  const copyFault = await faultOf(copy, stopping);
+
+  let what = `the store ${path} was missing`;
+  if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;
+  // It belongs to the file that is gone.
+  rmSync(`${path}-lock`, { force: true });
+  if (copyFault === undefined) {
+    // Renamed when it is whole: a crash must not leave half a store.
+    const fresh = `${path}.new`;
+    copyFileSync(copy, fresh);
+    renameSync(fresh, path);
+    return [`${what}; its last copy has taken its place`];
+  }
+  // The new store's copy would overwrite it, and something may still be found in it.
+  const lost =
+    copyFault === MISSING ? '' : ` (it was broken too: ${copyFault}; it ${setAside(copy)})`;
+  return [`${what}; there is no good copy of it${lost}, a new one begins empty`];
 }
 
-function replace(path: string, fault: string, copy: string): string {
+function setAside(path: string): string {
   const aside = `${path}.broken-${Date.now()}`;
   renameSync(path, aside);
-  rmSync(`${path}-lock`, { force: true });
-  const what = `the store ${path} was broken (${fault}) and is set aside as ${aside}`;
-  if (faultOf(copy) !== undefined || !existsSync(copy)) {
-    return `${what}; there is no good copy of it, a new one begins empty`;
-  }
-  copyFileSync(copy, path);
-  return `${what}; its last copy has taken its place`;
+  return `is set aside as ${aside}`;
 }
+
+const MISSING = 'it is missing';
+
+/** Why the file cannot be used, undefined when it can. @throws Error when that was not found out. */
+async function faultOf(path: string, stopping?: AbortSignal): Promise<string | undefined> {
+  if (!existsSync(path)) return MISSING;
+  if (statSync(path).size === 0) return 'it is empty';
+  try {
+    await run(process.execPath, [VERIFIER, path], { ...(stopping && { signal: stopping }) });
+    return undefined;
+  } catch (thrown) {
+    const { code, signal, stderr } = thrown as { code: unknown; signal: unknown; stderr?: string };
+    if (CRASHES.includes(signal)) return 'it cannot be read';
+    if (typeof code !== 'number') throw new Error(`it could not be checked: ${messageOf(thrown)}`);
+    return stderr?.trim().split('\n').at(-1) || 'it cannot be read';
+  }
+}
+
+const run = promisify(execFile);

@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished, TestRunner } from 'vitest';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 
@@ -82,18 +83,31 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
   return env;
 }
 
-function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
+/**
+ * Starts the built service and nothing more. It ends with the test that started it at the latest: a test that times out
+ * does not come to its own clean-up.
+ */
+export function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: environment(env),
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
+  const closed = once(child, 'close');
   child.once('exit', () => running.delete(child));
+  // What a hook starts for many tests is the hooks' to end, and the process's.
+  if (TestRunner.getCurrentTest()) {
+    onTestFinished(async () => {
+      if (running.has(child)) child.kill('SIGKILL');
+      await closed;
+    });
+  }
   return child;
 }
 
-function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
+/** What the child prints. */
+export function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
   let stdout = '';
   let stderr = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

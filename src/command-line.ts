@@ -1,0 +1,119 @@
+// Runs in main. Owns the command line: flags, what is printed, and exit codes.
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { type Flags, loadConfig } from './config.js';
+import { messageOf, StartupError } from './errors.js';
+import type { Service } from './main.js';
+import { stopSignal } from './stop-signals.js';
+
+interface StartOptions {
+  config?: string;
+  host?: string;
+  port?: number;
+  dataDir?: string;
+  fronts?: number;
+  botHosts?: number;
+  kinds?: string[];
+  demo: boolean;
+}
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+const program = new Command('drover')
+  .description(
+    'Hosts many bots on one machine and streams everything they do to any number of viewers.',
+  )
+  .version(version)
+  .configureOutput({
+    outputError: (text) => process.stderr.write(`drover: ${text.replace(/^error: /, '')}`),
+  });
+
+program
+  .command('start', { isDefault: true })
+  .description('run the service')
+  .option('--config <file>', 'configuration file (JSON); docs/CONFIGURATION.md lists its keys')
+  .option('--host <address>', 'address to listen on')
+  .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
+  .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
+  .option('--fronts <number>', 'front threads that share the port', wholeNumber)
+  .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
+  .option('--kinds <place...>', 'directories or packages with more kinds of bots')
+  .option('--no-demo', 'start without the demo world and its bots')
+  .action(start);
+
+await program.parseAsync();
+
+async function start(options: StartOptions): Promise<void> {
+  try {
+    const service = await startService(options);
+    if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
+    await service?.stop();
+  } catch (thrown) {
+    fail(thrown);
+  }
+  process.exit(0);
+}
+
+/** @returns undefined when it was to end before it had begun; nothing of it is left then. */
+async function startService(options: StartOptions): Promise<Service | undefined> {
+  const config = loadConfig(options.config, process.env, flagsOf(options));
+  const { Service } = await loadService();
+  if (stopSignal.aborted) return undefined;
+  try {
+    const service = await Service.open(config, availableParallelism(), stopSignal);
+    await service.start(({ port, pin, pinPath }) => {
+      console.log(`PIN=${pin} at ${pinPath}`);
+      console.log(`listening on http://${config.http.host}:${port}`);
+    }, stopSignal);
+    return service;
+  } catch (thrown) {
+    // What was cut short is no fault.
+    if (stopSignal.aborted) return undefined;
+    throw thrown;
+  }
+}
+
+/** Loads the service only now, so that a native binary that is missing is said in one line. */
+async function loadService(): Promise<typeof import('./main.js')> {
+  try {
+    return await import('./main.js');
+  } catch (thrown) {
+    const { platform, arch, version } = process;
+    throw new StartupError(
+      `a part of the service does not load on ${platform} ${arch} with Node ${version} (${messageOf(thrown)}); ` +
+        'install the dependencies again with npm ci',
+    );
+  }
+}
+
+function flagsOf(options: StartOptions): Flags {
+  const flags: Flags = {};
+  const set = (key: string, value: string | number | string[] | undefined): void => {
+    if (value !== undefined) flags[key] = value;
+  };
+  set('http.host', options.host);
+  set('http.port', options.port);
+  set('http.fronts', options.fronts);
+  set('hosts.count', options.botHosts);
+  set('data_dir', options.dataDir);
+  set('kinds', options.kinds);
+  if (!options.demo) flags['demo.enabled'] = false;
+  return flags;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+function fail(thrown: unknown): never {
+  process.stderr.write(`drover: ${messageOf(thrown)}\n`);
+  // What is not the operator's surroundings is our fault; the stack helps to find it.
+  if (!(thrown instanceof StartupError) && thrown instanceof Error) console.error(thrown.stack);
+  process.exit(1);
+}

@@ -1,0 +1,108 @@
+// One data directory, one service: a second is refused, and no lock outlives the process that had it.
+
+import { once } from 'node:events';
+import { readFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
+import { tryPin } from '../harness/api.js';
+import {
+  collect,
+  type Ended,
+  launch,
+  makeDir,
+  removeDir,
+  runToExit,
+  type Service,
+  startService,
+} from '../harness/service.js';
+
+let base: string;
+let dataDir: string;
+beforeEach((context) => {
+  base = makeDir();
+  const dir = base;
+  dataDir = path.join(base, 'data');
+  context.onTestFinished(() => removeDir(dir));
+});
+
+const argsFor = (dir: string): string[] => [
+  ...['--host', '127.0.0.1', '--port', '0', '--no-demo', '--data-dir', dir],
+];
+
+function expectRefused(ended: Ended, dir: string, holder: Service): void {
+  expect(ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      `drover: the data directory ${dir} is in use by process ${holder.child.pid}; ` +
+      'stop that one, or give another directory with --data-dir\n',
+  });
+}
+
+it('a second service on the directory is refused in one line, and the first does not notice', async () => {
+  const first = await startService({ dataDir });
+  const link = path.join(base, 'link');
+  symlinkSync(dataDir, link);
+  // By any path to it.
+  for (const dir of [dataDir, link]) {
+    expectRefused(await runToExit(argsFor(dir)), dir, first);
+    expect(readFileSync(first.pinPath, 'utf8').trimEnd()).toBe(first.pin);
+  }
+  expect((await tryPin(first, first.pin)).status).toBe(200);
+  expect(await first.stop()).toBe(0);
+  const next = await startService({ dataDir });
+  expect(await next.stop()).toBe(0);
+});
+
+it('a first that is still ending has the directory until it has ended', async () => {
+  const first = await startService({ dataDir, demo: true });
+  first.child.kill('SIGTERM');
+  // It may have ended by the time that the other looks; it must not have both.
+  const second = launch(argsFor(dataDir));
+  const output = collect(second);
+  const outcome = await Promise.race([
+    once(second, 'close').then(() => 'refused'),
+    once(second.stdout as NodeJS.ReadableStream, 'data').then(() => 'started'),
+  ]);
+  if (outcome === 'refused') expect(output.stderr()).toMatch(/is in use by process \d+;/);
+  else await expect.poll(() => first.child.exitCode).toBe(0);
+  expect(await first.stop()).toBe(0);
+});
+
+it('after kill -9 it is free at once, however often', async () => {
+  let killed: Service | undefined;
+  for (let n = 0; n < 4; n++) {
+    // It may still be dying.
+    const service = await startService({ dataDir });
+    await killed?.kill();
+    expect(readFileSync(service.pinPath, 'utf8').trimEnd()).toBe(service.pin);
+    expect((await tryPin(service, service.pin)).status).toBe(200);
+    service.child.kill('SIGKILL');
+    killed = service;
+  }
+  await killed?.kill();
+});
+
+it('of several that start at once exactly one gets it', async () => {
+  const children = Array.from({ length: 4 }, () => launch(argsFor(dataDir)));
+  const outputs = children.map(collect);
+  const codes = new Map<number, number | null>();
+  for (const [n, child] of children.entries()) {
+    child.once('close', (code) => codes.set(n, code));
+  }
+  await expect
+    .poll(() => codes.size === 3 && outputs.some((output) => output.stdout().includes('PIN=')), {
+      timeout: 30_000,
+    })
+    .toBe(true);
+  expect([...codes.values()]).toEqual([1, 1, 1]);
+  const winner = children.findIndex((_, n) => !codes.has(n));
+  const pin = /^PIN=(\d{6}) at/.exec(outputs[winner]?.stdout() ?? '')?.[1];
+  expect(readFileSync(path.join(dataDir, 'pin.txt'), 'utf8').trimEnd()).toBe(pin);
+  for (const n of codes.keys()) {
+    expect(outputs[n]?.stderr()).toMatch(/^drover: the data directory .+ is in use by .+\n$/);
+    expect(outputs[n]?.stdout()).toBe('');
+  }
+  children[winner]?.kill('SIGTERM');
+  await expect.poll(() => codes.get(winner), { timeout: 15_000 }).toBe(0);
+});
