@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
-import { Config } from './contract/config.js';
+import { Config, MAX_SHUTDOWN_MS } from './contract/config.js';
 import type { Json, JsonObject } from './contract/events.js';
 import { explainSchemaError } from './contract/explain.js';
 import { messageOf, StartupError } from './errors.js';
@@ -42,13 +42,23 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
       throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
     }
   }
-  return merged as Config;
+  const config = merged as Config;
+  const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
+  // Of all layers together: each by itself may be right.
+  if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
+    throw new StartupError(
+      `shutdown.bots_ms (${botsMs}) and shutdown.streams_ms (${streamsMs}) may add up to ${MAX_SHUTDOWN_MS} at most: ` +
+        'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
+    );
+  }
+  return config;
 }
 
 function readLayer(file: string | URL, source: string): Layer {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    // Editors of Windows put a byte order mark in front, which JSON does not know.
+    text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (thrown) {
     throw new StartupError(`the configuration ${source} cannot be read: ${messageOf(thrown)}`);
   }

@@ -24,6 +24,7 @@ export const ERRORS = {
   internal: { status: 500, message: 'internal error' },
   command_failed: { status: 500, message: 'the command failed' },
   unavailable: { status: 503, message: 'the service is shutting down' },
+  overloaded: { status: 503, message: 'too many requests are waiting for an answer, retry in 1s' },
   no_answer: { status: 504, message: 'no answer in time' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

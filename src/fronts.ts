@@ -68,6 +68,11 @@ export class FrontPool {
     await Promise.all(fronts.map(({ ended }) => ended));
   }
 
+  /** Breaks a front as a fault of its own would; it is replaced. For drills. */
+  drill(front: number): void {
+    this.#fronts[front]?.peer.tell('drill', null);
+  }
+
   /** Gives every front a channel to a new broadcaster, those that are just starting too. */
   async reattach(broadcaster: BroadcasterPeer): Promise<void> {
     // One that ends over it needs none; the one in its place attaches itself.
@@ -109,7 +114,8 @@ export class FrontPool {
       });
     });
     this.#fronts[front] = { peer, ended };
-    await this.#attach(front, peer, this.#broadcaster.peer).catch(refuse(''));
+    // One that is not restored yet knows of no bot. It attaches all fronts that there are when it is.
+    await this.#attach(front, peer, await this.#broadcaster.ready).catch(refuse(''));
     if (this.#closing) throw new DroverError('unavailable');
     const { host, fronts } = this.#common.config.http;
     const { port } = await peer
@@ -124,6 +130,7 @@ export class FrontPool {
   async #respawn(front: number): Promise<void> {
     try {
       await this.#spawn(front, false);
+      this.#report(`front ${front} was replaced`);
     } catch (thrown) {
       this.#report(`front ${front} could not be restarted: ${messageOf(thrown)}`);
     }

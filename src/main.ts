@@ -293,16 +293,18 @@ export class Service {
   }
 
   /** Breaks a part of the service as a fault would, to see that the rest goes on. */
-  async #drill({ kill, host = 0, fault = 'crash' }: JsonObject): Promise<null> {
+  async #drill({ kill, front = 0, host = 0, fault = 'crash' }: JsonObject): Promise<null> {
     if (kill === 'broadcaster') {
       await this.#broadcaster.kill();
+    } else if (kill === 'front') {
+      this.#fronts.drill(Number(front));
     } else if (kill === 'host') {
       const known = HOST_FAULTS.find((name) => name === fault);
       if (!known)
         throw new DroverError('bad_request', `args.fault is one of ${HOST_FAULTS.join(', ')}`);
       this.#hosts.get(Number(host)).peer.tell('drill', { fault: known });
     } else {
-      throw new DroverError('bad_request', 'args.kill is "broadcaster" or "host"');
+      throw new DroverError('bad_request', 'args.kill is "broadcaster", "front" or "host"');
     }
     return null;
   }

@@ -3,7 +3,7 @@
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { NameHasher } from '../src/contract/name-hash.js';
-import { Rpc } from '../src/contract/rpc.js';
+import { Rpc, type Serves } from '../src/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
   ControlMethods,
@@ -15,6 +15,7 @@ import { DroverError, messageOf } from '../src/errors.js';
 import { Authenticator } from '../src/front/auth.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
+import { listenFault } from '../src/front/listen-fault.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
 import { SnapshotFrames } from '../src/front/prelude.js';
 import { createFront, FIXED_ANSWERS } from '../src/front/routes.js';
@@ -27,6 +28,13 @@ if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;
 const start = workerData as FrontStart;
 const { config, front: number, stream } = start;
+
+const DRILL_AFTER_MS = 50;
+/**
+ * Requests of this front that may wait for main at one time: each is a body in memory here and work at hand there. One more
+ * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
+ */
+const MAX_WAITING_REQUESTS = 1024;
 
 const engineKind = await loadEngine();
 
@@ -81,7 +89,7 @@ function detachBroadcaster(): void {
   rebasing = undefined;
 }
 
-const main = new Rpc<FrontMethods, ControlMethods>(parent, {
+const methods: Serves<FrontMethods> = {
   async attachBroadcaster({ port: channel }) {
     detachBroadcaster();
     broadcasterPort = channel;
@@ -91,15 +99,19 @@ const main = new Rpc<FrontMethods, ControlMethods>(parent, {
     await rebase();
     fanout.wake();
   },
-  listen(input) {
+  async listen(input) {
     const { host } = config.http;
-    // Alone first: with a shared port the system would let a stranger's process that shares it too go unnoticed.
-    if (input.probe) {
-      port = engine.listen(host, input.port, false);
-      if (input.shared) engine.stopListening();
+    try {
+      // Alone first: with a shared port the system would let a stranger's process that shares it too go unnoticed.
+      if (input.probe) {
+        port = engine.listen(host, input.port, false);
+        if (input.shared) engine.stopListening();
+      }
+      if (!input.probe || input.shared)
+        port = engine.listen(host, input.probe ? port : input.port, input.shared);
+    } catch (thrown) {
+      throw new Error((await listenFault(host, input.port)) ?? messageOf(thrown));
     }
-    if (!input.probe || input.shared)
-      port = engine.listen(host, input.probe ? port : input.port, input.shared);
     return { port };
   },
   addToken: ({ token }) => auth.add(token),
@@ -108,7 +120,14 @@ const main = new Rpc<FrontMethods, ControlMethods>(parent, {
     await fanout.finish(head, withinMs);
     end();
   },
-});
+  drill() {
+    // Not at once: the answer to whoever asked for it may go through this front.
+    setTimeout(() => {
+      throw new Error('a drill');
+    }, DRILL_AFTER_MS);
+  },
+};
+const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, MAX_WAITING_REQUESTS);
 
 const front = createFront({
   config,

@@ -67,7 +67,7 @@ export class Outbox {
     if (this.#items.length === 0) return;
     this.#inFlight.waitBelow(this.#limit * HOLD_FACTOR, HOLD_MS);
     const bytes = encodeBatch(this.#items);
-    const batch: Batch = { bytes, count: this.#items.length };
+    const batch: Batch = { bytes };
     this.#items = [];
     this.#inFlight.add(bytes.byteLength);
     this.#port.postMessage(batch, [bytes.buffer]);

@@ -6,8 +6,6 @@ import { DroverError, messageOf } from '../errors.js';
 import type { BotRegistry } from './registry.js';
 import { logItem, type ServiceEvents } from './service-events.js';
 
-/** Bots that one request may address. */
-export const MAX_TARGETS = 1000;
 /** How much later than the host main gives up waiting, in ms. */
 const LATE_MS = 100;
 /** How much of a result is shown on the stream, in UTF-16 units. */

@@ -11,8 +11,6 @@ const packr = new Packr({ useRecords: true });
 /** A batch as it crosses a MessagePort: transferred, never copied. */
 export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
-  /** Number of items in it. */
-  count: number;
 }
 
 /** Packs items into a buffer of their own that can be transferred. */

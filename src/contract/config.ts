@@ -4,6 +4,12 @@
 import Type, { type Static } from 'typebox';
 import { CreateBotBody, RestartPolicy } from './bots.js';
 
+/**
+ * What bots and streams may take together at a shutdown, in ms. It is over within 10 s, and the hard kill comes at 9.5 s
+ * (src/stop-signals.ts); what is left is for the ends of threads, a second of it for hosts that hang.
+ */
+export const MAX_SHUTDOWN_MS = 7500;
+
 const closed = { additionalProperties: false };
 
 export const Config = Type.Object(
@@ -57,6 +63,7 @@ export const Config = Type.Object(
     stream: Type.Object(
       {
         ring_bytes: Type.Integer({
+          // Room for a few of the largest frames, or the writer could not reserve one while others are read.
           minimum: 262_144,
           maximum: 4_294_967_296,
           description:
@@ -138,13 +145,15 @@ export const Config = Type.Object(
       {
         bots_ms: Type.Integer({
           minimum: 0,
-          maximum: 60_000,
-          description: 'How long bots may take to stop at shutdown, in ms.',
+          maximum: MAX_SHUTDOWN_MS,
+          description:
+            'How long bots may take to stop at shutdown, in ms; with shutdown.streams_ms at most 7,500.',
         }),
         streams_ms: Type.Integer({
           minimum: 0,
-          maximum: 60_000,
-          description: 'How long streams may take to get their last frames at shutdown, in ms.',
+          maximum: MAX_SHUTDOWN_MS,
+          description:
+            'How long streams may take to get their last frames at shutdown, in ms; with shutdown.bots_ms at most 7,500.',
         }),
       },
       closed,

@@ -1,5 +1,4 @@
-// Imported by every thread. Owns the shape of what flows from a bot to the stream. Its JSON Schemas are in api.ts: they
-// take longer to load than everything else that a bot host or the broadcaster needs.
+// Imported by every thread. Owns the shape of what flows from a bot to the stream.
 
 /** Levels of a log event (interface-seed §2.5). The order is that of the `level` code in the ring's index. */
 export const LEVELS = ['info', 'warn', 'error', 'state'] as const;

@@ -32,6 +32,9 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/** What a caller above the bound is told to wait, in s. What is open is answered, or given up, within a few seconds. */
+const RETRY_AFTER_S = 1;
+
 /** What a port offers here: Worker, parentPort and MessagePort all have it. */
 export type RpcPort = Pick<MessagePort, 'postMessage'> & {
   on(event: 'message', listener: (message: unknown) => void): unknown;
@@ -39,7 +42,9 @@ export type RpcPort = Pick<MessagePort, 'postMessage'> & {
 
 /**
  * One end of a two-way call channel. `Local` is what this end offers, `Remote` what the other end does.
- * Calls are unbounded in number here: the front bounds requests in flight, which bounds the calls they cause.
+ * The calls that wait for an answer are the one queue here. The fronts bound it (workers/front.ts): a call above `maxOpen`
+ * rejects with `overloaded` and is not sent. That bounds what main has at hand, and with it the calls that main makes
+ * for it, so that main's own ends need no bound.
  * Messages keep their order, so a `tell` before a `call` is handled before it.
  */
 export class Rpc<Local extends Methods, Remote extends Methods> {
@@ -48,16 +53,22 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   readonly #pending = new Map<number, Pending>();
   /** Calls of the peer's that run here and that it may cancel, by their id. */
   readonly #cancellable = new Map<number, AbortController>();
+  readonly #maxOpen: number;
   #nextId = 1;
   #closed: Error | undefined;
 
-  constructor(port: RpcPort, methods: Serves<Local>) {
+  /** @param maxOpen calls that may wait for their answers at one time. */
+  constructor(port: RpcPort, methods: Serves<Local>, maxOpen = Number.POSITIVE_INFINITY) {
     this.#port = port;
     this.#methods = methods;
+    this.#maxOpen = maxOpen;
     port.on('message', (message) => this.#receive(message as Message));
   }
 
-  /** Calls the peer and resolves with its answer. Rejects with the peer's DroverError, or when closed. */
+  /**
+   * Calls the peer and resolves with its answer. Rejects with the peer's DroverError, with `overloaded` when too many calls
+   * are open, or when closed.
+   */
   call<K extends keyof Remote & string>(
     method: K,
     input: Input<Remote, K>,
@@ -94,6 +105,9 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     transfer: Transferable[],
   ): Promise<Output<Remote, K>> {
     if (this.#closed) return Promise.reject(this.#closed);
+    if (this.#pending.size >= this.#maxOpen) {
+      return Promise.reject(new DroverError('overloaded', undefined, RETRY_AFTER_S));
+    }
     const { id } = message;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve: (output) => resolve(output as Output<Remote, K>), reject });

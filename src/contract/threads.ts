@@ -102,6 +102,8 @@ export type FrontMethods = {
   addToken(input: { token: TokenRecord }): void;
   /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
   close(input: { head: number; withinMs: number }): void;
+  /** For drills: breaks the front as a fault of its own would. */
+  drill(input: null): void;
 };
 
 /** What main does for fronts. */

@@ -30,9 +30,6 @@ export const IDLE = -1n;
 /** The largest frame, in bytes; also the largest single write to a subscriber (uWebSockets.js issue 1249). */
 export const MAX_FRAME_BYTES = 64 * 1024;
 
-/** Smallest byte ring: room for a few of the largest frames, or the writer could not reserve one while others are read. */
-export const MIN_RING_BYTES = 4 * MAX_FRAME_BYTES;
-
 /** Sizes of one ring; with the buffer it is all that a thread needs to open it. */
 export interface RingSize {
   /** Bytes of the byte ring. */

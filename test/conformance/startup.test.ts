@@ -67,7 +67,10 @@ describe('a start that cannot work', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    expectRefusal(await failing(['--port', String(port)]), new RegExp(`\\b${port}\\b`));
+    expectRefusal(
+      await failing(['--port', String(port)]),
+      new RegExp(`\\b${port}: the port is taken;`),
+    );
   });
 
   it.each([1, 2])(
@@ -82,7 +85,17 @@ describe('a start that cannot work', () => {
   );
 
   it('Bad input: an address that is not of this machine', async () => {
-    expectRefusal(await failing(['--host', '192.0.2.1']), /192\.0\.2\.1/);
+    expectRefusal(
+      await failing(['--host', '192.0.2.1']),
+      /192\.0\.2\.1:0: the address is not of this machine;/,
+    );
+  });
+
+  it('Bad input: a host name that cannot be resolved', async () => {
+    expectRefusal(
+      await failing(['--host', 'no-such-host.invalid']),
+      /no-such-host\.invalid:0: the host name cannot be resolved;/,
+    );
   });
 
   it('Bad input: a data directory that cannot be written', async () => {
@@ -107,6 +120,14 @@ describe('a start that cannot work', () => {
     expectRefusal(await failing([], { data_dir: 7 }), 'data_dir');
     expectRefusal(await failing([], { bots: {} }), 'bots');
     expectRefusal(await failing([], { demo: { enabled: 'yes please' } }), 'enabled');
+  });
+
+  it('Bad input: times of a shutdown that are more than a shutdown has', async () => {
+    const shutdown = { bots_ms: 5000, streams_ms: 2501 };
+    expectRefusal(await failing([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
+    const env = { DROVER_SHUTDOWN_BOTS_MS: '7000' };
+    expectRefusal(await failing([], undefined, env), /shutdown\.streams_ms \(2500\)/);
+    expectRefusal(await failing([], { shutdown: { streams_ms: 7501 } }), 'streams_ms');
   });
 
   it('Bad input: a port out of range', async () => {
@@ -158,6 +179,13 @@ describe('configuration', () => {
     expect(byEnv.pinPath).toBe(path.join(base, 'from-env', 'pin.txt'));
     const byFlag = await startOwn({ dataDir: path.join(base, 'from-flag'), config, env });
     expect(byFlag.pinPath).toBe(path.join(base, 'from-flag', 'pin.txt'));
+  });
+
+  it('Configuration: a file may begin with a byte order mark', async () => {
+    const file = path.join(base, 'marked.json');
+    writeFileSync(file, `\ufeff${JSON.stringify({ demo: { enabled: false } })}`);
+    const service = await startOwn({ demo: true, args: ['--config', file] });
+    expect((await call(service, 'GET', '/api/bots')).json).toEqual({ bots: [] });
   });
 
   it('Configuration: a key of the environment reaches the service', async () => {

@@ -1,7 +1,15 @@
 // What is kept over an end of the service, orderly or not, and over a broken store.
 
 import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { call } from '../harness/api.js';
@@ -19,6 +27,7 @@ import {
   watch,
 } from '../harness/bots.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import type { Log } from '../harness/shapes.js';
 
 // Each test starts several services; only bounds a hang.
 vi.setConfig({ testTimeout: 60_000 });
@@ -189,6 +198,18 @@ describe('a broken store', () => {
   afterAll(() => removeDir(template));
   beforeEach(() => cpSync(path.join(template, 'data'), dataDir(), { recursive: true }));
 
+  /** The line that a service has said at its start, before anybody could listen: who resumes from its beginning hears it. */
+  async function notice(running: Service, wanted: RegExp): Promise<Log> {
+    const now = await watch(running);
+    await act(running, 'stopped', 'start');
+    const { id = '' } = await now.waitFor((frame) => frame.id !== undefined);
+    now.close();
+    const stream = await watch(running, `?last_event_id=${id.split('-')[0]}-1`);
+    const line = await lineFrom(stream, 0, ({ message }) => wanted.test(message));
+    stream.close();
+    return line;
+  }
+
   const setAside = (): string[] =>
     readdirSync(dataDir()).filter((name) => name.startsWith('store.mdb.broken-'));
 
@@ -209,20 +230,48 @@ describe('a broken store', () => {
       expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
       await expectPopulation(second);
 
-      // Who resumes from the beginning of this run hears what was said before anybody could listen.
-      const now = await watch(second);
-      await act(second, 'stopped', 'start');
-      const { id = '' } = await now.waitFor((frame) => frame.id !== undefined);
-      now.close();
-      const stream = await watch(second, `?last_event_id=${id.split('-')[0]}-1`);
-      const line = await lineFrom(stream, 0, ({ message }) => message.includes('is set aside as'));
-      stream.close();
+      const line = await notice(second, /is set aside as/);
       expect(line).toMatchObject({ level: 'error', scope: 'drover', session_id: null });
       expect(line.message).toContain(aside);
       expect(line.message).toMatch(fault);
       expect(line.message).toMatch(/its last copy has taken its place/);
     },
   );
+
+  it.each([
+    ['and its lock', ['store.mdb', 'store.mdb-lock']],
+    ['alone', ['store.mdb']],
+  ])(
+    'that is missing, %s, is told of, and its copy takes its place and is kept',
+    async (_, gone) => {
+      for (const name of gone) rmSync(path.join(dataDir(), name));
+      const second = await start();
+      expect(setAside()).toEqual([]);
+      expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
+      await expectPopulation(second);
+      const line = await notice(second, /was missing/);
+      expect(line).toMatchObject({ level: 'error', scope: 'drover' });
+      expect(line.message).toBe(
+        `the store ${store()} was missing; its last copy has taken its place`,
+      );
+      // Nor has this start taken anything from the copy.
+      await stopClean(second);
+      for (const name of gone) rmSync(path.join(dataDir(), name));
+      await act(await start(), 'stopped', 'stop');
+      await expectPopulation(service as Service);
+    },
+  );
+
+  it('that is missing begins empty when its copy is broken, which is kept', async () => {
+    rmSync(store());
+    writeFileSync(`${store()}.copy`, 'no copy');
+    const second = await start();
+    expect(await list(second)).toEqual([]);
+    const kept = readdirSync(dataDir()).filter((name) => name.startsWith('store.mdb.copy.broken-'));
+    expect(kept.map((name) => readFileSync(path.join(dataDir(), name), 'utf8'))).toEqual([
+      'no copy',
+    ]);
+  });
 
   it('without a good copy begins empty, says so, and keeps the broken one', async () => {
     writeFileSync(store(), 'no store');

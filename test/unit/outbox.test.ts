@@ -24,9 +24,8 @@ function connect(limit: number) {
     for (;;) {
       const received = receiveMessageOnPort(port2);
       if (!received) return batches;
-      const { bytes, count } = received.message as Batch;
+      const { bytes } = received.message as Batch;
       const items = decodeBatch(bytes);
-      expect(items).toHaveLength(count);
       inFlight.subtract(bytes.byteLength);
       batches.push(items);
     }

@@ -23,7 +23,7 @@ afterEach(() => {
   for (const { port1 } of open.splice(0)) port1.close();
 });
 
-function connect(methods: Partial<Serves<Offer>> = {}): Rpc<never, Offer> {
+function connect(methods: Partial<Serves<Offer>> = {}, maxOpen?: number): Rpc<never, Offer> {
   const channel = new MessageChannel();
   open.push(channel);
   const log: number[] = [];
@@ -47,7 +47,7 @@ function connect(methods: Partial<Serves<Offer>> = {}): Rpc<never, Offer> {
     size: (bytes) => bytes.byteLength,
     ...methods,
   });
-  return new Rpc<never, Offer>(channel.port2, {} as never);
+  return new Rpc<never, Offer>(channel.port2, {} as never, maxOpen);
 }
 
 const rejection = (call: Promise<unknown>): Promise<unknown> =>
@@ -213,6 +213,38 @@ describe('a call that can be cancelled', () => {
     await expect.poll(() => seen.length).toBe(1);
     serving.close(new DroverError('unavailable'));
     expect(seen[0]?.aborted).toBe(true);
+  });
+});
+
+describe('a bound on open calls', () => {
+  it('rejects what is above it at once, with 503 and a wait, and is free again with each answer', async () => {
+    const answers: ((value: number) => void)[] = [];
+    let asked = 0;
+    const later = (): Promise<number> => {
+      asked += 1;
+      return new Promise((resolve) => answers.push(resolve));
+    };
+    const rpc = connect({ later }, 3);
+    const open = [0, 1, 2].map((value) => rpc.call('later', { ms: 0, value }));
+    const thrown = await rejection(rpc.call('later', { ms: 0, value: 3 }));
+    expect(thrown).toMatchObject({ code: 'overloaded', status: 503, retryAfterS: 1 });
+    await expect.poll(() => asked).toBe(3);
+    answers[1]?.(10);
+    expect(await open[1]).toBe(10);
+    const next = rpc.call('later', { ms: 0, value: 4 });
+    await rejection(rpc.call('later', { ms: 0, value: 5 }));
+    await expect.poll(() => asked).toBe(4);
+    for (const answer of answers) answer(20);
+    expect(await Promise.all([open[0], open[2], next])).toEqual([20, 20, 20]);
+    expect(asked).toBe(4);
+  });
+
+  it('does not count what could not be sent, nor what is told', async () => {
+    const rpc = connect({}, 1);
+    for (let n = 0; n < 3; n++) expect(await rejection(rpc.call('echo', () => 1))).toBeDefined();
+    rpc.tell('log', 1);
+    rpc.tell('log', 2);
+    expect(await rpc.call('logged', null)).toEqual([1, 2]);
   });
 });
 

@@ -1,0 +1,24 @@
+// Runs in a front thread. Owns why an address cannot be listened on, in words: the engine says only that it cannot.
+
+import { createServer } from 'node:net';
+
+/** By the code of the system's error. */
+const WORDS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken',
+  EADDRNOTAVAIL: 'the address is not of this machine',
+  EINVAL: 'the address is not of this machine',
+  EACCES: 'this user may not listen on the port',
+  ENOTFOUND: 'the host name cannot be resolved',
+  EAI_AGAIN: 'the host name cannot be resolved',
+};
+
+/** Tries what the engine has failed at. @returns undefined when it works this time. */
+export function listenFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', ({ code = '', message }: NodeJS.ErrnoException) =>
+      resolve(WORDS[code] ?? message),
+    );
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}

@@ -1,0 +1,45 @@
+// More requests than may wait for main at one time: the surplus is told to come again, and all else goes on.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, expectError } from '../harness/api.js';
+import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
+import { raw, requestBytes } from '../harness/http.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+/** workers/front.ts has it. */
+const BOUND = 1024;
+const SURPLUS = 176;
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({
+    config: { kinds: [FIXTURE_KINDS], invoke: { timeout_ms: 20_000 } },
+  });
+});
+afterAll(() => stopClean(service));
+
+it('the surplus gets 503 with Retry-After, the others their answer, and what needs no main is served', async () => {
+  expect((await create(service, { id: 'slow', kind: 'faulty' })).status).toBe(201);
+  const headers = {
+    Authorization: `Bearer ${await service.token()}`,
+    'Content-Type': 'application/json',
+    Connection: 'close',
+  };
+  const body = JSON.stringify({ session_id: 'slow', command: 'never', args: {} });
+  const request = requestBytes('POST', '/invoke', headers, body);
+  const statuses = new Map<number, number>();
+  const answers = Array.from({ length: BOUND + SURPLUS }, async () => {
+    const answer = await raw(service.port, request, { timeoutMs: 60_000 });
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+    return answer;
+  });
+  await expect.poll(() => statuses.get(503), { timeout: 15_000 }).toBe(SURPLUS);
+  expect((await call(service, 'GET', '/health', { token: null })).text).toBe('ok');
+  expect((await call(service, 'GET', '/api/bots')).status).toBe(200);
+  const refused = await invoke(service, null, 'ping');
+  expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');
+  expect(refused.headers.get('retry-after')).toBe('1');
+  await Promise.all(answers);
+  expect(Object.fromEntries(statuses)).toEqual({ 503: SURPLUS, 504: BOUND });
+  expect((await invoke(service, null, 'ping')).json).toEqual({ result: 'pong' });
+});

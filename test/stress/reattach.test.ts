@@ -1,0 +1,111 @@
+// The broadcaster dies just while a host or a front is starting: none of them may be left without a channel to the next.
+
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { create, eventually, remove } from '../harness/bots.js';
+import { raw, requestBytes } from '../harness/http.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+/** The moment of the kill goes from the beginning of the start to behind its end. */
+const ROUNDS = 16;
+const STEP_MS = 25;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function start(fronts: number): Promise<Service> {
+  const service = await startService({
+    args: ['--fronts', String(fronts), '--bot-hosts', '1'],
+    env: { DROVER_DRILLS_ENABLED: 'true' },
+    config: { bots: [{ id: 'steady', kind: 'synthetic', config: { events_per_second: 200 } }] },
+  });
+  onTestFinished(() => stopClean(service));
+  return service;
+}
+
+/** On a connection of its own: those that are open may be of a front that is gone. */
+async function drill(service: Service, args: object): Promise<void> {
+  const headers = {
+    Authorization: `Bearer ${await service.token()}`,
+    'Content-Type': 'application/json',
+    Connection: 'close',
+  };
+  const body = JSON.stringify({ session_id: null, command: 'drill', args });
+  const request = requestBytes('POST', '/invoke', headers, body);
+  await eventually(async () => {
+    // Cut when it was on a front that broke just then.
+    const answer = await raw(service.port, request).catch(() => undefined);
+    if (answer) expect(answer.status).toBe(200);
+    return answer !== undefined;
+  }, 'an answer');
+}
+
+const killBroadcaster = (service: Service) => drill(service, { kill: 'broadcaster' });
+
+/** A stream with all of its text. */
+async function watch(service: Service, query = ''): Promise<{ stream: RawStream; text(): string }> {
+  let text = '';
+  const stream = await RawStream.open(service.port, {
+    token: await service.token(),
+    target: `/events${query}`,
+    onBlock: (block) => {
+      text += `${block}\n\n`;
+    },
+  });
+  onTestFinished(() => stream.close());
+  return { stream, text: () => text };
+}
+
+it('while hosts start: every bot on them is heard', async () => {
+  const service = await start(1);
+  for (let round = 0; round < ROUNDS; round++) {
+    const id = `dedicated-${round}`;
+    const { stream, text } = await watch(service, `?session=${id}&kind=log&level=info`);
+    const config = { events_per_second: 50 };
+    const made = create(service, { id, kind: 'synthetic', config, dedicated: true });
+    await pause(round * STEP_MS);
+    await killBroadcaster(service);
+    // Every second one dies over what the first has left to be done.
+    if (round % 2 === 1) await killBroadcaster(service);
+    expect((await made).status).toBe(201);
+    await stream.until(() => text().split('event: log').length > 10);
+    stream.close();
+    expect((await remove(service, id)).status).toBe(204);
+  }
+});
+
+it('while fronts start: every one of them comes back and has the stream', async () => {
+  const service = await start(2);
+  const first = await watch(service);
+  await first.stream.until(() => /^id: \w+-\d+$/m.test(first.text()));
+  const epoch = /^id: (\w+)-\d+$/m.exec(first.text())?.[1];
+  first.stream.close();
+  /** What the service has said since its start: that a front has failed is among it. */
+  const said = async (): Promise<string> => {
+    const { stream, text } = await watch(service, `?scope=drover&last_event_id=${epoch}-1`);
+    await stream.until(() => text().includes(' failed: a drill'));
+    await pause(50);
+    stream.close();
+    return text();
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    await drill(service, { kill: 'front', front: round % 2 });
+    await pause(50 + round * STEP_MS);
+    await killBroadcaster(service);
+    if (round % 2 === 1) await killBroadcaster(service);
+    // A front that waits for a broadcaster that is dead never listens again.
+    await eventually(
+      async () => (await said()).split(' was replaced').length - 1 === round + 1,
+      `front ${round % 2} in round ${round}`,
+      30_000,
+    );
+    const streams = await Promise.all(Array.from({ length: 12 }, () => watch(service)));
+    await Promise.all(
+      streams.map(({ stream, text }) =>
+        stream.until(() => text().split('"session_id":"steady"').length > 20),
+      ),
+    );
+    for (const { stream } of streams) stream.close();
+  }
+});

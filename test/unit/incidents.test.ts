@@ -1,0 +1,65 @@
+// Run by vitest. A dossier that cannot be kept is said so, and breaks nothing. The store is a real one.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
+import { expect, it, onTestFinished } from 'vitest';
+import type { HostThread } from '../../src/bots/host-thread.js';
+import { Incidents } from '../../src/bots/incidents.js';
+import { LastLines } from '../../src/bots/last-lines.js';
+import { ServiceEvents } from '../../src/bots/service-events.js';
+import type { Item } from '../../src/contract/events.js';
+import { NameHasher } from '../../src/contract/name-hash.js';
+import { Rpc } from '../../src/contract/rpc.js';
+import type { BroadcasterMethods } from '../../src/contract/threads.js';
+import { IncidentStore } from '../../src/store/bots.js';
+import { Store } from '../../src/store/store.js';
+import { testRing } from './ring-fixture.js';
+
+const FOUND = {
+  type: 'crash' as const,
+  reason: 'it broke',
+  suspect: null,
+  stack: null,
+  heap: null,
+};
+
+it('a dossier is kept while the store can; when it cannot, the line says why and nothing rejects', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  const { port1, port2 } = new MessageChannel();
+  onTestFinished(() => port1.close());
+  const lines: string[] = [];
+  let arrived = (): void => {};
+  const take = ({ items }: { items: Item[] }): { head: number } => {
+    for (const item of items) if (item.kind === 'log') lines.push(JSON.parse(item.message_json));
+    if (items.length > 0) arrived();
+    return { head: 1 };
+  };
+  new Rpc(port1, { publish: take } as Pick<BroadcasterMethods, 'publish'>);
+  const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
+  const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
+  const hasher = new NameHasher('0'.repeat(64));
+  const last = new LastLines(testRing(262_144, 1024).reader, hasher);
+  const host = { number: 3, commands: [] as string[] } as unknown as HostThread;
+  const report = async (incidents: Incidents): Promise<string> => {
+    const line = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    await incidents.report(FOUND, host, ['a']);
+    await line;
+    return lines.at(-1) ?? '';
+  };
+
+  const kept = new Incidents(new IncidentStore(store), events, last);
+  expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
+  expect(kept.list(null, 10)).toHaveLength(1);
+  await store.close();
+  // A full disk cannot be had here.
+  const full = { add: () => Promise.reject(new Error('No space left on device')) };
+  expect(await report(new Incidents(full as unknown as IncidentStore, events, last))).toMatch(
+    /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
+  );
+});
