@@ -42,7 +42,7 @@ describe('configuration', () => {
   });
 
   it('names on the page the flags that the command line has', () => {
-    const cli = read('src', 'cli.ts');
+    const cli = read('src', 'command-line.ts');
     const flags = [...cli.matchAll(/\.option\(\s*'([^']+)'/g)].map(([, flag]) => flag);
     expect([...Object.values(FLAGS), '--config <file>'].sort()).toEqual(flags.sort());
   });

@@ -55,6 +55,8 @@ function variants(path: string): [unknown, unknown, unknown] {
   if (path === 'data_dir') return ['one', 'two', 'three'];
   if (value === null) return [5, 6, 7];
   const base = value as number;
+  // Their sum is at its limit.
+  if (path.startsWith('shutdown.')) return [base - 1, base - 2, base - 3];
   return [base + 1, base + 2, base + 3];
 }
 
