@@ -2,8 +2,9 @@
 
 import net from 'node:net';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
+import { FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import { logOf, snapshotOf, snapshots, waitForLog, waitForStatus } from '../harness/shapes.js';
@@ -115,6 +116,34 @@ it('Shutdown: a client that has stopped reading does not hold it up', async () =
   expect(seconds).toBeLessThan(10);
   expect(await healthy.ended).toBe(true);
   deaf.destroy();
+});
+
+it('Shutdown: when bots, a host that hangs and a client use up all of their time, it is over within 10 s', async () => {
+  const config = { events_per_second: 2000, message_bytes: 1000 };
+  service = await startService({
+    args: ['--bot-hosts', '2'],
+    config: {
+      kinds: [FIXTURE_KINDS],
+      bots: [
+        { id: 'noisy', kind: 'synthetic', config },
+        { id: 'hangs', kind: 'faulty' },
+        { id: 'deaf', kind: 'faulty', config: { deaf: true } },
+      ],
+    },
+  });
+  const deaf = net.connect({ port: service.port, host: '127.0.0.1' });
+  onTestFinished(() => void deaf.destroy());
+  deaf.on('error', () => {});
+  deaf.pause();
+  deaf.write(requestBytes('GET', '/events', { Authorization: `Bearer ${await service.token()}` }));
+  const healthy = await open();
+  await healthy.until(() => healthy.frames.length > 5000, 15_000);
+  await invoke(service, 'hangs', 'cause', { fault: 'loop' });
+  await waitForLog(healthy, (log) => log.message === 'about to loop');
+  const { code, seconds } = await endWith('SIGTERM');
+  expect(code).toBe(0);
+  expect(seconds).toBeLessThan(10);
+  expect(await healthy.ended).toBe(true);
 });
 
 it('Shutdown: a second signal does no harm', async () => {
