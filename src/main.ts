@@ -2,28 +2,30 @@
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { join } from 'node:path';
-import { Dispatcher, type ServiceCommands } from './bots/dispatcher.js';
+import { Dispatcher } from './bots/dispatcher.js';
+import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
-import type { HostThread } from './bots/host-thread.js';
-import { heapOf, Incidents } from './bots/incidents.js';
+import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { LastLines } from './bots/last-lines.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
-import type { BroadcasterPeer } from './bots/service-events.js';
-import { logItem, SERVICE_SCOPE, ServiceEvents } from './bots/service-events.js';
-import { captureStack } from './bots/stack-capture.js';
+import {
+  type BroadcasterPeer,
+  logItem,
+  SERVICE_SCOPE,
+  ServiceEvents,
+} from './bots/service-events.js';
 import { Watchdog } from './bots/watchdog.js';
 import { BroadcasterThread } from './broadcaster-thread.js';
-import type { CreateBotBody } from './contract/bots.js';
 import type { Config } from './contract/config.js';
-import type { JsonObject } from './contract/events.js';
 import { NameHasher } from './contract/name-hash.js';
-import { HOST_FAULTS, type StreamIdentity } from './contract/threads.js';
+import type { StreamIdentity } from './contract/threads.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
-import { DroverError, messageOf, StartupError } from './errors.js';
+import { firstBots } from './first-bots.js';
 import { FrontPool } from './fronts.js';
+import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
 import { RingReader } from './shm/ring-reader.js';
@@ -36,8 +38,6 @@ import { TokenStore } from './store/tokens.js';
 const FIRST_SEQ = 1;
 /** Cores that are left to the fronts, the broadcaster and main when the number of hosts is chosen. */
 const CORES_KEPT = 2;
-/** How long the stack of a stuck host may take to be found, in ms. */
-const CAPTURE_WITHIN_MS = 2000;
 
 /** What is told once the service listens. */
 export interface Listening {
@@ -60,12 +60,10 @@ export class Service {
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
-  readonly #incidents: Incidents;
   readonly #registry: BotRegistry;
+  readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
   readonly #fronts: FrontPool;
-  /** Hosts that are killed for a reason that has a dossier already. */
-  readonly #condemned = new WeakMap<HostThread, string>();
   #world: Promise<DemoWorldThread> | undefined;
 
   /**
@@ -92,18 +90,19 @@ export class Service {
     this.#hosts = this.#createHosts(cores);
     const reader = new RingReader(stream.ring, config.http.fronts);
     const lines = new LastLines(reader, new NameHasher(stream.hashKey));
-    this.#incidents = new Incidents(new IncidentStore(store), this.#events, lines);
+    const incidents = new Incidents(new IncidentStore(store), this.#events, lines);
     this.#registry = new BotRegistry(
       { hosts: this.#hosts, events: this.#events, graceMs: config.hosts.stop_grace_ms },
       this.#schemas,
       new BotStore(store),
-      this.#incidents,
+      incidents,
       config.restart,
     );
+    this.#faults = new HostFaults(this.#registry, incidents, config.hosts.stop_grace_ms);
     this.#watchdog = new Watchdog(
       () => this.#hosts.all(),
       config.watchdog.hang_ms,
-      (host, forMs) => void this.#hostHung(host, forMs),
+      (host, forMs) => void this.#faults.hung(host, forMs),
     );
     this.#fronts = this.#createFronts(stream);
   }
@@ -129,7 +128,7 @@ export class Service {
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
-    const bots = [...this.#configuredBots(), ...this.#demoBots()];
+    const bots = firstBots(this.#config, this.#registry);
     const port = await this.#fronts.start();
     stopping.throwIfAborted();
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
@@ -174,63 +173,10 @@ export class Service {
     };
     return new HostPool(options, this.#broadcaster, {
       exited: (exit) => this.#registry.exited(exit),
-      lost: (host, error) => void this.#hostLost(host, error),
-      overdue: (host, bot) => this.#botOverdue(host, bot),
+      lost: (host, error) => void this.#faults.lost(host, error),
+      overdue: (host, bot) => this.#faults.overdue(host, bot),
       retiring: (host) => this.#registry.hostRetiring(host),
     });
-  }
-
-  /** A host's loop stands still: finds out why, then replaces the host. Its bots follow their restart policies. */
-  async #hostHung(host: HostThread, forMs: number): Promise<void> {
-    const captured = await captureStack(host.threadId, CAPTURE_WITHIN_MS);
-    // A thread that is stuck in native code shows no stack.
-    const suspect = captured ? captured.bot : host.lastBot;
-    const where = captured ? ` in bot ${suspect}` : `; the code of bot ${suspect} ran last there`;
-    const reason = `bot host ${host.number} stood still for ${forMs} ms${suspect === null ? '' : where}`;
-    const found = {
-      type: 'hang' as const,
-      reason,
-      suspect,
-      stack: captured?.frames ?? null,
-      heap: null,
-    };
-    await this.#incidents.report(found, host, this.#registry.idsOn(host));
-    this.#condemned.set(host, reason);
-    host.kill();
-  }
-
-  async #hostLost(host: HostThread, error: Error): Promise<void> {
-    const bots = this.#registry.idsOn(host);
-    const { lastBot } = host;
-    const known = this.#condemned.get(host);
-    const message = known ?? messageOf(error);
-    const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    // Its bots first: the dossier takes a while.
-    this.#registry.hostLost(host, message);
-    if (known !== undefined) return;
-    const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
-    // An error of the host's own is no bot's.
-    const suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
-    let reason = `bot host ${host.number} was lost: ${message}`;
-    if (suspect !== null) {
-      const alone = bots.length === 1 && bots[0] === suspect;
-      reason += alone
-        ? `; bot ${suspect} was alone there`
-        : `; the code of bot ${suspect} ran last there`;
-    }
-    const found = { type, reason, suspect, stack: error.stack ?? null, heap: null };
-    await this.#incidents.report(found, host, bots);
-  }
-
-  /** A run goes on although it was to end long ago, and its bot is to be started again. */
-  async #botOverdue(host: HostThread, bot: string): Promise<void> {
-    const graceMs = this.#config.hosts.stop_grace_ms;
-    const reason = `bot ${bot} was to end and still runs after ${graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
-    const heap = await heapOf(host);
-    const found = { type: 'overdue' as const, reason, suspect: bot, stack: null, heap };
-    const others = this.#registry.idsOn(host).filter((id) => id !== bot);
-    await this.#incidents.report(found, host, [bot, ...others]);
-    this.#condemned.set(host, reason);
   }
 
   #createFronts(stream: StreamIdentity): FrontPool {
@@ -239,7 +185,15 @@ export class Service {
       this.#registry,
       this.#events,
       config.invoke.timeout_ms,
-      this.#serviceCommands(),
+      serviceCommands(
+        {
+          registry: this.#registry,
+          hosts: this.#hosts,
+          broadcaster: this.#broadcaster,
+          fronts: () => this.#fronts,
+        },
+        config.drills.enabled,
+      ),
     );
     const bucket = createPinBucket({
       capacity: config.pin.capacity,
@@ -275,72 +229,9 @@ export class Service {
     );
   }
 
-  /** What `POST /invoke` with `session_id: null` can do. */
-  #serviceCommands(): ServiceCommands {
-    const startedAt = Date.now();
-    const commands: ServiceCommands = {
-      ping: () => 'pong',
-      status: () => ({
-        bots: this.#registry.size,
-        hosts: this.#hosts.count,
-        uptime_ms: Date.now() - startedAt,
-      }),
-    };
-    if (this.#config.drills.enabled) {
-      commands['drill'] = (args) => this.#drill(args);
-    }
-    return commands;
-  }
-
-  /** Breaks a part of the service as a fault would, to see that the rest goes on. */
-  async #drill({ kill, front = 0, host = 0, fault = 'crash' }: JsonObject): Promise<null> {
-    if (kill === 'broadcaster') {
-      await this.#broadcaster.kill();
-    } else if (kill === 'front') {
-      this.#fronts.drill(Number(front));
-    } else if (kill === 'host') {
-      const known = HOST_FAULTS.find((name) => name === fault);
-      if (!known)
-        throw new DroverError('bad_request', `args.fault is one of ${HOST_FAULTS.join(', ')}`);
-      this.#hosts.get(Number(host)).peer.tell('drill', { fault: known });
-    } else {
-      throw new DroverError('bad_request', 'args.kill is "broadcaster", "front" or "host"');
-    }
-    return null;
-  }
-
-  /** The bots of the configuration, checked. @throws StartupError when one cannot be started. */
-  #configuredBots(): CreateBotBody[] {
-    const ids = new Set<string>();
-    return this.#config.bots.map((bot) => {
-      const { id } = bot;
-      try {
-        if (ids.has(id)) throw new Error('there is another bot with this id');
-        ids.add(id);
-        this.#registry.check(bot);
-      } catch (thrown) {
-        throw new StartupError(`the configured bot ${JSON.stringify(id)}: ${messageOf(thrown)}`);
-      }
-      return bot;
-    });
-  }
-
   async #startDemoWorld(): Promise<void> {
     this.#world = startDemoWorld((message) => this.#say('error', message));
     this.#schemas.setDefaults('demo', { world_url: (await this.#world).httpUrl });
-  }
-
-  #demoBots(): CreateBotBody[] {
-    const { enabled, bots } = this.#config.demo;
-    const taken = new Set(this.#config.bots.map(({ id }) => id));
-    return Array.from({ length: enabled ? bots : 0 }, (_, n) => ({
-      id: `demo-${n + 1}`,
-      kind: 'demo',
-      config: {},
-      labels: { demo: 'true' },
-      dedicated: false,
-      desired: 'running' as const,
-    })).filter(({ id }) => !taken.has(id));
   }
 
   /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */

@@ -14,9 +14,10 @@ import type { RingReader } from '../shm/ring-reader.js';
 import type { StreamSink } from './engine/engine.js';
 import type { Filter } from './filter.js';
 import { Prelude, type SnapshotFrames } from './prelude.js';
-import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from './stream-text.js';
+import { gapFrame, HEARTBEAT, resumePoint } from './stream-text.js';
 import { type Beginning, Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
+import { Upkeep, type UpkeepOptions } from './upkeep.js';
 
 /** Longest that the front stays with its streams before requests get a turn, in ms. */
 const SLICE_MS = 2;
@@ -30,22 +31,15 @@ const MIN_REST_MS = 1;
  * 1,000 streams at 10,000 events/s a rest as long as the pass fell behind (86 % delivered), one of 5 ms keeps up.
  */
 const MAX_REST_MS = 5;
-/** How often a blocked subscriber is tried with a heartbeat, in ms. */
-const TOUCH_MS = 4000;
 /** Subscribers between two looks at the clock. */
 const CLOCK_EVERY = 16;
-/** How often heartbeats and stalls are looked for, in ms. */
-const SWEEP_MS = 1000;
 
-export interface FanoutOptions {
+export interface FanoutOptions extends UpkeepOptions {
   reader: RingReader;
-  epoch: string;
   /** The most bytes that one write sends in one piece. */
   maxWriteBytes: number;
   /** Snapshot frames for a new or lost subscriber; keeps the mirror current. */
   snapshots: SnapshotFrames;
-  heartbeatMs: number;
-  stallMs: number;
 }
 
 /** What a new subscriber asks for. */
@@ -83,20 +77,21 @@ export class Fanout {
   /** Somebody could take more at once. */
   #behind = false;
   #passMs = 0;
-  readonly #sweeper: NodeJS.Timeout;
-  #sweepDue = false;
+  readonly #upkeep: Upkeep;
   /** This pass also looks for heartbeats and stalls. */
-  #sweeping = false;
+  #tending = false;
   #closing: { head: number; done: () => void } | undefined;
 
   constructor(options: FanoutOptions) {
     this.#options = options;
-    // One wheel for all subscribers, and the pass is what turns it, so that 10,000 heartbeats are sliced like all else.
-    const sweepMs = Math.min(SWEEP_MS, options.heartbeatMs, options.stallMs);
-    this.#sweeper = setInterval(() => {
-      this.#sweepDue = true;
-      this.wake();
-    }, sweepMs);
+    this.#upkeep = new Upkeep(options, {
+      write: (subscriber, bytes) => this.#write(subscriber, bytes),
+      evict: (subscriber) => {
+        this.counters.evicted += 1;
+        subscriber.sink.close();
+      },
+      wake: () => this.wake(),
+    });
   }
 
   get size(): number {
@@ -181,7 +176,7 @@ export class Fanout {
 
   /** Lets go of everything that keeps the thread alive. */
   stop(): void {
-    clearInterval(this.#sweeper);
+    this.#upkeep.stop();
   }
 
   #begin(): void {
@@ -192,8 +187,7 @@ export class Fanout {
     this.#woken = false;
     this.#behind = false;
     this.#passMs = 0;
-    this.#sweeping = this.#sweepDue;
-    this.#sweepDue = false;
+    this.#tending = this.#upkeep.takeDue();
     this.#slice();
   }
 
@@ -203,7 +197,7 @@ export class Fanout {
     while (this.#at < this.#subscribers.length) {
       const subscriber = this.#subscribers[this.#at++] as Subscriber;
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
-      if (this.#sweeping) this.#tend(subscriber, began);
+      if (this.#tending) this.#upkeep.tend(subscriber, began);
       // A filtered turn looks through the index and can take long by itself.
       const look = ++count % CLOCK_EVERY === 0 || subscriber.group.filter !== null;
       if (look && performance.now() - began > SLICE_MS) {
@@ -312,34 +306,6 @@ export class Fanout {
     const moved = this.#subscribers[from] as Subscriber;
     this.#subscribers[to] = moved;
     moved.index = to;
-  }
-
-  /** Closes a subscriber that stalls; gives one that has heard nothing for long a heartbeat. */
-  #tend(subscriber: Subscriber, now: number): void {
-    const { heartbeatMs, stallMs } = this.#options;
-    if (subscriber.blockedAt !== 0) {
-      if (now - subscriber.blockedAt >= stallMs) {
-        this.counters.evicted += 1;
-        subscriber.sink.close();
-      } else if (now - subscriber.writtenAt >= TOUCH_MS) {
-        // Three bytes, and two reasons: uWebSockets closes a connection that is not written to for 10 s, whatever the
-        // stall clock says; and a client that reads slowly but steadily shows so long before the engine tells of it.
-        const { blockedAt } = subscriber;
-        subscriber.blockedAt = 0;
-        this.#write(subscriber, HEARTBEAT);
-        if (subscriber.blockedAt !== 0) subscriber.blockedAt = blockedAt;
-        else this.#woken = true;
-      }
-    } else if (subscriber.isLive && now - subscriber.writtenAt >= heartbeatMs) {
-      // Where a filter lets nothing through the client's last id grows old; this keeps it where the stream is, so that
-      // a resume long after is still exact.
-      const { epoch } = this.#options;
-      const { filter } = subscriber.group;
-      const beat = filter
-        ? Buffer.from(`:\n${positionBlock(epoch, subscriber.cursor)}`)
-        : HEARTBEAT;
-      this.#write(subscriber, beat);
-    }
   }
 
   #checkClosed(): void {

@@ -1,0 +1,80 @@
+// Runs in main. Owns what is done about a host that breaks: a dossier, its bots told, and an end to one that hangs. The
+// pool then replaces it.
+
+import { messageOf } from '../errors.js';
+import type { HostThread } from './host-thread.js';
+import { heapOf, type Incidents } from './incidents.js';
+import type { BotRegistry } from './registry.js';
+import { captureStack } from './stack-capture.js';
+
+/** How long the stack of a stuck host may take to be found, in ms. */
+const CAPTURE_WITHIN_MS = 2000;
+
+export class HostFaults {
+  readonly #registry: BotRegistry;
+  readonly #incidents: Incidents;
+  /** Hosts that are killed for a reason that has a dossier already. */
+  readonly #condemned = new WeakMap<HostThread, string>();
+
+  readonly #graceMs: number;
+
+  /** @param graceMs how long a bot may take to stop, in ms. */
+  constructor(registry: BotRegistry, incidents: Incidents, graceMs: number) {
+    this.#registry = registry;
+    this.#incidents = incidents;
+    this.#graceMs = graceMs;
+  }
+
+  /** A host's loop stands still: finds out why, then ends it. Its bots follow their restart policies. */
+  async hung(host: HostThread, forMs: number): Promise<void> {
+    const captured = await captureStack(host.threadId, CAPTURE_WITHIN_MS);
+    // A thread that is stuck in native code shows no stack.
+    const suspect = captured ? captured.bot : host.lastBot;
+    const where = captured ? ` in bot ${suspect}` : `; the code of bot ${suspect} ran last there`;
+    const reason = `bot host ${host.number} stood still for ${forMs} ms${suspect === null ? '' : where}`;
+    const found = {
+      type: 'hang' as const,
+      reason,
+      suspect,
+      stack: captured?.frames ?? null,
+      heap: null,
+    };
+    await this.#incidents.report(found, host, this.#registry.idsOn(host));
+    this.#condemned.set(host, reason);
+    host.kill();
+  }
+
+  /** A host is gone. */
+  async lost(host: HostThread, error: Error): Promise<void> {
+    const bots = this.#registry.idsOn(host);
+    const { lastBot } = host;
+    const known = this.#condemned.get(host);
+    const message = known ?? messageOf(error);
+    const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+    // Its bots first: the dossier takes a while.
+    this.#registry.hostLost(host, message);
+    if (known !== undefined) return;
+    const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
+    // An error of the host's own is no bot's.
+    const suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
+    let reason = `bot host ${host.number} was lost: ${message}`;
+    if (suspect !== null) {
+      const alone = bots.length === 1 && bots[0] === suspect;
+      reason += alone
+        ? `; bot ${suspect} was alone there`
+        : `; the code of bot ${suspect} ran last there`;
+    }
+    const found = { type, reason, suspect, stack: error.stack ?? null, heap: null };
+    await this.#incidents.report(found, host, bots);
+  }
+
+  /** A run goes on although it was to end long ago, and its bot is to be started again. */
+  async overdue(host: HostThread, bot: string): Promise<void> {
+    const reason = `bot ${bot} was to end and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
+    const heap = await heapOf(host);
+    const found = { type: 'overdue' as const, reason, suspect: bot, stack: null, heap };
+    const others = this.#registry.idsOn(host).filter((id) => id !== bot);
+    await this.#incidents.report(found, host, [bot, ...others]);
+    this.#condemned.set(host, reason);
+  }
+}
