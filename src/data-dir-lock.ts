@@ -1,6 +1,6 @@
 // Runs in main. Owns the lock that keeps a data directory to one service. It is a local name of the kernel's, bound for
 // as long as the process lives and released by the kernel when it ends, by kill -9 too: there is no stale lock and
-// nothing to clean up. Who holds it answers with its process id. No client can reach it.
+// nothing to clean up. Who holds it answers with its process id. No client can reach it. docs/decisions/0009.
 
 import { constants, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
