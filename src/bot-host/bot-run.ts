@@ -25,6 +25,7 @@ import type { BotLines } from './bot-lines.js';
 import { BotLogger } from './bot-logger.js';
 import { connectLines, connectTcp } from './connection.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
+import { linkSignals, releaseWith } from './linked-signal.js';
 import type { Outbox } from './outbox.js';
 import { redactText, redactUrl } from './redact.js';
 
@@ -144,9 +145,17 @@ export class BotRun implements BotContext, CurrentRun {
   ): Promise<Response> {
     const log = this.log.scope(scope);
     const line = `${(init.method ?? 'GET').toUpperCase()} ${redactUrl(new URL(url))}`;
-    const signal = init.signal ? AbortSignal.any([this.signal, init.signal]) : this.signal;
+    const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
     log.wire('http', 'outgoing', line);
-    const response = await fetch(url, { ...init, signal });
+    let response: Response;
+    try {
+      response = await fetch(url, { ...init, signal: link?.signal ?? this.signal });
+    } catch (thrown) {
+      link?.release();
+      throw thrown;
+    }
+    // The body is still to come, and is to end with the bot too.
+    if (link) releaseWith(response.body ?? response, link);
     log.wire('http', 'incoming', `${response.status} ${line}`);
     return response;
   }
