@@ -17,6 +17,7 @@ import { Bot, type BotWorld } from './bot.js';
 import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './schemas.js';
+import { keepSecretsInLists } from './secrets.js';
 
 /** Ids are safe in URLs, file names and log lines. */
 const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -99,8 +100,7 @@ export class BotRegistry {
   async update(id: string, { config, labels, restart }: UpdateBotBody): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
-    const merged =
-      config === undefined ? spec.config : mergePatch(spec.config, config as JsonObject);
+    const merged = config === undefined ? spec.config : this.#merge(spec, config as JsonObject);
     this.#schemas.checkConfig(spec.kind, merged);
     const changed: BotSpec = {
       ...spec,
@@ -213,6 +213,12 @@ export class BotRegistry {
   /** Stops every bot, for the end of the service; what is wanted of them stays. */
   async stopAll(graceMs: number): Promise<void> {
     await Promise.all([...this.#bots.values()].map((bot) => bot.shutDown(graceMs)));
+  }
+
+  /** The configuration of a bot after a change; what its sender could not see stays as it was. */
+  #merge({ kind, config }: BotSpec, change: JsonObject): JsonObject {
+    const merged = mergePatch(config, change);
+    return keepSecretsInLists(merged, config, this.#schemas.views(kind, config)) as JsonObject;
   }
 
   #get(id: string): Bot {

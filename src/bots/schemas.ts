@@ -1,10 +1,11 @@
 // Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
 
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { Json, JsonObject } from '../contract/events.js';
+import type { JsonObject } from '../contract/events.js';
 import { explainSchemaError } from '../contract/explain.js';
 import type { KindInfo, LoadedKinds } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
+import { withoutSecrets } from './secrets.js';
 
 interface CompiledKind {
   info: KindInfo;
@@ -51,7 +52,18 @@ export class KindSchemas {
   /** A copy of the configuration without what its schema marks as `writeOnly`: passwords can be set, not read. */
   withoutSecrets(kind: string, config: JsonObject): JsonObject {
     const schema = this.#kinds.get(kind)?.info.config;
-    return schema ? (visible(config, schema) as JsonObject) : {};
+    return schema ? withoutSecrets(config, schema) : {};
+  }
+
+  /** What may have been shown of a configuration: as it was given, and with defaults filled in. */
+  views(kind: string, config: JsonObject): JsonObject[] {
+    const forms = [config];
+    try {
+      forms.push(this.checkConfig(kind, config));
+    } catch {
+      // Not valid any more, so that it could not be shown with defaults.
+    }
+    return forms.map((form) => this.withoutSecrets(kind, form));
   }
 
   /** What is known of the kinds, in the order in which they were loaded. */
@@ -92,31 +104,4 @@ function check(validate: ValidateFunction, what: string, value: JsonObject): Jso
   if (!validate(copy))
     throw new DroverError('bad_request', explainSchemaError(what, validate.errors?.[0]));
   return copy;
-}
-
-/** What of a value its schema lets be read; undefined when nothing of it is. */
-function visible(value: Json, schema: Json | undefined): Json | undefined {
-  if (!isObject(schema)) return value;
-  if (schema['writeOnly'] === true) return undefined;
-  let shown: Json | undefined = value;
-  if (Array.isArray(value)) {
-    shown = value.flatMap((item) => visible(item, schema['items']) ?? []);
-  } else if (isObject(value)) {
-    const { properties, additionalProperties } = schema;
-    const entries = Object.entries(value).flatMap(([name, below]): [string, Json][] => {
-      const known = isObject(properties) && Object.hasOwn(properties, name);
-      const seen = visible(below, known ? properties[name] : additionalProperties);
-      return seen === undefined ? [] : [[name, seen]];
-    });
-    shown = Object.fromEntries(entries);
-  }
-  // Which of them holds is not looked at: what is secret in one of them is not shown.
-  for (const alternative of ['anyOf', 'oneOf', 'allOf'].flatMap((name) => schema[name] ?? [])) {
-    if (shown !== undefined) shown = visible(shown, alternative);
-  }
-  return shown;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

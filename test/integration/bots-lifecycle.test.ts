@@ -255,6 +255,76 @@ describe('secrets', () => {
     expect((await invoke(service, id, 'password')).json).toEqual({ result: password });
   });
 
+  it('in lists, unions and records too; a change that does not give them keeps them', async () => {
+    const secret = (name: string): string => `${name}-of-${serial}`;
+    const config = {
+      accounts: [
+        { name: 'anna', password: secret('annas') },
+        { name: 'bert', password: secret('berts') },
+      ],
+      keys: [secret('first'), secret('second')],
+      login: { by: 'token', token: secret('login') },
+      pin: secret('pin'),
+      headers: { authorization: secret('header') },
+    };
+    await createOnline(config);
+    const configOf = async (): Promise<Record<string, unknown>> => {
+      const { json, text } = await call(service, 'GET', `/api/bots/${id}/config`);
+      expect(text).not.toContain(`-of-${serial}`);
+      return (json as { config: Record<string, unknown> }).config;
+    };
+    const shown = await configOf();
+    const [anna, bert] = [
+      { name: 'anna', port: 1 },
+      { name: 'bert', port: 1 },
+    ];
+    expect(shown).toMatchObject({
+      accounts: [anna, bert],
+      keys: [],
+      login: { by: 'token' },
+      headers: {},
+    });
+    expect(shown).not.toHaveProperty('pin');
+
+    // What is shown, sent back with something else changed, and with the list in another order and a new entry.
+    const carl = { name: 'carl', password: secret('carls') };
+    for (const accounts of [shown['accounts'], [bert, carl, anna]]) {
+      const from = stream.frames.length;
+      const answer = await patch({
+        config: { ...shown, accounts, note: `${stream.frames.length}` },
+      });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.text).not.toContain(`-of-${serial}`);
+      await online(from);
+      await configOf();
+    }
+    // Of an entry that has changed nobody knows whose secret it is.
+    const dora = { ...anna, name: 'dora' };
+    expectError(await patch({ config: { accounts: [dora] } }), 400, /password is missing/);
+    expect(stream.raw).not.toContain(`-of-${serial}`);
+
+    expect((await invoke(service, id, 'config')).json).toMatchObject({
+      result: {
+        accounts: [
+          { name: 'bert', password: secret('berts') },
+          { name: 'carl', password: secret('carls') },
+          { name: 'anna', password: secret('annas') },
+        ],
+        keys: config.keys,
+        login: config.login,
+        pin: config.pin,
+        headers: config.headers,
+      },
+    });
+
+    // The other side of a union, without what only the first had.
+    const from = stream.frames.length;
+    await patch({ config: { login: { by: 'nothing', token: null }, keys: null } });
+    await online(from);
+    expect(await configOf()).toMatchObject({ login: { by: 'nothing' } });
+    expect((await invoke(service, id, 'config')).text).not.toContain(secret('login'));
+  });
+
   it('a bad value of one is not repeated in the error', async () => {
     const answer = await create(service, guarded({}, { password: ['swordfish'] }));
     expectError(answer, 400);

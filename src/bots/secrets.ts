@@ -1,0 +1,121 @@
+// Pure; used by main. Owns what of a bot's configuration may be shown: its schema marks secrets as `writeOnly`.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Json, JsonObject } from '../contract/events.js';
+
+/** Keywords whose schemas apply to the same value. Which of them holds is not looked at: secret in one is secret. */
+const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else'];
+
+/** A copy of the configuration without its secrets. */
+export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObject {
+  return (visible(config, [schema], schema) ?? {}) as JsonObject;
+}
+
+/**
+ * Lists are replaced whole by a change, and whoever sends one has not seen the secrets in it: an entry that is just what
+ * is shown of an old one keeps what is not shown, wherever it stands now.
+ * @param changed the configuration after the change. @param before the one before it. @param views what is shown of that,
+ *   with and without defaults filled in.
+ */
+export function keepSecretsInLists(changed: Json, before: Json, views: readonly Json[]): Json {
+  if (Array.isArray(changed) && Array.isArray(before)) {
+    if (views.some((view) => isDeepStrictEqual(changed, view))) return before;
+    // Entries that are secret as a whole are not shown; the others could not be told apart then.
+    const lists = views.filter((view) => Array.isArray(view) && view.length === before.length);
+    const free = new Set(before.keys());
+    return changed.map((entry) => {
+      const match = [...free].find((at) =>
+        lists.some((list) => isDeepStrictEqual(entry, (list as Json[])[at])),
+      );
+      if (match === undefined) return entry;
+      free.delete(match);
+      return before[match] as Json;
+    });
+  }
+  if (!isObject(changed) || !isObject(before)) return changed;
+  const entries = Object.entries(changed).map(([name, value]): [string, Json] => {
+    const old = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (old === undefined) return [name, value];
+    const seen = views.flatMap((view) =>
+      isObject(view) && Object.hasOwn(view, name) ? [view[name] as Json] : [],
+    );
+    return [name, keepSecretsInLists(value, old, seen)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What of a value its schemas let be read; undefined when nothing of it is. */
+function visible(value: Json, schemas: Json[], root: JsonObject): Json | undefined {
+  const all = expand(schemas, root);
+  if (all.some((schema) => schema['writeOnly'] === true)) return undefined;
+  if (Array.isArray(value)) {
+    return value.flatMap((item, at) => {
+      const shown = visible(
+        item,
+        all.flatMap((schema) => ofItem(schema, at)),
+        root,
+      );
+      return shown === undefined ? [] : [shown];
+    });
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).flatMap(([name, below]): [string, Json][] => {
+    const shown = visible(
+      below,
+      all.flatMap((schema) => ofProperty(schema, name)),
+      root,
+    );
+    return shown === undefined ? [] : [[name, shown]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** All schemas that may apply to a value, each once. */
+function expand(schemas: Json[], root: JsonObject): JsonObject[] {
+  const found = new Set<JsonObject>();
+  const add = (schema: Json | undefined): void => {
+    if (!isObject(schema) || found.has(schema)) return;
+    found.add(schema);
+    if (typeof schema['$ref'] === 'string') add(resolve(schema['$ref'], root));
+    for (const keyword of ALTERNATIVES) for (const one of [schema[keyword]].flat()) add(one);
+    for (const keyword of ['dependentSchemas', 'dependencies']) {
+      if (isObject(schema[keyword])) Object.values(schema[keyword]).forEach(add);
+    }
+  };
+  schemas.forEach(add);
+  return [...found];
+}
+
+/** What a `$ref` within the same schema points to: a pointer, or a name of `$defs`. */
+function resolve(ref: string, root: JsonObject): Json | undefined {
+  let at: Json | undefined = root;
+  const steps = ref.startsWith('#/') ? ref.slice(2).split('/') : ref === '#' ? [] : ['$defs', ref];
+  for (const step of steps) {
+    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    at = isObject(at) || Array.isArray(at) ? (at as JsonObject)[name] : undefined;
+  }
+  return at;
+}
+
+function ofItem(schema: JsonObject, at: number): Json[] {
+  const { prefixItems, items, additionalItems, unevaluatedItems, contains } = schema;
+  const tuple = Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : [];
+  const rest = Array.isArray(items) ? additionalItems : items;
+  const own = at < tuple.length ? tuple[at] : rest;
+  return [own, unevaluatedItems, contains].filter((one) => one !== undefined);
+}
+
+function ofProperty(schema: JsonObject, name: string): Json[] {
+  const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema;
+  const own = isObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
+  const byPattern = Object.entries(isObject(patternProperties) ? patternProperties : {}).flatMap(
+    ([pattern, one]) => (new RegExp(pattern, 'u').test(name) ? [one] : []),
+  );
+  const known = [...own, ...byPattern];
+  const found = known.length > 0 ? known : [additionalProperties];
+  return [...found, unevaluatedProperties].filter((one) => one !== undefined);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
