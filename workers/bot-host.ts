@@ -28,7 +28,10 @@ export default function runHost(start: HostStart): Promise<void> {
     const lastRun = new LastRun(start.lastRun);
     watchRuns((run) => lastRun.set(run));
     const heartbeat = new Heartbeat(start.heartbeat);
-    const beating = setInterval(() => heartbeat.beat(), BEAT_MS);
+    const beating = setInterval(() => {
+      const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+      heartbeat.beat({ used, limit });
+    }, BEAT_MS);
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {
@@ -38,10 +41,6 @@ export default function runHost(start: HostStart): Promise<void> {
       start: (input) => host.start(input),
       stop: (input) => host.stop(input),
       invoke: (input, cancelled) => host.invoke(input, cancelled),
-      heap() {
-        const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
-        return { used, limit };
-      },
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
         clearInterval(beating);

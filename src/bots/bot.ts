@@ -292,6 +292,7 @@ export class Bot {
       this.#phase = 'running';
       await host.startBot({ id, run: this.#run, kind, config });
     } catch (thrown) {
+      if (this.#shuttingDown) return;
       // A host that was lost has told of its bots already, and then the phase is another.
       if (this.#phase !== 'starting' && !this.#host) return;
       this.#leaveHost();

@@ -3,7 +3,7 @@
 
 import { messageOf } from '../errors.js';
 import type { HostThread } from './host-thread.js';
-import { heapOf, type Incidents } from './incidents.js';
+import type { Incidents } from './incidents.js';
 import type { BotRegistry } from './registry.js';
 import { captureStack } from './stack-capture.js';
 
@@ -37,7 +37,6 @@ export class HostFaults {
       reason,
       suspect,
       stack: captured?.frames ?? null,
-      heap: null,
     };
     await this.#incidents.report(found, host, this.#registry.idsOn(host));
     this.#condemned.set(host, reason);
@@ -64,15 +63,14 @@ export class HostFaults {
         ? `; bot ${suspect} was alone there`
         : `; the code of bot ${suspect} ran last there`;
     }
-    const found = { type, reason, suspect, stack: error.stack ?? null, heap: null };
+    const found = { type, reason, suspect, stack: error.stack ?? null };
     await this.#incidents.report(found, host, bots);
   }
 
   /** A run goes on although it was to end long ago, and its bot is to be started again. */
   async overdue(host: HostThread, bot: string): Promise<void> {
     const reason = `bot ${bot} was to end and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
-    const heap = await heapOf(host);
-    const found = { type: 'overdue' as const, reason, suspect: bot, stack: null, heap };
+    const found = { type: 'overdue' as const, reason, suspect: bot, stack: null };
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
     await this.#incidents.report(found, host, [bot, ...others]);
     this.#condemned.set(host, reason);

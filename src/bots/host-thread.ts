@@ -13,7 +13,7 @@ import type {
   LoadedKinds,
 } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import { Heartbeat } from '../shm/heartbeat.js';
+import { type HeapFigures, Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
 import { LastRun } from '../shm/last-run.js';
 import type { BroadcasterPeer, EventSink } from './service-events.js';
@@ -206,6 +206,11 @@ export class HostThread {
   /** Count of heartbeats; it stands still when the host's loop does. */
   get beats(): number {
     return this.#heartbeat.count;
+  }
+
+  /** Its heap as of its last heartbeat; null before the first. */
+  get heap(): HeapFigures | null {
+    return this.#heartbeat.heap;
   }
 
   /** Stops a bot. Resolves when it has stopped, or when the host is too stuck to say so: the watchdog sees to that. */

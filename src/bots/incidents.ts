@@ -10,8 +10,6 @@ import { logItem, SERVICE_SCOPE, type ServiceEvents } from './service-events.js'
 
 /** Lines of a dossier. */
 const LINES = 20;
-/** How long a host that still runs may take to tell of its heap, in ms. */
-const HEAP_WITHIN_MS = 500;
 
 export class Incidents {
   readonly #store: IncidentStore;
@@ -34,11 +32,12 @@ export class Incidents {
    * @param host the host that it happened on. @param bots the bots that were running there.
    */
   async report(
-    found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack' | 'heap'>,
+    found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>,
     host: HostThread,
     bots: string[],
   ): Promise<void> {
     const now = Date.now();
+    const { heap } = host;
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
@@ -49,6 +48,7 @@ export class Incidents {
         at_ms: now,
         ...found,
         host: host.number,
+        heap,
         bots,
         last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
         last_commands: [...host.commands],
@@ -58,10 +58,4 @@ export class Incidents {
     }
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
   }
-}
-
-/** The heap of a host that still answers. */
-export async function heapOf(host: HostThread): Promise<Incident['heap']> {
-  const none = new Promise<null>((resolve) => setTimeout(() => resolve(null), HEAP_WITHIN_MS));
-  return Promise.race([host.peer.call('heap', null).catch(() => null), none]);
 }

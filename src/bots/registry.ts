@@ -176,7 +176,7 @@ export class BotRegistry {
     if (!bot?.isRun(exit.run) || !host) return;
     if (exit.error !== null) {
       const { error: reason, stack, id: suspect } = exit;
-      const found = { type: 'crash' as const, reason, suspect, stack, heap: null };
+      const found = { type: 'crash' as const, reason, suspect, stack };
       void this.#incidents.report(found, host, [exit.id]);
     }
     bot.ended(exit);

@@ -198,7 +198,6 @@ export type HostMethods = {
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
   /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
   invoke(input: { id: string; command: string; args: JsonObject; timeoutMs: number }): Json;
-  heap(input: null): { used: number; limit: number };
   /** For drills: does to the host what a broken bot could do. */
   drill(input: { fault: HostFault }): void;
   /** Ends the host's task. Bots are to be stopped before. */

@@ -1,24 +1,44 @@
-// One per bot host; owns the count of the host's heartbeats.
+// One per bot host; owns the count of the host's heartbeats, and what its heap was at the last one.
 //
-// Contract: one adder (the host, from a timer of its loop), one reader (main's watchdog). A count that stands still
-// means that the host's loop does.
+// Contract: one adder (the host, from a timer of its loop), one reader (main). A count that stands still means that the
+// host's loop does. The figures of the heap are there for a host that cannot be asked any more.
+
+const COUNT = 0;
+const USED_KB = 1;
+const LIMIT_KB = 2;
+
+/** Figures of a thread's heap, in bytes. */
+export interface HeapFigures {
+  used: number;
+  limit: number;
+}
 
 export class Heartbeat {
-  readonly #cell: Int32Array;
+  readonly #cells: Int32Array;
 
   constructor(buffer: SharedArrayBuffer) {
-    this.#cell = new Int32Array(buffer);
+    this.#cells = new Int32Array(buffer);
   }
 
   static create(): SharedArrayBuffer {
-    return new SharedArrayBuffer(4);
+    return new SharedArrayBuffer(12);
   }
 
-  beat(): void {
-    Atomics.add(this.#cell, 0, 1);
+  /** The figures are kept in whole KB: a cell holds 2 TB of them. */
+  beat({ used, limit }: HeapFigures): void {
+    Atomics.store(this.#cells, USED_KB, Math.round(used / 1024));
+    Atomics.store(this.#cells, LIMIT_KB, Math.round(limit / 1024));
+    Atomics.add(this.#cells, COUNT, 1);
   }
 
   get count(): number {
-    return Atomics.load(this.#cell, 0);
+    return Atomics.load(this.#cells, COUNT);
+  }
+
+  /** As of the last beat; null before the first. */
+  get heap(): HeapFigures | null {
+    if (this.count === 0) return null;
+    const [used, limit] = [USED_KB, LIMIT_KB].map((cell) => Atomics.load(this.#cells, cell) * 1024);
+    return { used: used as number, limit: limit as number };
   }
 }

@@ -215,7 +215,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 export async function stopClean(service: Service | undefined): Promise<void> {
   const code = await service?.stop();
   if (code !== undefined && code !== 0) {
-    throw new Error(`the service did not stop well (${code}): ${service?.stderr()}`);
+    const how = code ?? service?.child.signalCode;
+    throw new Error(`the service did not stop well (${how}): ${service?.stderr()}`);
   }
 }
 

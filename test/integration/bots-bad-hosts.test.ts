@@ -102,6 +102,8 @@ describe('with two hosts', () => {
     expect(incident.bots).toEqual(expect.arrayContaining([culprit, housemate]));
     expect(incident.bots).not.toContain(neighbour);
     expect(incident.last_commands.at(-1)).toBe(`cause on ${culprit}`);
+    expect(incident.heap?.used).toBeGreaterThan(1_000_000);
+    expect(incident.heap?.limit).toBeGreaterThan(incident.heap?.used ?? 0);
     expect((await incidents(service)).map(({ id }) => id)).toContain(incident.id);
     expect((await incidents(service, neighbour)).map(({ id }) => id)).not.toContain(incident.id);
     await expectUndisturbed(stream, neighbour);
@@ -120,6 +122,22 @@ describe('with two hosts', () => {
     });
     expect(frame?.line).toBeGreaterThan(1);
     expect(incident.last_lines.join('\n')).toContain('about to loop');
+  });
+
+  it('a command that never lets go: its caller gets an answer, and the stream says so', async () => {
+    await settle();
+    const from = stream.frames.length;
+    const incident = await cause('spin', 'hang');
+    expect(incident.suspect).toBe(culprit);
+    const line = await lineFrom(
+      stream,
+      from,
+      (log) => log.scope === 'dispatch' && log.session_id === culprit,
+    );
+    expect([line.level, line.message]).toEqual([
+      'error',
+      expect.stringMatching(/^cause failed: bot host \d+ was lost$/),
+    ]);
   });
 
   it('a memory hog: its host is lost for that reason', async () => {

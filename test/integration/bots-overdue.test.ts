@@ -51,10 +51,15 @@ async function start(config: { hosts: object; watchdog?: object }): Promise<Serv
 }
 
 /** A bot that holds its lock until its run ends, `stopMs` after it was asked to. */
-async function createGuarded(running: Service, id: string, stopMs: number): Promise<Snapshot> {
+async function createGuarded(
+  running: Service,
+  id: string,
+  stopMs: number,
+  from = 0,
+): Promise<Snapshot> {
   const body = { id, kind: 'guarded', config: { lock: randomUUID(), stop_ms: stopMs } };
   expect((await create(running, body)).status).toBe(201);
-  return statusFrom(stream, 0, id, 'online');
+  return statusFrom(stream, from, id, 'online');
 }
 
 const onlineAgain = (from: number, id: string, restarts: number): Promise<Snapshot> =>
@@ -131,14 +136,14 @@ it('a bot that was abandoned when it was stopped is not started beside itself', 
   expect((await act(running, 'deaf', 'stop')).json).toMatchObject({ status: 'stopped' });
   // As long as nobody wants it back it disturbs nobody.
   await expectUndisturbed(stream, 'neighbour');
-  let from = stream.frames.length;
+  const from = stream.frames.length;
   expect((await act(running, 'deaf', 'start')).status).toBe(200);
   await statusFrom(stream, from, 'deaf', 'online');
+  await snapshotFrom(stream, from, 'neighbour', (s) => s.status === 'running' && s.restarts === 1);
   // The same for another bot under its name.
-  from = stream.frames.length;
   expect((await remove(running, 'deaf')).status).toBe(204);
-  await createGuarded(running, 'deaf', 0);
-  await snapshotFrom(stream, from, 'neighbour', (s) => s.status === 'running');
+  await statusFrom(stream, from, 'deaf', 'deleted');
+  await createGuarded(running, 'deaf', 0, stream.frames.length);
   expectSingle(stream);
 });
 
