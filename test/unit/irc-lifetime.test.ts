@@ -1,6 +1,6 @@
 // Run by vitest. The irc kind against peers that do not behave, and what it leaves behind: nothing.
 
-import { getEventListeners, once } from 'node:events';
+import { getEventListeners, once, setMaxListeners } from 'node:events';
 import net from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { BotLines } from '../../src/bot-host/bot-lines.js';
@@ -129,6 +129,7 @@ it('does not send faster than a server likes, and refuses what would wait too lo
   });
   await expect.poll(() => statuses(items)).toContain('online');
   const never = new AbortController().signal;
+  setMaxListeners(0, never);
   const said = Array.from({ length: 40 }, () =>
     bot.invoke('say', { target: '#a', text: 'x' }, 500, never).catch(({ message }) => message),
   );
