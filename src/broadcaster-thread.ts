@@ -1,5 +1,6 @@
 // Runs in main. Owns the broadcaster's thread: starts it, and when it dies starts another on the same ring.
 
+import type { EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { BroadcasterPeer } from './bots/service-events.js';
@@ -55,6 +56,11 @@ export class BroadcasterThread {
   /** Resolves with the broadcaster when there is one that has been restored. */
   get ready(): Promise<BroadcasterPeer> {
     return this.#ready;
+  }
+
+  /** How long the present broadcaster has worked and rested since its start. */
+  utilization(): EventLoopUtilization {
+    return this.#life.worker.performance.eventLoopUtilization();
   }
 
   /** Ends the thread; nothing more is published. */

@@ -1,23 +1,30 @@
 // Runs in main. Owns the front threads: starts them on one port, connects them, ends them. A front that breaks closes
 // its own sockets and says so; it is never terminated, which would abort the process while sockets are open.
 
+import type { EventLoopUtilization } from 'node:perf_hooks';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { BroadcasterPeer, EventSink } from './bots/service-events.js';
+import type { Shortage } from './contract/pressure.js';
 import { Rpc, type Serves } from './contract/rpc.js';
-import type { ControlMethods, FrontMethods, FrontStart, TokenRecord } from './contract/threads.js';
+import type { ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
+import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
 import { releaseReader } from './shm/ring-reader.js';
 import { clearQuota } from './shm/stream-quota.js';
 
 type FrontPeer = Rpc<ControlMethods, FrontMethods>;
 interface Front {
+  worker: Worker;
   peer: FrontPeer;
   /** Resolves when the thread has ended. */
   ended: Promise<void>;
 }
 
 /** What every front starts with, except its own number. */
-export type FrontCommon = Omit<FrontStart, 'front'>;
+export interface FrontCommon extends Omit<FrontStart, 'front' | 'tokens' | 'shortage'> {
+  /** What is good when a front starts; it is told of every change after that. */
+  tokens: () => TokenRecord[];
+}
 
 export class FrontPool {
   readonly #common: FrontCommon;
@@ -28,6 +35,7 @@ export class FrontPool {
   readonly #fronts: (Front | undefined)[] = [];
   #port = 0;
   #closing = false;
+  #shortage: Shortage | null = null;
 
   /** @param report puts a line about a broken front on the stream. */
   constructor(
@@ -55,9 +63,24 @@ export class FrontPool {
 
   /** Resolves when every front accepts the token. */
   async addToken(token: TokenRecord): Promise<void> {
-    this.#common.tokens.push(token);
     // One that ends over it accepts nothing any more; the one in its place starts with all tokens.
     await this.#each(({ peer }) => peer.call('addToken', { token }).catch(() => {}));
+  }
+
+  /** Resolves when no front accepts the token and its streams are closed. */
+  async removeToken(id: string): Promise<void> {
+    await this.#each(({ peer }) => peer.call('removeToken', { id }).catch(() => {}));
+  }
+
+  /** Tells every front why new streams are to be refused. */
+  tellPressure(shortage: Shortage | null): void {
+    this.#shortage = shortage;
+    for (const front of this.#fronts) front?.peer.tell('pressure', { shortage });
+  }
+
+  /** How long each front has worked and rested since its start. */
+  utilizations(): EventLoopUtilization[] {
+    return this.#fronts.flatMap((front) => front?.worker.performance.eventLoopUtilization() ?? []);
   }
 
   /** Lets every stream have the frames below `head`, for at most `withinMs`, then ends all fronts. */
@@ -94,7 +117,8 @@ export class FrontPool {
   }
 
   async #spawn(front: number, probe: boolean): Promise<number> {
-    const workerData: FrontStart = { ...this.#common, front };
+    const tokens = this.#common.tokens();
+    const workerData: FrontStart = { ...this.#common, front, tokens, shortage: this.#shortage };
     const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
     const peer: FrontPeer = new Rpc<ControlMethods, FrontMethods>(worker, {
       ...this.#control,
@@ -113,7 +137,7 @@ export class FrontPool {
         if (!this.#closing && listening) void this.#respawn(front);
       });
     });
-    this.#fronts[front] = { peer, ended };
+    this.#fronts[front] = { worker, peer, ended };
     // One that is not restored yet knows of no bot. It attaches all fronts that there are when it is.
     await this.#attach(front, peer, await this.#broadcaster.ready).catch(refuse(''));
     if (this.#closing) throw new DroverError('unavailable');

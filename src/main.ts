@@ -2,6 +2,7 @@
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { Access } from './access/access.js';
 import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
@@ -21,6 +22,7 @@ import { BroadcasterThread } from './broadcaster-thread.js';
 import type { Config } from './contract/config.js';
 import { NameHasher } from './contract/name-hash.js';
 import type { StreamIdentity } from './contract/threads.js';
+import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
 import { firstBots } from './first-bots.js';
@@ -29,7 +31,7 @@ import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
 import { RingReader } from './shm/ring-reader.js';
-import { createQuota } from './shm/stream-quota.js';
+import { createQuota, type SharedQuota, StreamQuota } from './shm/stream-quota.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
@@ -53,7 +55,7 @@ export class Service {
   readonly #config: Config;
   readonly #dataDir: string;
   readonly #store: Store;
-  readonly #tokens: TokenStore;
+  readonly #access: Access;
   readonly #pin = randomInt(1_000_000).toString().padStart(6, '0');
   readonly #broadcaster: BroadcasterThread;
   readonly #events: ServiceEvents;
@@ -80,7 +82,6 @@ export class Service {
     this.#config = config;
     this.#dataDir = dataDir;
     this.#store = store;
-    this.#tokens = new TokenStore(store);
     const stream = newStream(config);
     this.#broadcaster = new BroadcasterThread(stream, (broadcaster, reason) =>
       this.#restore(broadcaster, reason),
@@ -104,7 +105,9 @@ export class Service {
       config.watchdog.hang_ms,
       (host, forMs) => void this.#faults.hung(host, forMs),
     );
-    this.#fronts = this.#createFronts(stream);
+    const quota = newQuota(config);
+    this.#access = this.#createAccess(quota);
+    this.#fronts = this.#createFronts(stream, quota);
   }
 
   /**
@@ -131,6 +134,7 @@ export class Service {
     const bots = firstBots(this.#config, this.#registry);
     const port = await this.#fronts.start();
     stopping.throwIfAborted();
+    this.#access.start();
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     for (const notice of this.#store.notices) this.#say('error', notice);
     for (const { module, error } of this.#kinds.failed) {
@@ -149,6 +153,7 @@ export class Service {
   async stop(): Promise<void> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
+    this.#access.beginStop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
     // One that did not start has said so to whoever started it.
@@ -156,6 +161,7 @@ export class Service {
     await this.#hosts.stop();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
+    await this.#access.stop();
     await this.#broadcaster.stop();
     await this.#store.close();
   }
@@ -179,7 +185,24 @@ export class Service {
     });
   }
 
-  #createFronts(stream: StreamIdentity): FrontPool {
+  #createAccess(quota: SharedQuota): Access {
+    const streams = new StreamQuota(quota, 0);
+    return new Access({
+      config: this.#config,
+      tokens: new TokenStore(this.#store),
+      say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
+      sources: {
+        utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
+        queue: () => Math.max(0, ...[...this.#hosts.all()].map((host) => host.queueFill)),
+        running: () => this.#registry.running,
+        present: () => this.#registry.size,
+        streams: () => streams.total(),
+      },
+      fronts: () => this.#fronts,
+    });
+  }
+
+  #createFronts(stream: StreamIdentity, quota: SharedQuota): FrontPool {
     const config = this.#config;
     const dispatcher = new Dispatcher(
       this.#registry,
@@ -199,32 +222,11 @@ export class Service {
       capacity: config.pin.capacity,
       refillPerMinute: config.pin.refill_per_minute,
     });
-    const quota = createQuota(
-      {
-        total: config.stream.max_streams,
-        perToken: config.stream.max_streams_per_token,
-        perAddress: config.stream.max_streams_per_address,
-      },
-      config.http.fronts,
-    );
+    const tokens = (): TokenRecord[] => this.#access.tokens();
     return new FrontPool(
-      { config, pin: this.#pin, bucket, quota, stream, tokens: this.#tokens.all() },
+      { config, pin: this.#pin, bucket, quota, stream, tokens },
       this.#broadcaster,
-      {
-        createToken: async ({ name }) => {
-          const { token, record } = await this.#tokens.create(name);
-          await this.#fronts.addToken(record);
-          return { token };
-        },
-        createBot: (input) => this.#registry.create(input),
-        updateBot: ({ id, change }) => this.#registry.update(id, change),
-        actOnBot: ({ id, action }) => this.#registry.act(id, action),
-        actOnBots: async (input) => ({ results: await this.#registry.actOnMany(input) }),
-        botConfig: ({ id }) => this.#registry.config(id),
-        kinds: () => ({ kinds: this.#schemas.infos(), failed: this.#kinds.failed }),
-        incidents: ({ bot, limit }) => ({ incidents: this.#registry.incidents(bot, limit) }),
-        invoke: (input, gone) => dispatcher.invoke(input, gone),
-      },
+      this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
       (message) => this.#say('error', message),
     );
   }
@@ -256,6 +258,15 @@ function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
   });
+}
+
+function newQuota({ stream, http }: Config): SharedQuota {
+  const limits = {
+    total: stream.max_streams,
+    perToken: stream.max_streams_per_token,
+    perAddress: stream.max_streams_per_address,
+  };
+  return createQuota(limits, http.fronts);
 }
 
 function newStream(config: Config): StreamIdentity {

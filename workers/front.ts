@@ -12,14 +12,17 @@ import type {
   FrontStart,
 } from '../src/contract/threads.js';
 import { DroverError, messageOf } from '../src/errors.js';
+import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
 import { listenFault } from '../src/front/listen-fault.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
 import { SnapshotFrames } from '../src/front/prelude.js';
-import { createFront, FIXED_ANSWERS } from '../src/front/routes.js';
+import { createFront, type FrontParts, fixedAnswers } from '../src/front/routes.js';
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
+import { StreamRoute } from '../src/front/stream-route.js';
+import { TokenStreams } from '../src/front/token-streams.js';
 import { PinBucket } from '../src/shm/pin-bucket.js';
 import { RingReader } from '../src/shm/ring-reader.js';
 import { StreamQuota } from '../src/shm/stream-quota.js';
@@ -35,6 +38,8 @@ const DRILL_AFTER_MS = 50;
  * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
  */
 const MAX_WAITING_REQUESTS = 1024;
+/** How often main is told which tokens were used, in ms. */
+const USES_MS = 5000;
 
 const engineKind = await loadEngine();
 
@@ -42,8 +47,10 @@ let port = 0;
 let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
 let broadcasterPort: MessagePort | undefined;
 const reader = new RingReader(stream.ring, number);
-const mirror = new SnapshotMirror(reader, () => void rebase());
+const names = new NameHasher(stream.hashKey);
+const mirror = new SnapshotMirror(reader, names, () => void rebase());
 const auth = new Authenticator(start.tokens);
+const streams = new TokenStreams();
 const fanout = new Fanout({
   reader,
   epoch: stream.epoch,
@@ -115,6 +122,13 @@ const methods: Serves<FrontMethods> = {
     return { port };
   },
   addToken: ({ token }) => auth.add(token),
+  removeToken({ id }) {
+    auth.remove(id);
+    streams.end(id);
+  },
+  pressure({ shortage }) {
+    streamRoute.shortage = shortage;
+  },
   async close({ head, withinMs }) {
     engine.stopListening();
     await fanout.finish(head, withinMs);
@@ -129,24 +143,42 @@ const methods: Serves<FrontMethods> = {
 };
 const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, MAX_WAITING_REQUESTS);
 
-const front = createFront({
+/** Tells main which tokens were used since it was last told. */
+function tellUses(): void {
+  const uses = auth.takeUses();
+  if (Object.keys(uses).length > 0) main.tell('tokensUsed', { uses });
+}
+const usesTimer = setInterval(tellUses, USES_MS);
+
+const parts: FrontParts = {
   config,
+  limits: { maxBytes: config.http.max_body_bytes, timeoutMs: config.http.body_timeout_ms },
   auth,
-  pin: new PinExchange(start.pin, new PinBucket(start.bucket)),
+  pin: new PinExchange(start.pin, new PinBucket(start.bucket), (refusal) =>
+    main.tell('pinRefused', refusal),
+  ),
+  log: new AccessLog(config.log.access, start.pin, (text) => main.tell('logAccess', { text })),
   mirror,
   whenCurrent,
   fanout,
+  streams,
   quota: new StreamQuota(start.quota, number),
-  names: new NameHasher(stream.hashKey),
+  names,
   control: main,
+  tellUses,
   port: () => port,
-});
-const engine = engineKind.create((exchange) => front.handle(exchange), FIXED_ANSWERS);
+};
+const streamRoute = new StreamRoute(parts, start.shortage);
+const front = createFront(parts, streamRoute);
+const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config));
 
 /** Closes every socket and everything that keeps the thread alive. */
 function end(): void {
   engine.close();
   fanout.stop();
+  clearInterval(usesTimer);
+  tellUses();
+  parts.log.flush();
   detachBroadcaster();
   parent.close();
 }

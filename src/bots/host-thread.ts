@@ -79,6 +79,8 @@ export class HostThread {
   readonly #piscina: Piscina<HostStart, void>;
   readonly #worker: Worker;
   readonly #task: Promise<void>;
+  readonly #inFlightLimit: number;
+  #inFlight: InFlight | undefined;
   readonly #kindLoadMs: number;
   /** By number. Those of bots that were abandoned stay until they settle. */
   readonly #runs = new Map<number, HostedRun>();
@@ -95,6 +97,7 @@ export class HostThread {
     this.#broadcaster = broadcaster;
     this.#events = events;
     this.#kindLoadMs = options.kindLoadMs;
+    this.#inFlightLimit = options.inFlightBytes;
     this.#piscina = new Piscina<HostStart, void>({
       filename: new URL('../../workers/bot-host.js', import.meta.url).href,
       minThreads: 1,
@@ -203,6 +206,11 @@ export class HostThread {
     }
   }
 
+  /** Bytes of its events on their way to the broadcaster, as a share of their bound. */
+  get queueFill(): number {
+    return (this.#inFlight?.bytes ?? 0) / this.#inFlightLimit;
+  }
+
   /** Count of heartbeats; it stands still when the host's loop does. */
   get beats(): number {
     return this.#heartbeat.count;
@@ -285,6 +293,7 @@ export class HostThread {
   }
 
   #attach(broadcaster: BroadcasterPeer, port: MessagePort, inFlight: SharedArrayBuffer): void {
+    this.#inFlight = new InFlight(inFlight);
     broadcaster.tell('attachHost', { host: this.number, port, inFlight }, [port]);
   }
 }

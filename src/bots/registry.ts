@@ -1,16 +1,18 @@
 // Runs in main. Owns the registry of bots: which there are, and what may be asked of them.
 
-import type {
-  BotAction,
-  BotActionsBody,
-  BotSpec,
-  CreateBotBody,
-  Incident,
-  RestartPolicy,
-  UpdateBotBody,
+import {
+  BOT_ID,
+  type BotAction,
+  type BotActionsBody,
+  type BotSpec,
+  type CreateBotBody,
+  type Incident,
+  type RestartPolicy,
+  type UpdateBotBody,
 } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
 import type { ActionOutcome, BotExit, HostedState } from '../contract/threads.js';
+import { hasLabels } from '../contract/tokens.js';
 import { DroverError, messageOf } from '../errors.js';
 import type { BotStore } from '../store/bots.js';
 import { Bot, type BotWorld } from './bot.js';
@@ -18,9 +20,6 @@ import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './schemas.js';
 import { keepSecretsInLists } from './secrets.js';
-
-/** Ids are safe in URLs, file names and log lines. */
-const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
@@ -51,6 +50,22 @@ export class BotRegistry {
 
   get size(): number {
     return this.#bots.size;
+  }
+
+  /** How many run. */
+  get running(): number {
+    let running = 0;
+    for (const bot of this.#bots.values()) if (bot.isRunning) running += 1;
+    return running;
+  }
+
+  ids(): string[] {
+    return [...this.#bots.keys()];
+  }
+
+  /** Undefined when there is no such bot. */
+  labelsOf(id: string): Readonly<Record<string, string>> | undefined {
+    return this.#bots.get(id)?.spec.labels;
   }
 
   has(id: string): boolean {
@@ -232,8 +247,8 @@ export class BotRegistry {
   }
 
   #hasLabels(id: string, wanted: Record<string, string>): boolean {
-    const labels = this.#bots.get(id)?.spec.labels;
-    return Object.entries(wanted).every(([name, value]) => labels?.[name] === value);
+    const labels = this.labelsOf(id);
+    return labels !== undefined && hasLabels(labels, wanted);
   }
 }
 

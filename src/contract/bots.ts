@@ -5,6 +5,9 @@ import type { JsonObject } from './events.js';
 
 const closed = { additionalProperties: false };
 
+/** Ids of bots: safe in URLs, file names and log lines. */
+export const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 /**
  * Free labels of a bot. Bounded so that a snapshot always fits a frame: at most 27 KB here as JSON, 16 KB of data, 6 KB
  * of last error.

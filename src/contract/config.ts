@@ -38,6 +38,16 @@ export const Config = Type.Object(
           maximum: 7000,
           description: 'How long a request body may take to arrive, in ms; then 408.',
         }),
+        cors_origins: Type.Array(
+          Type.String({
+            pattern: '^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$',
+          }),
+          {
+            uniqueItems: true,
+            description:
+              'Origins whose pages may read the answers, as browsers send them: `https://dash.example`, `tauri://localhost`, or `null`.',
+          },
+        ),
       },
       closed,
     ),
@@ -154,6 +164,41 @@ export const Config = Type.Object(
           maximum: MAX_SHUTDOWN_MS,
           description:
             'How long streams may take to get their last frames at shutdown, in ms; with shutdown.bots_ms at most 7,500.',
+        }),
+      },
+      closed,
+    ),
+    log: Type.Object(
+      {
+        access: Type.Union([Type.Literal('off'), Type.Literal('errors'), Type.Literal('all')], {
+          description:
+            'Which requests get a line on standard output: none, those answered with 400 and above, or all.',
+        }),
+      },
+      closed,
+    ),
+    pressure: Type.Object(
+      {
+        max_bots: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Bots that there may be; one more gets 503.',
+        }),
+        max_cpu: Type.Number({
+          minimum: 0.01,
+          maximum: 1,
+          description:
+            'Share of its time that the busiest of the fronts and the broadcaster may work; above it new streams and bots get 503. 1 is no limit.',
+        }),
+        max_memory_mb: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+          description:
+            'Resident memory of the process, in MB, above which new streams and bots get 503; null takes nine tenths of what the system gives it.',
+        }),
+        max_queue: Type.Number({
+          minimum: 0.01,
+          maximum: 1,
+          description:
+            'Share of `hosts.in_flight_bytes` that the fullest bot host may use; above it new bots get 503. 1 is no limit.',
         }),
       },
       closed,

@@ -14,5 +14,9 @@ export function explainSchemaError(what: string, error: ErrorObject | null | und
     const name = (error.params as { missingProperty: string }).missingProperty;
     return `${path === '' ? name : `${path}.${name}`} is missing`;
   }
+  if (error.keyword === 'enum') {
+    const { allowedValues } = error.params as { allowedValues: readonly string[] };
+    return `${path} must be one of ${allowedValues.join(', ')}`;
+  }
   return `${path} ${error.message ?? 'is not valid'}`;
 }

@@ -15,20 +15,14 @@ import type {
 } from './bots.js';
 import type { Config } from './config.js';
 import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
+import type { PressureReport, Shortage } from './pressure.js';
+import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 
 /** Everything that names the stream: which ring, which numbering, which hash key. */
 export interface StreamIdentity {
   ring: SharedRing;
   epoch: string;
   hashKey: string;
-}
-
-/** A token as it is kept: never the token itself, only its SHA-256 digest (base64). */
-export interface TokenRecord {
-  id: string;
-  digest: string;
-  name: string;
-  created_at_ms: number;
 }
 
 /** What a bot kind tells of itself; the schemas are JSON Schemas. */
@@ -88,6 +82,8 @@ export interface FrontStart {
   quota: SharedQuota;
   stream: StreamIdentity;
   tokens: TokenRecord[];
+  /** Why new streams are to be refused, null when they are not. */
+  shortage: Shortage | null;
 }
 
 export type FrontMethods = {
@@ -100,6 +96,10 @@ export type FrontMethods = {
   listen(input: { port: number; shared: boolean; probe: boolean }): { port: number };
   /** From the answer on, the token is accepted. */
   addToken(input: { token: TokenRecord }): void;
+  /** From the answer on, the token is refused and its streams are closed. */
+  removeToken(input: { id: string }): void;
+  /** Why new streams are to be refused, null when they are not. */
+  pressure(input: { shortage: Shortage | null }): void;
   /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
   close(input: { head: number; withinMs: number }): void;
   /** For drills: breaks the front as a fault of its own would. */
@@ -108,22 +108,41 @@ export type FrontMethods = {
 
 /** What main does for fronts. */
 export type ControlMethods = {
-  /** Makes a token and keeps it; every front accepts it when this answers. */
-  createToken(input: { name: string }): { token: string };
-  createBot(input: CreateBotBody): void;
-  updateBot(input: { id: string; change: UpdateBotBody }): void;
+  /** Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. */
+  createPinToken(input: { address: string }): { token: string };
+  /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
+  pinRefused(input: { address: string; lockedForS: number }): void;
+  /** Makes a token; `by` is the id of the token that asked for it. */
+  createToken(input: { body: CreateTokenBody; by: string }): { token: string; info: TokenInfo };
+  tokens(input: null): { tokens: TokenInfo[] };
+  /** No front accepts the token any more and its streams are closed when this answers. */
+  revokeToken(input: { id: string; by: string }): void;
+  /** When tokens were last used, by id, in Unix epoch milliseconds. */
+  tokensUsed(input: { uses: Record<string, number> }): void;
+  createTicket(input: { token: string }): { ticket: string; expires_at_ms: number };
+  /** Takes the ticket in: the next who asks with it gets null. Answers with the id of the token that it stands for. */
+  redeemTicket(input: { ticket: string }): { token: string | null };
+  /** Lines of the access log. */
+  logAccess(input: { text: string }): void;
+  pressure(input: null): PressureReport;
+  createBot(input: { bot: CreateBotBody; rights: Rights }): void;
+  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
   /** Resolves when it is done; the front then shows the snapshot that it has by then. */
-  actOnBot(input: { id: string; action: BotAction }): void;
-  actOnBots(input: BotActionsBody): { results: Record<string, ActionOutcome> };
-  botConfig(input: { id: string }): {
+  actOnBot(input: { id: string; action: BotAction; rights: Rights }): void;
+  actOnBots(input: { actions: BotActionsBody; rights: Rights }): {
+    results: Record<string, ActionOutcome>;
+  };
+  botConfig(input: { id: string; rights: Rights }): {
     config: JsonObject;
     restart: RestartPolicy;
     dedicated: boolean;
   };
   kinds(input: null): LoadedKinds;
-  incidents(input: { bot: string | null; limit: number }): { incidents: Incident[] };
+  incidents(input: { bot: string | null; limit: number; rights: Rights }): {
+    incidents: Incident[];
+  };
   /** Can be cancelled: its client has gone. */
-  invoke(input: InvokeInput): InvokeOutput;
+  invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
 };

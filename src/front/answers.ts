@@ -1,9 +1,21 @@
-// Pure; used by the fronts. Owns how results and errors become answers.
+// Pure; used by the fronts. Owns how results and errors become answers, and the headers that no answer goes without.
 
 import { DroverError } from '../errors.js';
 import type { Answer } from './engine/engine.js';
 
-const JSON_HEADERS = ['Content-Type', 'application/json'] as const;
+/**
+ * On every answer: it is what its type says and nothing else, addresses (which may hold a token) go to no other site, and
+ * opened as a page it may load and run nothing and stand in no frame.
+ */
+export const SAFE_HEADERS = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+] as const;
+const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 
 /** An answer with ready JSON. */
@@ -12,13 +24,13 @@ export function jsonAnswer(body: string | Uint8Array, status = 200): Answer {
 }
 
 /** The same for what must not be kept by anybody on the way. */
-export function secretAnswer(body: string): Answer {
-  return { status: 200, headers: SECRET_HEADERS, body };
+export function secretAnswer(body: string, status = 200): Answer {
+  return { status, headers: SECRET_HEADERS, body };
 }
 
 /** An answer without a body. */
 export function emptyAnswer(status: 204, headers: readonly string[] = []): Answer {
-  return { status, headers, body: '' };
+  return { status, headers: [...SAFE_HEADERS, ...headers], body: '' };
 }
 
 /** The answer to an error: `{"error": message}` and nothing else in the body. */

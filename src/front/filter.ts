@@ -3,14 +3,16 @@
 import { KIND_CODE, LEVEL_CODE } from '../broadcast/frame.js';
 import type { BotSnapshot } from '../contract/events.js';
 import type { NameHasher } from '../contract/name-hash.js';
+import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { RingReader } from '../shm/ring-reader.js';
+import type { BotLabels, LabelHistory } from './label-history.js';
 
 /** The parameters that filter; each comma-separated, repeated, or both. */
 const FILTERS = ['kind', 'level', 'session', 'scope'] as const;
 type FilterName = (typeof FILTERS)[number];
 /** The other parameters of `GET /events`. */
-const OTHERS = new Set(['token', 'last_event_id', 'snapshot']);
+const OTHERS = new Set(['token', 'ticket', 'last_event_id', 'snapshot']);
 /** Values of one parameter, at most. */
 const MAX_VALUES = 1000;
 
@@ -20,12 +22,19 @@ export type IndexedFrames = Pick<
   'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh'
 >;
 
+/** Which bots a stream is limited to, whatever its query says. */
+export type StreamReach =
+  | { bots: readonly string[] }
+  | { labels: BotLabels; history: LabelHistory }
+  | null;
+
 /** A set of names by their hashes: low word to the high words that go with it. */
 type HashSet = Map<number, Set<number>>;
 
 /**
  * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
- * (a session frame has no level) does not have the value. Gaps always pass.
+ * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them.
+ * Gaps always pass.
  */
 export class Filter {
   /** The same for the same filter, however it was written. */
@@ -35,16 +44,28 @@ export class Filter {
   readonly #levels: ReadonlySet<number> | undefined;
   readonly #sessions: HashSet | undefined;
   readonly #scopes: HashSet | undefined;
+  readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
 
-  constructor(values: ReadonlyMap<FilterName, ReadonlySet<string>>, names: NameHasher) {
+  constructor(
+    values: ReadonlyMap<FilterName, ReadonlySet<string>>,
+    names: NameHasher,
+    labelled?: { labels: BotLabels; history: LabelHistory },
+  ) {
     this.#values = values;
+    this.#labelled = labelled;
     // Not given lets everything through, given without a value nothing: null and [] are not the same.
     const lists = FILTERS.map((name) => values.get(name)).map((set) => set && [...set].sort());
-    this.key = JSON.stringify(lists.map((list) => list ?? null));
+    const labels = labelled ? Object.entries(labelled.labels).sort() : null;
+    this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
     this.#levels = codes(values.get('level'), LEVEL_CODE);
     this.#sessions = hashes(values.get('session'), names);
     this.#scopes = hashes(values.get('scope'), names);
+  }
+
+  /** Frames from this on cannot be judged yet. */
+  get known(): number {
+    return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
   }
 
   matches(frames: IndexedFrames, seq: number): boolean {
@@ -55,6 +76,10 @@ export class Filter {
     if (this.#sessions && !has(this.#sessions, frames.sessionLow(seq), frames.sessionHigh(seq))) {
       return false;
     }
+    if (this.#labelled) {
+      const { labels, history } = this.#labelled;
+      if (!history.had(frames.sessionLow(seq), frames.sessionHigh(seq), seq, labels)) return false;
+    }
     return !this.#scopes || has(this.#scopes, frames.scopeLow(seq), frames.scopeHigh(seq));
   }
 
@@ -62,14 +87,19 @@ export class Filter {
   matchesSnapshot(snapshot: BotSnapshot): boolean {
     if (this.#levels || this.#scopes) return false;
     if (this.#kinds && !this.#kinds.has(KIND_CODE.session)) return false;
+    if (this.#labelled && !hasLabels(snapshot.labels, this.#labelled.labels)) return false;
     return this.#values.get('session')?.has(snapshot.id) ?? true;
   }
 }
 
-/** The filter that a query asks for, null for everything. @throws DroverError `bad_request`. */
+/**
+ * The filter that a query asks for, within what its token reaches; null for everything.
+ * @throws DroverError `bad_request`.
+ */
 export function parseFilter(
   pairs: readonly (readonly [name: string, value: string])[],
   names: NameHasher,
+  reach: StreamReach = null,
 ): Filter | null {
   const values = new Map<FilterName, Set<string>>();
   for (const [name, value] of pairs) {
@@ -87,6 +117,12 @@ export function parseFilter(
       throw new DroverError('bad_request', `${name} has more than ${MAX_VALUES} values`);
     }
   }
+  if (reach && 'bots' in reach) {
+    const asked = values.get('session');
+    values.set('session', new Set(reach.bots.filter((id) => asked?.has(id) ?? true)));
+    return new Filter(values, names);
+  }
+  if (reach) return new Filter(values, names, reach);
   return values.size === 0 ? null : new Filter(values, names);
 }
 

@@ -1,12 +1,17 @@
 // Runs in a front thread. Owns the way of a request: router, authentication, handler, answer.
 
+import { allows } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
+import { ACCESS, type GuardedRoute, type RouteName } from './access.js';
+import type { AccessLog } from './access-log.js';
 import { emptyAnswer, errorAnswer } from './answers.js';
 import type { Authenticator, Caller } from './auth.js';
+import type { Cors } from './cors.js';
+import { DressedExchange } from './dressed-exchange.js';
 import type { Exchange } from './engine/engine.js';
 import { type RouteMethods, Router } from './router.js';
 
-/** A handler of a route that anybody may call. */
+/** A handler of a route that anybody may call, or that asks itself who calls. */
 export type OpenHandler = (
   exchange: Exchange,
   parameters: readonly string[],
@@ -18,33 +23,58 @@ export type CallerHandler = (
   parameters: readonly string[],
 ) => void | Promise<void>;
 
+export interface FrontOptions {
+  auth: Authenticator;
+  cors: Cors;
+  log: AccessLog;
+}
+
 export class Front {
   readonly #router = new Router<OpenHandler>();
-  readonly #auth: Authenticator;
+  readonly #options: FrontOptions;
+  /** Who sent a request; only while the access log is on. */
+  readonly #callers = new WeakMap<Exchange, string>();
+  readonly #dresses: boolean;
 
-  constructor(auth: Authenticator) {
-    this.#auth = auth;
+  constructor(options: FrontOptions) {
+    this.#options = options;
+    this.#dresses = options.cors.isOn || options.log.isOn;
   }
 
-  /** A route that needs no token. */
-  open(path: string, methods: RouteMethods<OpenHandler>): this {
-    this.#router.add(path, methods);
-    return this;
-  }
-
-  /** A route that needs a token. */
-  authenticated(path: string, methods: RouteMethods<CallerHandler>): this {
-    const checked: RouteMethods<OpenHandler> = {};
-    for (const [method, handler] of Object.entries(methods)) {
-      checked[method as keyof typeof checked] = (exchange, parameters) =>
-        handler(exchange, this.#auth.authenticate(exchange), parameters);
+  /** Takes a handler for every route of the table. */
+  routes(handlers: Readonly<Record<RouteName, OpenHandler>>): this {
+    const paths = new Map<string, RouteMethods<OpenHandler>>();
+    for (const [name, handler] of Object.entries(handlers)) {
+      const [method, path] = name.split(' ') as [keyof RouteMethods<OpenHandler>, string];
+      paths.set(path, { ...paths.get(path), [method]: handler });
     }
-    this.#router.add(path, checked);
+    for (const [path, methods] of paths) this.#router.add(path, methods);
     return this;
+  }
+
+  /** The handler behind what its route asks of a caller. */
+  guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
+    return (exchange, parameters) =>
+      handler(
+        exchange,
+        this.admit(route, exchange, this.#options.auth.authenticate(exchange)),
+        parameters,
+      );
+  }
+
+  /** The caller, when the route's access lets it in. @throws DroverError `forbidden`. */
+  admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {
+    if (this.#options.log.isOn) this.#callers.set(exchange, caller.record.id);
+    const access = ACCESS[route];
+    if (access !== 'any token' && !allows(caller.record, access)) {
+      throw new DroverError('forbidden', `this needs a token with the scope ${access}`);
+    }
+    return caller;
   }
 
   /** Answers one request. Never throws: what a handler throws becomes the answer. */
-  handle(exchange: Exchange): void | Promise<void> {
+  handle(received: Exchange): void | Promise<void> {
+    const exchange = this.#dresses ? this.#dress(received) : received;
     try {
       // Its end is not known before it has come, and engines disagree on how it is spelled (request smuggling).
       if (exchange.header('transfer-encoding') !== '') throw new DroverError('length_required');
@@ -54,8 +84,10 @@ export class Front {
           return match
             .handler(exchange, match.parameters)
             ?.catch((thrown: unknown) => exchange.answer(errorAnswer(thrown)));
-        case 'options':
-          return exchange.answer(emptyAnswer(204, ['Allow', match.allow]));
+        case 'options': {
+          const preflight = this.#options.cors.preflight(exchange.header('origin'), match.allow);
+          return exchange.answer(emptyAnswer(204, ['Allow', match.allow, ...preflight]));
+        }
         case 'method_not_allowed': {
           const answer = errorAnswer(new DroverError('method_not_allowed'));
           return exchange.answer({ ...answer, headers: [...answer.headers, 'Allow', match.allow] });
@@ -66,5 +98,19 @@ export class Front {
     } catch (thrown) {
       exchange.answer(errorAnswer(thrown));
     }
+  }
+
+  #dress(exchange: Exchange): Exchange {
+    const { cors, log } = this.#options;
+    const began = performance.now();
+    return new DressedExchange(exchange, {
+      headers: cors.isOn ? cors.headersFor(exchange.header('origin')) : [],
+      answered: (dressed, status) => {
+        if (!log.isOn) return;
+        const { method, path, query, address } = dressed;
+        const token = this.#callers.get(dressed);
+        log.add({ method, path, query, address, token, status, ms: performance.now() - began });
+      },
+    });
   }
 }

@@ -4,13 +4,18 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { DroverError } from '../errors.js';
 import type { PinBucket } from '../shm/pin-bucket.js';
 
+/** Is told of each wrong PIN; `lockedForS` is 0, or for how many seconds the exchange is locked by it. */
+export type PinRefused = (refusal: { address: string; lockedForS: number }) => void;
+
 export class PinExchange {
   readonly #pin: Buffer;
   readonly #bucket: PinBucket;
+  readonly #refused: PinRefused;
 
-  constructor(pin: string, bucket: PinBucket) {
+  constructor(pin: string, bucket: PinBucket, refused: PinRefused) {
     this.#pin = digest(pin);
     this.#bucket = bucket;
+    this.#refused = refused;
   }
 
   /**
@@ -18,15 +23,21 @@ export class PinExchange {
    * PIN is refused.
    * @throws DroverError `wrong_pin` or `locked`.
    */
-  check(pin: string): void {
+  check(pin: string, address: string): void {
     const lockedForS = this.#bucket.lockedForS();
     if (lockedForS > 0) throw locked(lockedForS);
-    // Digests have one length whatever was sent, and comparing them takes one time.
-    if (timingSafeEqual(digest(pin), this.#pin)) return;
+    if (this.isRight(pin)) return;
     // Between the look and here other threads may have taken the last token.
     const waitS = this.#bucket.take();
     if (waitS > 0) throw locked(waitS);
+    // Only what cost a token is told: no flood of attempts is faster than the bucket.
+    this.#refused({ address, lockedForS: this.#bucket.lockedForS() });
     throw new DroverError('wrong_pin');
+  }
+
+  /** Takes the same time for any PIN: digests have one length whatever was sent, and are compared as a whole. */
+  isRight(pin: string): boolean {
+    return timingSafeEqual(digest(pin), this.#pin);
   }
 }
 

@@ -3,7 +3,9 @@
 
 import { KIND_CODE } from '../broadcast/frame.js';
 import type { BotSnapshot } from '../contract/events.js';
+import type { NameHasher } from '../contract/name-hash.js';
 import type { RingReader } from '../shm/ring-reader.js';
+import { LabelHistory } from './label-history.js';
 
 /** One bot's snapshot, as JSON and as an object. */
 export interface MirroredSession {
@@ -16,7 +18,10 @@ const DATA_LINE = '\ndata: ';
 const FRAME_END = '\n\n';
 
 export class SnapshotMirror {
+  /** Which labels the bots had, as far back as this front has seen. */
+  readonly labels = new LabelHistory();
   readonly #reader: RingReader;
+  readonly #names: NameHasher;
   readonly #sessions = new Map<string, MirroredSession>();
   /** Frames below this are in the mirror. */
   #next = 0;
@@ -24,8 +29,9 @@ export class SnapshotMirror {
   readonly #lapped: () => void;
 
   /** @param lapped is called when frames were missed: {@link reset} has to be called with a fresh baseline. */
-  constructor(reader: RingReader, lapped: () => void) {
+  constructor(reader: RingReader, names: NameHasher, lapped: () => void) {
     this.#reader = reader;
+    this.#names = names;
     this.#lapped = lapped;
   }
 
@@ -41,9 +47,12 @@ export class SnapshotMirror {
 
   /** Starts over from what the broadcaster knows: the `session` events' JSON as of just before frame `next`. */
   reset(next: number, sessions: readonly string[]): void {
+    const gone = new Set(this.#sessions.keys());
     this.#sessions.clear();
-    for (const json of sessions) this.#apply(json);
-    this.#next = next;
+    // When exactly labels changed is not known: what they are now counts for all that was missed.
+    for (const json of sessions) gone.delete(this.#apply(json, this.#next, this.#next));
+    for (const id of gone) this.labels.remove(this.#names.of(id), next);
+    this.#moveTo(next);
     this.#version += 1;
   }
 
@@ -61,11 +70,12 @@ export class SnapshotMirror {
     for (let seq = this.#next; seq < head; seq++) {
       if (this.#reader.kind(seq) !== KIND_CODE.session) continue;
       const text = this.#reader.text(seq);
-      this.#apply(text.slice(text.indexOf(DATA_LINE) + DATA_LINE.length, -FRAME_END.length));
+      const json = text.slice(text.indexOf(DATA_LINE) + DATA_LINE.length, -FRAME_END.length);
+      this.#apply(json, seq, seq + 1);
       this.#version += 1;
     }
     this.#reader.release();
-    this.#next = head;
+    this.#moveTo(head);
     return true;
   }
 
@@ -78,9 +88,23 @@ export class SnapshotMirror {
     return this.#sessions.values();
   }
 
-  #apply(eventJson: string): void {
+  /** Takes in a snapshot whose labels count from frame `from` on, those before it to before `until`. @returns the bot's id. */
+  #apply(eventJson: string, from: number, until: number): string {
     const { snapshot } = JSON.parse(eventJson) as { snapshot: BotSnapshot };
-    if (snapshot.status === 'deleted') this.#sessions.delete(snapshot.id);
-    else this.#sessions.set(snapshot.id, { eventJson, snapshot });
+    const { id, labels } = snapshot;
+    if (snapshot.status === 'deleted') {
+      this.#sessions.delete(id);
+      this.labels.remove(this.#names.of(id), until);
+    } else {
+      this.#sessions.set(id, { eventJson, snapshot });
+      this.labels.set(this.#names.of(id), labels, from, until);
+    }
+    return id;
+  }
+
+  #moveTo(next: number): void {
+    this.#next = next;
+    this.labels.known = next;
+    this.labels.prune(this.#reader.tail());
   }
 }

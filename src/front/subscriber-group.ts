@@ -20,7 +20,7 @@ export class SubscriberGroup {
   #gathered: Buffer | undefined;
   // The last answer and what it answered. Members move in step, so one is enough.
   #from = -1;
-  #head = -1;
+  #end = -1;
   #slice: Slice = { bytes: new Uint8Array(), next: 0 };
 
   constructor(reader: RingReader, filter: Filter | null, maxWriteBytes: number) {
@@ -34,20 +34,21 @@ export class SubscriberGroup {
    * or one frame, maybe none. `next` is where the cursor then stands.
    */
   next(from: number, head: number): Slice {
-    if (from !== this.#from || head !== this.#head) {
+    const end = this.filter ? Math.min(head, this.filter.known) : head;
+    if (from !== this.#from || end !== this.#end) {
       this.#slice = this.filter
-        ? this.#gather(this.filter, from, head)
-        : this.#reader.slice(from, head, this.#maxWriteBytes);
+        ? this.#gather(this.filter, from, end)
+        : this.#reader.slice(from, end, this.#maxWriteBytes);
       this.#from = from;
-      this.#head = head;
+      this.#end = end;
     }
     return this.#slice;
   }
 
-  #gather(filter: Filter, from: number, head: number): Slice {
+  #gather(filter: Filter, from: number, before: number): Slice {
     const reader = this.#reader;
     this.#gathered ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES);
-    const end = Math.min(head, from + MAX_SCANNED);
+    const end = Math.min(before, from + MAX_SCANNED);
     let size = 0;
     let seq = from;
     for (; seq < end; seq++) {

@@ -1,39 +1,57 @@
 // Runs in main. Owns the tokens on disk, in LMDB: digests, never tokens.
 
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from 'lmdb';
-import type { TokenRecord } from '../contract/threads.js';
+import type { TokenRecord } from '../contract/tokens.js';
 import type { Store } from './store.js';
-import { tokenDigest } from './token-digest.js';
 
-/** Bytes of a token (interface-seed §2.2). */
-const TOKEN_BYTES = 48;
+/** A token as it was kept before there were scopes. */
+type StoredToken = Pick<TokenRecord, 'id' | 'digest' | 'name' | 'created_at_ms'> &
+  Partial<TokenRecord>;
 
 export class TokenStore {
   readonly #store: Store;
-  readonly #tokens: Database<TokenRecord, string>;
+  readonly #tokens: Database<StoredToken, string>;
+  /** Apart from the tokens: written often, and a loss costs nothing. */
+  readonly #uses: Database<number, string>;
 
   constructor(store: Store) {
     this.#store = store;
-    this.#tokens = store.root.openDB<TokenRecord, string>({ name: 'tokens' });
+    this.#tokens = store.root.openDB<StoredToken, string>({ name: 'tokens' });
+    this.#uses = store.root.openDB<number, string>({ name: 'token_uses' });
   }
 
+  /** All tokens; those from before there were scopes were made with the PIN and may do everything. */
   all(): TokenRecord[] {
-    return Array.from(this.#tokens.getRange(), ({ value }) => value);
+    return Array.from(this.#tokens.getRange(), ({ value }) => ({
+      scopes: ['admin' as const],
+      reach: null,
+      expires_at_ms: null,
+      ...value,
+    }));
   }
 
-  /** Makes a token. It is on disk when this resolves; the token itself is not kept anywhere. */
-  async create(name: string): Promise<{ token: string; record: TokenRecord }> {
-    const token = randomBytes(TOKEN_BYTES).toString('base64');
-    const record: TokenRecord = {
-      id: randomUUID(),
-      digest: tokenDigest(token),
-      name,
-      created_at_ms: Date.now(),
-    };
+  /** When each token was last used, in Unix epoch milliseconds, by id. */
+  uses(): Map<string, number> {
+    return new Map(Array.from(this.#uses.getRange(), ({ key, value }) => [key, value]));
+  }
+
+  /** On disk when this resolves. */
+  async put(record: TokenRecord): Promise<void> {
     await this.#tokens.put(record.id, record);
     await this.#tokens.flushed;
     this.#store.changed();
-    return { token, record };
+  }
+
+  /** Gone from the disk when this resolves. */
+  async remove(id: string): Promise<void> {
+    void this.#uses.remove(id);
+    await this.#tokens.remove(id);
+    await this.#tokens.flushed;
+    this.#store.changed();
+  }
+
+  /** Written in the background; on disk when this resolves. */
+  async putUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    await Promise.all([...uses].map(([id, at]) => this.#uses.put(id, at)));
   }
 }

@@ -9,6 +9,7 @@ import { BotLogger } from '../../src/bot-host/bot-logger.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
 import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import { type Batch, decodeBatch } from '../../src/contract/batch.js';
+import { NameHasher } from '../../src/contract/name-hash.js';
 import type { StreamSink } from '../../src/front/engine/engine.js';
 import { Fanout } from '../../src/front/fanout.js';
 import { SnapshotFrames } from '../../src/front/prelude.js';
@@ -45,7 +46,7 @@ class Pipe {
       this.#fanout.wake(),
     );
     const reader = new RingReader(ring, 0);
-    const mirror = new SnapshotMirror(reader, () => {
+    const mirror = new SnapshotMirror(reader, new NameHasher('00'), () => {
       const { next, sessions } = broadcaster.baseline();
       mirror.reset(next, sessions);
     });

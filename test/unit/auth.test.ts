@@ -1,18 +1,21 @@
 // Run by vitest. Which tokens are accepted, however they arrive.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import type { TokenRecord } from '../../src/contract/threads.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { TokenRecord } from '../../src/contract/tokens.js';
 import { DroverError } from '../../src/errors.js';
 import { Authenticator } from '../../src/front/auth.js';
 import type { Exchange } from '../../src/front/engine/engine.js';
 import { tokenDigest } from '../../src/store/token-digest.js';
 
-const record = (token: string, id = 'one'): TokenRecord => ({
+const record = (token: string, id = 'one', expires: number | null = null): TokenRecord => ({
   id,
   digest: tokenDigest(token),
   name: 'pin',
+  scopes: ['admin'],
+  reach: null,
   created_at_ms: 0,
+  expires_at_ms: expires,
 });
 
 function request(authorization: string, query = ''): Exchange {
@@ -109,5 +112,51 @@ describe('a token', () => {
     auth.authenticate(request('Bearer good'));
     const sent = request('', `token=${encodeURIComponent('Bearer good')}`);
     expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
+  });
+
+  it('is refused from the moment on at which it is removed, also where it was remembered', () => {
+    const auth = new Authenticator([record('one'), record('other', 'two')]);
+    const sent = [request('Bearer one'), request('', 'token=one')];
+    const caller = auth.authenticate(sent[0] as Exchange);
+    auth.authenticate(sent[1] as Exchange);
+    auth.recheck(caller);
+    auth.remove('one');
+    auth.remove('never there');
+    for (const each of sent) expect(codeOf(() => auth.authenticate(each))).toBe('invalid_token');
+    expect(codeOf(() => auth.recheck(caller))).toBe('invalid_token');
+    expect(codeOf(() => auth.fromTicket('one'))).toBe('invalid_ticket');
+    expect(auth.authenticate(request('Bearer other')).record.id).toBe('two');
+  });
+
+  it('is refused from its expiry on, also where it was remembered', () => {
+    vi.useFakeTimers({ now: 1000, toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const auth = new Authenticator([record('brief', 'one', 2000)]);
+    const sent = request('Bearer brief');
+    const caller = auth.authenticate(sent);
+    vi.setSystemTime(1999);
+    auth.authenticate(sent);
+    auth.recheck(caller);
+    vi.setSystemTime(2000);
+    expect(codeOf(() => auth.authenticate(sent))).toBe('invalid_token');
+    expect(codeOf(() => auth.recheck(caller))).toBe('invalid_token');
+    expect(codeOf(() => auth.fromTicket('one'))).toBe('invalid_ticket');
+  });
+
+  it('has its last use told once', () => {
+    vi.useFakeTimers({ now: 1000, toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const auth = new Authenticator([record('a', 'one'), record('b', 'two'), record('c', 'three')]);
+    auth.authenticate(request('Bearer a'));
+    vi.setSystemTime(1500);
+    auth.authenticate(request('Bearer a'));
+    expect(auth.fromTicket('two').record.id).toBe('two');
+    codeOf(() => auth.authenticate(request('Bearer nobody')));
+    expect(auth.takeUses()).toEqual({ one: 1500, two: 1500 });
+    expect(auth.takeUses()).toEqual({});
   });
 });

@@ -46,8 +46,10 @@ function variants(path: string): [unknown, unknown, unknown] {
   const value = valueAt(defaults, path);
   if (typeof value === 'boolean') return [!value, value, !value];
   if (path === 'restart.policy') return ['always', 'never', 'always'];
+  if (path === 'log.access') return ['errors', 'all', 'errors'];
   if (typeof value === 'string') return ['::1', '127.0.0.1', '127.0.0.2'];
   if (path === 'kinds') return [['a'], ['b'], ['c']];
+  if (path === 'http.cors_origins') return [['null'], ['https://a.example'], ['tauri://b']];
   if (Array.isArray(value)) {
     const bot = { kind: 'demo', config: {}, labels: {}, dedicated: false, desired: 'stopped' };
     return [1, 2, 3].map((at) => [{ id: `b${at}`, ...bot }]) as [unknown, unknown, unknown];
@@ -57,6 +59,7 @@ function variants(path: string): [unknown, unknown, unknown] {
   const base = value as number;
   // Their sum is at its limit.
   if (path.startsWith('shutdown.')) return [base - 1, base - 2, base - 3];
+  if (!Number.isInteger(base)) return [0.5, 0.25, 0.75];
   return [base + 1, base + 2, base + 3];
 }
 

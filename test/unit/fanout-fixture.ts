@@ -73,9 +73,14 @@ export class ModelSocket implements StreamSink {
 
 export type Pairs = readonly (readonly [string, string])[];
 
+type Labels = Readonly<Record<string, string>>;
+/** What a stream is limited to, as a token is. */
+export type Limit = { bots: readonly string[] } | { labels: Labels } | null;
+
 export interface Opened {
   socket: ModelSocket;
   query: Pairs;
+  limit: Limit;
   /** The first frame that this stream has to account for. */
   from: number;
   /** Ids of another numbering stand in the first gap as they were sent. */
@@ -88,6 +93,7 @@ export interface Opened {
 
 export interface OpenOptions {
   query?: Pairs;
+  limit?: Limit;
   lastEventId?: string;
   snapshots?: boolean;
   room?: number;
@@ -105,6 +111,8 @@ export class TestFront {
   /** Whether the broadcaster answers when the front asks it for the snapshots. */
   answers = true;
   rebases = 0;
+  /** By bot: its labels from a frame on, null when it was deleted by that frame. */
+  readonly #labels = new Map<string, { seq: number; labels: Labels | null }[]>();
 
   constructor(bytes: number, slots: number, times = { heartbeatMs: 60_000, stallMs: 60_000 }) {
     const ring = createRing({ bytes, slots, fronts: 1 }, FIRST);
@@ -113,7 +121,7 @@ export class TestFront {
     );
     this.reader = new RingReader(ring, 0);
     // As workers/front.ts does it: the answer comes in a later turn.
-    this.mirror = new SnapshotMirror(this.reader, () => {
+    this.mirror = new SnapshotMirror(this.reader, this.#names, () => {
       this.rebases += 1;
       setImmediate(() => this.#rebase());
     });
@@ -140,19 +148,31 @@ export class TestFront {
   }
 
   publish(items: readonly Item[]): void {
-    this.items.push(...structuredClone(items));
+    for (const item of structuredClone(items)) {
+      if (item.kind === 'session') this.#note(item.id, item.patch);
+      this.items.push(item);
+    }
     this.broadcaster.publish(items);
+  }
+
+  #note(id: string, { status, labels }: Partial<BotSnapshot>): void {
+    const changes = this.#labels.get(id) ?? [];
+    this.#labels.set(id, changes);
+    const present = status === 'deleted' ? null : (labels ?? changes.at(-1)?.labels ?? {});
+    changes.push({ seq: this.head, labels: present });
   }
 
   open({
     query = [],
+    limit = null,
     lastEventId = '',
     snapshots = true,
     room = Number.POSITIVE_INFINITY,
   }: OpenOptions = {}): Opened {
     const socket = new ModelSocket();
     socket.room = room;
-    const filter = parseFilter(query, this.#names);
+    const reach = limit && 'labels' in limit ? { ...limit, history: this.mirror.labels } : limit;
+    const filter = parseFilter(query, this.#names, reach);
     socket.onClosed = () => socket.subscriber && this.fanout.remove(socket.subscriber);
     // A front that was lapped as a whole may begin a stream later, with newer snapshots.
     const mayWait = this.mirror.next < this.reader.tail();
@@ -163,6 +183,7 @@ export class TestFront {
     const opened: Opened = {
       socket,
       query,
+      limit,
       from: resumes ? next : this.head,
       lost,
       mayWait: mayWait && !resumes && lost === undefined,
@@ -210,9 +231,11 @@ export class TestFront {
     }
   }
 
-  /** Whether this frame passes the stream's filter, seen on the event. */
-  passes(query: Pairs, seq: number): boolean {
+  /** Whether this frame passes the stream's filter and limit, seen on the event. */
+  passes({ query, limit }: Pick<Opened, 'query' | 'limit'>, seq: number): boolean {
     const item = this.items[seq - FIRST] as Item;
+    const session = item.kind === 'log' ? item.session_id : item.id;
+    if (limit && !this.#reaches(limit, session, seq)) return false;
     const is = (name: string, value: string | null): boolean => {
       const given = query.filter(([key]) => key === name).flatMap(([, text]) => text.split(','));
       return given.length === 0 || (value !== null && given.includes(value));
@@ -225,8 +248,22 @@ export class TestFront {
       : is('kind', 'session') && is('level', null) && is('session', item.id) && is('scope', null);
   }
 
+  /** Whether a frame's bot is one of those that the limit has: with labels, before the frame or from it on. */
+  #reaches(limit: NonNullable<Limit>, session: string | null, seq: number): boolean {
+    if (session === null) return false;
+    if ('bots' in limit) return limit.bots.includes(session);
+    const before = this.#labelsAt(session, seq - 1);
+    const after = this.#labelsAt(session, seq);
+    return hasAll(before, limit.labels) || hasAll(after, limit.labels);
+  }
+
+  /** Null when there is no such bot. */
+  #labelsAt(session: string, seq: number): Labels | null {
+    return this.#labels.get(session)?.findLast((change) => change.seq <= seq)?.labels ?? null;
+  }
+
   /** All snapshots as of just before frame `next` that pass, as `id status` lines. */
-  #snapshotsAt(next: number, query: Pairs): string[] {
+  #snapshotsAt(next: number, { query, limit }: Pick<Opened, 'query' | 'limit'>): string[] {
     const statuses = new Map<string, string>();
     for (const item of this.items.slice(0, next - FIRST)) {
       if (item.kind !== 'session') continue;
@@ -234,7 +271,13 @@ export class TestFront {
       if (status === 'deleted') statuses.delete(item.id);
       else statuses.set(item.id, status);
     }
+    const within = (id: string): boolean =>
+      limit === null ||
+      ('bots' in limit
+        ? limit.bots.includes(id)
+        : hasAll(this.#labelsAt(id, next - 1), limit.labels));
     const wanted = (id: string): boolean =>
+      within(id) &&
       query.every(
         ([key, text]) =>
           (key === 'session' && text.split(',').includes(id)) ||
@@ -247,7 +290,8 @@ export class TestFront {
    * Reads all that a stream received as a client does, and checks that each matching frame came exactly once and in
    * order, or lies in a gap that says exactly what is missing. Returns the gaps and where the stream stands.
    */
-  check({ socket, query, from, lost, snapshots, mayWait }: Opened): { gaps: number; at: number } {
+  check(stream: Opened): { gaps: number; at: number } {
+    const { socket, query, limit, from, lost, snapshots, mayWait } = stream;
     expect(socket.faults).toEqual([]);
     expect(socket.removals).toBe(socket.ended || socket.closed ? 1 : 0);
     let at = from;
@@ -263,13 +307,13 @@ export class TestFront {
     let shown: string[] = [];
     const skipTo = (seq: number): void => {
       for (; at < seq; at++) {
-        if (this.passes(query, at)) throw new Error(`frame ${at} of ${this.head} is missing`);
+        if (this.passes(stream, at)) throw new Error(`frame ${at} of ${this.head} is missing`);
       }
     };
     /** Snapshots come as one block: after the beginning or a gap, before anything else. */
     const endOfSnapshots = (): void => {
       if (pendingSnapshots === 'none') return;
-      expect(shown).toEqual(this.#snapshotsAt(at, query));
+      expect(shown).toEqual(this.#snapshotsAt(at, stream));
       pendingSnapshots = 'none';
       shown = [];
     };
@@ -301,7 +345,7 @@ export class TestFront {
             skipTo(first);
             expect(to).toBeGreaterThanOrEqual(first);
             expect(to).toBeLessThan(this.head);
-            expect(gap.dropped).toBe(query.length === 0 ? to - first + 1 : null);
+            expect(gap.dropped).toBe(query.length === 0 && limit === null ? to - first + 1 : null);
           }
           at = to + 1;
           pendingSnapshots = 'after gap';
@@ -311,7 +355,7 @@ export class TestFront {
         expect(id).toBe(eventId(EPOCH, seq));
         if (seq < at) throw new Error(`frame ${seq} came again or out of order`);
         skipTo(seq);
-        if (!this.passes(query, seq)) throw new Error(`frame ${seq} does not match`);
+        if (!this.passes(stream, seq)) throw new Error(`frame ${seq} does not match`);
         const item = this.items[seq - FIRST] as Item;
         expect(event).toBe(item.kind);
         const json = JSON.parse(data) as { message?: string; snapshot?: BotSnapshot };
@@ -334,7 +378,7 @@ export class TestFront {
       gaps += declared;
       if (stream.socket.closed || stream.socket.blocked) continue;
       for (let seq = at; seq < this.head; seq++) {
-        if (this.passes(stream.query, seq))
+        if (this.passes(stream, seq))
           throw new Error(`frame ${seq} of ${this.head} is missing at the end`);
       }
     }
@@ -346,4 +390,8 @@ export class TestFront {
     for (const stream of this.streams) this.drop(stream);
     this.fanout.stop();
   }
+}
+
+function hasAll(labels: Labels | null, wanted: Labels): boolean {
+  return labels !== null && Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }

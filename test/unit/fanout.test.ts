@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Item } from '../../src/contract/events.js';
-import { EPOCH, type Opened, type Pairs, TestFront } from './fanout-fixture.js';
+import { EPOCH, type Limit, type Opened, type Pairs, TestFront } from './fanout-fixture.js';
 import { logLine } from './ring-fixture.js';
 
 const BOTS = ['a', 'b', 'c'];
@@ -20,6 +20,19 @@ const FILTERS: Pairs[] = [
   ],
   [['scope', 'tcp']],
   [['session', 'nobody']],
+];
+
+const LIMITS: Limit[] = [
+  null,
+  { bots: ['a', 'c', 'nobody'] },
+  { labels: { team: 'x' } },
+  { labels: { team: 'y', big: 'yes' } },
+];
+const LABELS: Record<string, string>[] = [
+  {},
+  { team: 'x' },
+  { team: 'x', big: 'yes' },
+  { team: 'y', big: 'yes' },
 ];
 
 const item: fc.Arbitrary<Item> = fc.oneof(
@@ -43,11 +56,24 @@ const item: fc.Arbitrary<Item> = fc.oneof(
       })
       .map(({ id, status }): Item => ({ kind: 'session', id, patch: { status } })),
   },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ id: fc.constantFrom(...BOTS), labels: fc.constantFrom(...LABELS) })
+      .map(({ id, labels }): Item => ({ kind: 'session', id, patch: { labels } })),
+  },
 );
 
 type Step =
   | { do: 'publish'; items: Item[] }
-  | { do: 'open'; filter: number; room: number; resume: number; snapshots: boolean }
+  | {
+      do: 'open';
+      filter: number;
+      limit: number;
+      room: number;
+      resume: number;
+      snapshots: boolean;
+    }
   | { do: 'drain' | 'drop'; stream: number; room: number }
   | { do: 'turn' };
 
@@ -67,6 +93,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({
         do: fc.constant('open' as const),
         filter: fc.nat({ max: FILTERS.length - 1 }),
+        limit: fc.nat({ max: LIMITS.length - 1 }),
         room: rooms,
         // -1: not at all; else so many frames back, which may be before the ring's tail.
         resume: fc.constantFrom(-1, -1, 0, 1, 5, 30, 1000),
@@ -100,8 +127,16 @@ afterEach(abandon);
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** @param keepsUp whether the front gets its turn after each publish, so that only its subscribers are lapped. */
-async function play(front: TestFront, script: readonly Step[], keepsUp: boolean): Promise<void> {
+/**
+ * @param keepsUp whether the front gets its turn after each publish, so that only its subscribers are lapped.
+ * @param limited whether streams are limited too: a front that was lapped does not know when exactly labels changed.
+ */
+async function play(
+  front: TestFront,
+  script: readonly Step[],
+  keepsUp: boolean,
+  limited: boolean,
+): Promise<void> {
   for (const step of script) {
     const { streams } = front;
     if (step.do === 'publish') {
@@ -112,6 +147,7 @@ async function play(front: TestFront, script: readonly Step[], keepsUp: boolean)
       const seq = Math.max(0, front.head - 1 - step.resume);
       front.open({
         query: FILTERS[step.filter] as Pairs,
+        limit: limited ? (LIMITS[step.limit] as Limit) : null,
         room: step.room,
         lastEventId: step.resume === -1 ? '' : `${EPOCH}-${seq}`,
         snapshots: step.snapshots,
@@ -137,7 +173,7 @@ describe('every subscriber', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (script) => {
         const front = open(4 * 1024 * 1024, 16_384);
-        await play(front, script, false);
+        await play(front, script, false, true);
         await settleAll(front);
         expect(front.checkAll()).toBe(0);
         expect(front.fanout.counters.gaps).toBe(0);
@@ -153,7 +189,7 @@ describe('every subscriber', () => {
       await fc.assert(
         fc.asyncProperty(steps, async (script) => {
           const front = open(262_144, 64);
-          await play(front, script, keepsUp);
+          await play(front, script, keepsUp, keepsUp);
           await settleAll(front);
           front.checkAll();
           gaps += front.fanout.counters.gaps;

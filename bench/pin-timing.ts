@@ -1,0 +1,108 @@
+// Runs in the bench process. Owns the bench of the PIN comparison: whether its time tells how much of a PIN was right.
+
+import { PinExchange } from '../src/front/pin-exchange.js';
+import { createPinBucket, PinBucket } from '../src/shm/pin-bucket.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  figureTable,
+  ratioFigure,
+} from './harness/bench.js';
+import type { Progress } from './harness/progress.js';
+import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
+import { median } from './harness/stats.js';
+import { type Table, whole } from './harness/table.js';
+
+const PIN = '493817';
+const RIGHT = 'right';
+const RIGHT_AGAIN = 'right again';
+/** What is compared with the PIN: by what it shares with it. */
+const GUESSES: Readonly<Record<string, string>> = {
+  [RIGHT]: PIN,
+  [RIGHT_AGAIN]: PIN,
+  'nothing right': '000000',
+  'first 3 right': '493000',
+  'first 5 right': '493810',
+  'last 5 right': '093817',
+};
+/** Calls in one measurement are timed in pieces; the middle piece counts, so that an interruption does not. */
+const PIECES = 100;
+const FULL_CALLS = 2000;
+const SHORT_CALLS = 500;
+
+export const pinTiming: Bench = {
+  name: 'pin-timing',
+  about: 'time of the PIN comparison for right, nearly right and wrong PINs',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const rounds = options.rounds ?? (options.short ? 5 : 21);
+  const calls = options.short ? SHORT_CALLS : FULL_CALLS;
+  const exchange = new PinExchange(
+    PIN,
+    new PinBucket(createPinBucket({ capacity: 1, refillPerMinute: 1 })),
+    () => {},
+  );
+  const contenders = Object.entries(GUESSES).map(([name, guess]) =>
+    contender(name, exchange, guess, calls),
+  );
+  const measured = await runRounds('pin-timing', contenders, rounds, progress);
+  const right = series(measured, RIGHT, (ns) => ns);
+  const again = series(measured, RIGHT_AGAIN, (ns) => ns);
+  const figures = Object.keys(GUESSES)
+    .filter((name) => name !== RIGHT && name !== RIGHT_AGAIN)
+    .map((name) =>
+      ratioFigure({
+        id: name.replaceAll(' ', '-'),
+        subject: series(measured, name, (ns) => ns),
+        control: right,
+        noise: { first: right, again },
+        better: 'less',
+      }),
+    );
+  return {
+    figures,
+    tables: [
+      tableOf(measured, rounds, calls),
+      figureTable('pin-timing: time for the right PIN ÷ time for another', figures, [
+        '`no difference`: the right PIN differs from itself as much.',
+      ]),
+    ],
+    measurements: Object.fromEntries(measured),
+  };
+}
+
+/** Measures ns for each comparison. */
+function contender(
+  name: string,
+  exchange: PinExchange,
+  guess: string,
+  calls: number,
+): Contender<number> {
+  const measure = async (): Promise<number> => {
+    const pieces = Array.from({ length: PIECES }, () => {
+      let right = 0;
+      const began = process.hrtime.bigint();
+      for (let call = 0; call < calls; call++) if (exchange.isRight(guess)) right += 1;
+      const ns = Number(process.hrtime.bigint() - began) / calls;
+      if (right !== (guess === PIN ? calls : 0)) throw new Error(`${guess} was judged wrongly`);
+      return ns;
+    });
+    return median(pieces);
+  };
+  return { name, warmUp: async () => void (await measure()), measure };
+}
+
+function tableOf(measured: Measurements<number>, rounds: number, calls: number): Table {
+  return {
+    title: `pin-timing: ${whole(PIECES * calls)} comparisons each (${rounds} rounds)`,
+    header: ['what is sent', 'ns/comparison'],
+    rows: [...measured.keys()].map((name) => [
+      name,
+      whole(median(series(measured, name, (ns) => ns))),
+    ]),
+    notes: [],
+  };
+}

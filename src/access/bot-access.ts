@@ -1,0 +1,137 @@
+// Runs in main. Owns what a caller's limit to some bots means for each operation: a bot that a token does not reach is,
+// for its holder, not there. Scopes are the fronts' (src/front/access.ts); what a bot's labels are now only main knows.
+
+import type { Dispatcher } from '../bots/dispatcher.js';
+import type { BotRegistry } from '../bots/registry.js';
+import type { Incident } from '../contract/bots.js';
+import type { ActionOutcome, ControlMethods, InvokeOutcome } from '../contract/threads.js';
+import { allows, type Reach, type Rights, reaches } from '../contract/tokens.js';
+import { DroverError } from '../errors.js';
+import type { Pressure } from './pressure.js';
+
+/** Commands of the service that break something on purpose. */
+const ADMIN_COMMANDS: ReadonlySet<string> = new Set(['drill']);
+/** More incidents than are ever kept. */
+const ALL_INCIDENTS = 10_000;
+
+type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
+type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
+
+export class BotAccess {
+  readonly #registry: BotRegistry;
+  readonly #dispatcher: Dispatcher;
+  readonly #pressure: Pressure;
+
+  constructor(registry: BotRegistry, dispatcher: Dispatcher, pressure: Pressure) {
+    this.#registry = registry;
+    this.#dispatcher = dispatcher;
+    this.#pressure = pressure;
+  }
+
+  async create({ bot, rights }: Input<'createBot'>): Promise<void> {
+    if (!reaches(rights.reach, bot.id, bot.labels)) throw beyond(rights.reach);
+    this.#pressure.admitBot();
+    await this.#registry.create(bot);
+  }
+
+  async update({ id, change, rights }: Input<'updateBot'>): Promise<void> {
+    this.#check(id, rights);
+    // Or the token could put a bot out of its own reach, and nobody would know why it is gone.
+    if (change.labels && !reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
+    await this.#registry.update(id, change);
+  }
+
+  async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
+    this.#check(id, rights);
+    if (action === 'start') this.#pressure.admitStart();
+    await this.#registry.act(id, action);
+  }
+
+  async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {
+    if (actions.action === 'start') this.#pressure.admitStart();
+    if (rights.reach === null) return { results: await this.#registry.actOnMany(actions) };
+    const asked = [...new Set(actions.ids ?? this.#registry.ids())];
+    const ids = asked.filter((id) => this.#reached(id, rights));
+    const results: Record<string, ActionOutcome> = await this.#registry.actOnMany({
+      ...actions,
+      ids,
+    });
+    // As the registry does for bots that are not there: named by id they have an error, chosen by labels they have none.
+    if (actions.labels === undefined) {
+      for (const id of asked) if (!ids.includes(id)) results[id] = { error: missing(id).message };
+    }
+    return { results };
+  }
+
+  config({ id, rights }: Input<'botConfig'>): Output<'botConfig'> {
+    this.#check(id, rights);
+    return this.#registry.config(id);
+  }
+
+  incidents({ bot, limit, rights }: Input<'incidents'>): Output<'incidents'> {
+    if (rights.reach === null) return { incidents: this.#registry.incidents(bot, limit) };
+    const incidents = this.#registry
+      .incidents(bot, ALL_INCIDENTS)
+      .flatMap((incident) => this.#shown(incident, rights) ?? []);
+    return { incidents: incidents.slice(0, limit) };
+  }
+
+  async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {
+    const { session_id: target, command } = call;
+    if (target === null) {
+      if (rights.reach !== null) throw beyond(rights.reach);
+      if (ADMIN_COMMANDS.has(command) && !allows(rights, 'admin')) {
+        throw new DroverError('forbidden', `the command ${command} needs the scope admin`);
+      }
+      return this.#dispatcher.invoke(call, gone);
+    }
+    if (!Array.isArray(target)) {
+      this.#check(target, rights);
+      return this.#dispatcher.invoke(call, gone);
+    }
+    const reached = target.filter((id) => this.#reached(id, rights));
+    const output = await this.#dispatcher.invoke({ ...call, session_id: reached }, gone);
+    const results = new Map<string, InvokeOutcome>();
+    for (const id of target) results.set(id, { error: missing(id).message });
+    if ('results' in output) {
+      for (const [id, outcome] of Object.entries(output.results)) results.set(id, outcome);
+    }
+    return { results: Object.fromEntries(results) };
+  }
+
+  /** @throws DroverError `not_found`, also when there is the bot but not for this caller. */
+  #check(id: string, rights: Rights): void {
+    if (rights.reach !== null && !this.#reached(id, rights)) throw missing(id);
+  }
+
+  #reached(id: string, { reach }: Rights): boolean {
+    if (reach === null) return true;
+    const labels = this.#registry.labelsOf(id);
+    return labels !== undefined && reaches(reach, id, labels);
+  }
+
+  /** What a caller may know of an incident: of a host that ran other bots too, nothing that is theirs. */
+  #shown(incident: Incident, rights: Rights): Incident | undefined {
+    const bots = incident.bots.filter((id) => this.#reached(id, rights));
+    const suspect = incident.suspect !== null && this.#reached(incident.suspect, rights);
+    if (bots.length === 0 && !suspect) return undefined;
+    const others = bots.length < incident.bots.length;
+    if (!others && (suspect || incident.suspect === null)) return incident;
+    const shown = { ...incident, bots, last_commands: [] };
+    if (suspect) return shown;
+    const reason = `${incident.type} of bot host ${incident.host}`;
+    return { ...shown, suspect: null, reason, stack: null, last_lines: [] };
+  }
+}
+
+function missing(id: string): DroverError {
+  return new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+}
+
+function beyond(reach: Reach): DroverError {
+  const limit =
+    reach && 'bots' in reach
+      ? 'some bots'
+      : `bots with the labels ${JSON.stringify(reach?.labels ?? {})}`;
+  return new DroverError('forbidden', `this token is limited to ${limit}`);
+}

@@ -1,0 +1,217 @@
+// Runs in main. Owns the tokens that are good now: makes them, ends them when they are revoked or run out, and keeps
+// when each was last used. The fronts have copies and are told of each change before the client is.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { CreateTokenBody, Reach, TokenInfo, TokenRecord } from '../contract/tokens.js';
+import { DroverError } from '../errors.js';
+import { tokenDigest } from '../store/token-digest.js';
+import type { TokenStore } from '../store/tokens.js';
+import type { SecurityEvents } from './security-events.js';
+
+/** Bytes of a token (interface-seed §2.2). */
+const TOKEN_BYTES = 48;
+/** The name of tokens that were made with the PIN. */
+const PIN_TOKEN_NAME = 'pin';
+/**
+ * Tokens that there may be. One more is refused; a PIN gets its token all the same, and of those that were made with the
+ * PIN the one goes that was not used for longest.
+ */
+const MAX_TOKENS = 10_000;
+/** How often last uses are written to disk, in ms. */
+const SAVE_USES_MS = 60_000;
+/** The longest that a timer can wait, in ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Tells all fronts; resolves when they act by it. */
+export interface TokenHolders {
+  addToken(token: TokenRecord): Promise<void>;
+  removeToken(id: string): Promise<void>;
+}
+
+export class TokenRegistry {
+  readonly #store: TokenStore;
+  readonly #holders: () => TokenHolders;
+  readonly #events: SecurityEvents;
+  readonly #tokens: Map<string, TokenRecord>;
+  readonly #uses: Map<string, number>;
+  /** Uses that are not on disk. */
+  readonly #unsaved = new Map<string, number>();
+  readonly #saver: NodeJS.Timeout;
+  #expiry: NodeJS.Timeout | undefined;
+
+  constructor(store: TokenStore, holders: () => TokenHolders, events: SecurityEvents) {
+    this.#store = store;
+    this.#holders = holders;
+    this.#events = events;
+    this.#tokens = new Map(store.all().map((token) => [token.id, token]));
+    this.#uses = store.uses();
+    this.#saver = setInterval(() => void this.#saveUses(), SAVE_USES_MS);
+  }
+
+  /** What a front begins with. */
+  all(): TokenRecord[] {
+    return [...this.#tokens.values()];
+  }
+
+  /** To be called once the fronts are there: from then on tokens end when their time comes. */
+  start(): void {
+    this.#awaitExpiry();
+  }
+
+  /** Every front accepts it when this resolves; the token itself is not kept anywhere. */
+  async createForPin(address: string): Promise<string> {
+    if (this.#tokens.size >= MAX_TOKENS) await this.#dropIdlePinToken();
+    const spec = { name: PIN_TOKEN_NAME, scopes: ['admin' as const] };
+    const { token } = await this.#create(spec, null, `with the PIN from ${address}`);
+    return token;
+  }
+
+  /**
+   * Makes a token. @param by id of the token that asks for it.
+   * @throws DroverError `bad_request` when it would be of no use, `conflict` when there are too many.
+   */
+  async create(body: CreateTokenBody, by: string): Promise<{ token: string; info: TokenInfo }> {
+    const reach = reachOf(body);
+    if (body.expires_at_ms !== undefined && body.expires_at_ms <= Date.now()) {
+      throw new DroverError('bad_request', 'expires_at_ms is in the past');
+    }
+    if (this.#tokens.size >= MAX_TOKENS) {
+      throw new DroverError('conflict', `there are ${MAX_TOKENS} tokens, revoke some`);
+    }
+    const { token, record } = await this.#create(body, reach, `by ${this.#nameOf(by)}`);
+    return { token, info: this.#info(record) };
+  }
+
+  list(): TokenInfo[] {
+    return this.all().map((record) => this.#info(record));
+  }
+
+  /** No front accepts it any more and its streams are closed when this resolves. @throws DroverError `not_found`. */
+  async revoke(id: string, by: string): Promise<void> {
+    if (!this.#tokens.has(id)) throw new DroverError('not_found', `no token ${JSON.stringify(id)}`);
+    await this.#remove(id, `was revoked by ${this.#nameOf(by)}`);
+  }
+
+  used(uses: Readonly<Record<string, number>>): void {
+    for (const [id, at] of Object.entries(uses)) {
+      if (!this.#tokens.has(id) || at <= (this.#uses.get(id) ?? 0)) continue;
+      this.#uses.set(id, at);
+      this.#unsaved.set(id, at);
+    }
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#saver);
+    clearTimeout(this.#expiry);
+    await this.#saveUses();
+  }
+
+  async #create(
+    {
+      name,
+      scopes,
+      expires_at_ms = null,
+    }: Pick<TokenRecord, 'name' | 'scopes'> & {
+      expires_at_ms?: number | null;
+    },
+    reach: Reach,
+    by: string,
+  ): Promise<{ token: string; record: TokenRecord }> {
+    const token = randomBytes(TOKEN_BYTES).toString('base64');
+    const record: TokenRecord = {
+      id: randomUUID(),
+      digest: tokenDigest(token),
+      name,
+      scopes,
+      reach,
+      created_at_ms: Date.now(),
+      expires_at_ms,
+    };
+    // At once, so that the bound holds for requests that come at once.
+    this.#tokens.set(record.id, record);
+    try {
+      await this.#store.put(record);
+    } catch (thrown) {
+      this.#tokens.delete(record.id);
+      throw thrown;
+    }
+    await this.#holders().addToken(record);
+    this.#awaitExpiry();
+    this.#events.tokenMade(`${this.#nameOf(record.id)}, ${scopes.join(', ')},`, by);
+    return { token, record };
+  }
+
+  async #remove(id: string, why: string): Promise<void> {
+    const name = this.#nameOf(id);
+    if (!this.#tokens.delete(id)) return;
+    this.#uses.delete(id);
+    this.#unsaved.delete(id);
+    // The fronts first: what the disk needs must not keep a stream open.
+    await this.#holders().removeToken(id);
+    await this.#store.remove(id);
+    this.#events.tokenGone(name, why);
+  }
+
+  /** Sets the timer for the token that runs out next, and ends those that have. */
+  #awaitExpiry(): void {
+    clearTimeout(this.#expiry);
+    const now = Date.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const { id, expires_at_ms } of this.#tokens.values()) {
+      if (expires_at_ms === null) continue;
+      // A store that fails keeps it on disk; it is refused by its time all the same, and goes at the next start.
+      if (expires_at_ms <= now) this.#remove(id, 'has run out').catch(() => {});
+      else next = Math.min(next, expires_at_ms);
+    }
+    if (next === Number.POSITIVE_INFINITY) return;
+    this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_TIMER_MS));
+  }
+
+  async #dropIdlePinToken(): Promise<void> {
+    const lastUse = ({ id, created_at_ms }: TokenRecord): number =>
+      this.#uses.get(id) ?? created_at_ms;
+    let idle: TokenRecord | undefined;
+    for (const token of this.#tokens.values()) {
+      if (token.name !== PIN_TOKEN_NAME || token.expires_at_ms !== null) continue;
+      if (!idle || lastUse(token) < lastUse(idle)) idle = token;
+    }
+    if (idle) await this.#remove(idle.id, 'made room for a new one');
+  }
+
+  async #saveUses(): Promise<void> {
+    const uses = new Map(this.#unsaved);
+    this.#unsaved.clear();
+    // A loss costs nothing: the next use is written again.
+    if (uses.size > 0) await this.#store.putUses(uses).catch(() => {});
+  }
+
+  #info({ id, name, scopes, reach, created_at_ms, expires_at_ms }: TokenRecord): TokenInfo {
+    return {
+      id,
+      name,
+      scopes,
+      bots: reach && 'bots' in reach ? reach.bots : null,
+      labels: reach && 'labels' in reach ? reach.labels : null,
+      created_at_ms,
+      expires_at_ms,
+      last_used_at_ms: this.#uses.get(id) ?? null,
+    };
+  }
+
+  /** For a line: the name was chosen by somebody, and names need not be unique. */
+  #nameOf(id: string): string {
+    const name = this.#tokens.get(id)?.name;
+    return name === undefined ? `token ${id}` : `token ${JSON.stringify(name)} (${id})`;
+  }
+}
+
+/** @throws DroverError `bad_request`. */
+function reachOf({ scopes, bots, labels }: CreateTokenBody): Reach {
+  if (bots && labels) throw new DroverError('bad_request', 'give bots or labels, not both');
+  if (!bots && !labels) return null;
+  // It could make itself a token without the limit.
+  if (scopes.includes('admin')) {
+    throw new DroverError('bad_request', 'a token with the scope admin cannot be limited to bots');
+  }
+  return bots ? { bots } : { labels: labels ?? {} };
+}

@@ -1,0 +1,101 @@
+// Imported by main and the fronts. Owns what a token is, what it may do and which bots it reaches.
+
+import Type, { type Static } from 'typebox';
+import { BOT_ID, Labels } from './bots.js';
+
+/** What a token may do. `admin` includes all others; none of the others includes another. */
+export const SCOPES = ['read', 'control', 'invoke', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Which bots a token is limited to: those of a list, or those that have all of these labels now. Null is no limit. */
+export type Reach = { bots: string[] } | { labels: Record<string, string> } | null;
+
+/** What a caller may do, as it is handed to main with a request. */
+export interface Rights {
+  scopes: Scope[];
+  reach: Reach;
+}
+
+/** A token as it is kept: never the token itself, only its SHA-256 digest (base64). */
+export interface TokenRecord extends Rights {
+  id: string;
+  digest: string;
+  name: string;
+  created_at_ms: number;
+  /** Unix epoch milliseconds from which on it is refused, null for never. */
+  expires_at_ms: number | null;
+}
+
+/** A token as `GET /api/tokens` shows it. */
+export interface TokenInfo {
+  id: string;
+  name: string;
+  scopes: Scope[];
+  bots: string[] | null;
+  labels: Record<string, string> | null;
+  created_at_ms: number;
+  expires_at_ms: number | null;
+  /** Unix epoch milliseconds of the last request with it, null before the first. */
+  last_used_at_ms: number | null;
+}
+
+/** Body of `POST /api/tokens`. */
+export const CreateTokenBody = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
+      description: 'What it is for; no control characters.',
+    }),
+    scopes: Type.Array(Type.Unsafe<Scope>({ type: 'string', enum: SCOPES }), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'What it may do.',
+    }),
+    bots: Type.Optional(
+      Type.Array(Type.String({ pattern: BOT_ID.source }), {
+        minItems: 1,
+        maxItems: 1000,
+        uniqueItems: true,
+        description: 'Ids of the bots that it is limited to.',
+      }),
+    ),
+    // Not empty: that would be every bot there is.
+    labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
+    expires_at_ms: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 8_640_000_000_000_000,
+        description: 'From when on it is refused; never when left out.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type CreateTokenBody = Static<typeof CreateTokenBody>;
+
+/** Whether these rights are enough for what needs `scope`. */
+export function allows({ scopes }: Rights, scope: Scope): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+/** Whether a bot with this id and these labels is one of those that `reach` is limited to. */
+export function reaches(
+  reach: Reach,
+  id: string,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  if (reach === null) return true;
+  return 'bots' in reach ? reach.bots.includes(id) : hasLabels(labels, reach.labels);
+}
+
+/** Whether all wanted labels are there, with their values. */
+export function hasLabels(
+  labels: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(
+    ([name, value]) => Object.hasOwn(labels, name) && labels[name] === value,
+  );
+}

@@ -1,0 +1,68 @@
+// Runs in a front thread. Owns this front's lines of the access log until main writes them.
+
+import type { Config } from '../contract/config.js';
+import { redactTarget } from './redact-target.js';
+
+/** How long lines are collected, in ms. */
+const FLUSH_MS = 50;
+/** Lines that wait, at most. More are left out and counted, and the count is a line of its own. */
+const MAX_WAITING = 5000;
+
+/** A request as the log shows it. */
+export interface LoggedRequest {
+  method: string;
+  path: string;
+  query: string;
+  address: string;
+  /** Id of its token, undefined when it had none that is good. */
+  token: string | undefined;
+  status: number;
+  /** How long the answer took, for a stream until it began, in ms. */
+  ms: number;
+}
+
+export class AccessLog {
+  readonly #mode: Config['log']['access'];
+  readonly #pin: string;
+  readonly #write: (text: string) => void;
+  #waiting: string[] = [];
+  #skipped = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param write takes whole lines. */
+  constructor(mode: Config['log']['access'], pin: string, write: (text: string) => void) {
+    this.#mode = mode;
+    this.#pin = pin;
+    this.#write = write;
+  }
+
+  get isOn(): boolean {
+    return this.#mode !== 'off';
+  }
+
+  add({ method, path, query, address, token, status, ms }: LoggedRequest): void {
+    if (this.#mode === 'off' || (this.#mode === 'errors' && status < 400)) return;
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#skipped += 1;
+      return;
+    }
+    const target = redactTarget(path, query, this.#pin);
+    const at = new Date().toISOString();
+    this.#waiting.push(
+      `${at} ${address} ${token ?? '-'} ${method} ${target} ${status} ${ms.toFixed(1)}ms\n`,
+    );
+  }
+
+  /** Hands over what waits. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#skipped > 0) {
+      this.#waiting.push(`${new Date().toISOString()} ${this.#skipped} requests are left out\n`);
+    }
+    if (this.#waiting.length > 0) this.#write(this.#waiting.join(''));
+    this.#waiting = [];
+    this.#skipped = 0;
+  }
+}

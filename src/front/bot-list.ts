@@ -1,0 +1,64 @@
+// Runs in a front thread. Owns snapshots as REST shows them.
+
+import type { BotSnapshot } from '../contract/events.js';
+import { type Reach, reaches } from '../contract/tokens.js';
+import { DroverError } from '../errors.js';
+import { queryPairs } from './query.js';
+import type { SnapshotMirror } from './snapshot-mirror.js';
+
+/** To be asked when the mirror is current. */
+export class BotList {
+  readonly #mirror: SnapshotMirror;
+  #version = -1;
+  #body: Uint8Array = new Uint8Array();
+
+  constructor(mirror: SnapshotMirror) {
+    this.#mirror = mirror;
+  }
+
+  /** @throws DroverError `not_found`, also when there is the bot but `reach` does not have it. */
+  one(id: string, reach: Reach): string {
+    const session = this.#mirror.get(id);
+    if (!session || !reaches(reach, id, session.snapshot.labels)) {
+      throw new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
+    }
+    return JSON.stringify(session.snapshot);
+  }
+
+  /** `?status=` and `?kind=`, each repeated or comma-separated. */
+  list(query: string, reach: Reach): Uint8Array {
+    const pairs = queryPairs(query);
+    const statuses = wanted(pairs, 'status');
+    const kinds = wanted(pairs, 'kind');
+    if (!statuses && !kinds && reach === null) {
+      if (this.#version !== this.#mirror.version) {
+        this.#body = this.#build(() => true);
+        this.#version = this.#mirror.version;
+      }
+      return this.#body;
+    }
+    return this.#build(
+      ({ id, status, kind, labels }) =>
+        (statuses?.has(status) ?? true) && (kinds?.has(kind) ?? true) && reaches(reach, id, labels),
+    );
+  }
+
+  #build(matches: (snapshot: Shown) => boolean): Uint8Array {
+    const shown: string[] = [];
+    for (const { snapshot, eventJson } of this.#mirror.all()) {
+      // What stands in a session event behind `{"snapshot":` and before the last brace is the snapshot.
+      if (matches(snapshot)) shown.push(eventJson.slice('{"snapshot":'.length, -1));
+    }
+    return Buffer.from(`{"bots":[${shown.join(',')}]}`);
+  }
+}
+
+type Shown = Pick<BotSnapshot, 'id' | 'status' | 'kind' | 'labels'>;
+
+function wanted(
+  pairs: readonly (readonly [string, string])[],
+  name: string,
+): Set<string> | undefined {
+  const values = pairs.filter(([key]) => key === name).flatMap(([, value]) => value.split(','));
+  return values.length === 0 ? undefined : new Set(values);
+}

@@ -1,0 +1,137 @@
+// Runs in a front thread. Owns the routes of bots: what they show, and what can be done with them.
+
+import type { Static, TSchema } from 'typebox';
+import { InvokeBody } from '../contract/api.js';
+import { type BotAction, BotActionsBody, CreateBotBody, UpdateBotBody } from '../contract/bots.js';
+import type { JsonObject } from '../contract/events.js';
+import type { Rights } from '../contract/tokens.js';
+import { DroverError } from '../errors.js';
+import { emptyAnswer, jsonAnswer } from './answers.js';
+import type { Caller } from './auth.js';
+import { BotList } from './bot-list.js';
+import type { Exchange } from './engine/engine.js';
+import type { CallerHandler } from './front.js';
+import { jsonBody } from './json-body.js';
+import { queryValues } from './query.js';
+import type { FrontParts, Handlers } from './routes.js';
+
+type BotRoutes = Extract<
+  keyof Handlers,
+  | `${string} /api/bots${string}`
+  | `${string} /api/${'incidents' | 'kinds' | 'pressure'}`
+  | 'POST /invoke'
+>;
+
+export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
+  const { auth, control, limits } = parts;
+  const bots = new BotList(parts.mirror);
+
+  /** A body of a caller that is still good when it has arrived. */
+  const bodyOf = <S extends TSchema>(schema: S) => {
+    const read = jsonBody(schema);
+    return async (exchange: Exchange, caller: Caller): Promise<Static<S>> => {
+      const body = await read(exchange, limits);
+      auth.recheck(caller);
+      return body;
+    };
+  };
+  const readBot = bodyOf(CreateBotBody);
+  const readUpdate = bodyOf(UpdateBotBody);
+  const readActions = bodyOf(BotActionsBody);
+  const readInvoke = bodyOf(InvokeBody);
+
+  const answerBot = (
+    exchange: Exchange,
+    caller: Caller,
+    id: string,
+    status = 200,
+  ): void | Promise<void> =>
+    parts.whenCurrent(() => {
+      exchange.answer(jsonAnswer(bots.one(id, caller.record.reach), status));
+    });
+  /** An operation on one bot; it takes no body, and answers with the snapshot when it is done. */
+  const act =
+    (action: BotAction): CallerHandler =>
+    async (exchange, caller, [id = '']) => {
+      await control.call('actOnBot', { id, action, rights: rightsOf(caller) });
+      await answerBot(exchange, caller, id);
+    };
+  const answerIncidents = async (
+    exchange: Exchange,
+    caller: Caller,
+    bot: string | null,
+  ): Promise<void> => {
+    const limit = limitOf(exchange.query);
+    const output = await control.call('incidents', { bot, limit, rights: rightsOf(caller) });
+    exchange.answer(jsonAnswer(JSON.stringify(output)));
+  };
+
+  return {
+    'GET /api/bots'(exchange, { record }) {
+      const { query } = exchange;
+      return parts.whenCurrent(() => exchange.answer(jsonAnswer(bots.list(query, record.reach))));
+    },
+    async 'POST /api/bots'(exchange, caller) {
+      const bot = await readBot(exchange, caller);
+      await control.call('createBot', { bot, rights: rightsOf(caller) });
+      await answerBot(exchange, caller, bot.id, 201);
+    },
+    async 'POST /api/bots/actions'(exchange, caller) {
+      const actions = await readActions(exchange, caller);
+      const output = await control.call('actOnBots', { actions, rights: rightsOf(caller) });
+      exchange.answer(jsonAnswer(JSON.stringify(output)));
+    },
+    'GET /api/bots/{id}': (exchange, caller, [id = '']) => answerBot(exchange, caller, id),
+    async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {
+      const change = await readUpdate(exchange, caller);
+      await control.call('updateBot', { id, change, rights: rightsOf(caller) });
+      await answerBot(exchange, caller, id);
+    },
+    async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
+      await control.call('actOnBot', { id, action: 'delete', rights: rightsOf(caller) });
+      exchange.answer(emptyAnswer(204));
+    },
+    'POST /api/bots/{id}/start': act('start'),
+    'POST /api/bots/{id}/stop': act('stop'),
+    'POST /api/bots/{id}/restart': act('restart'),
+    async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
+      const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
+      exchange.answer(jsonAnswer(JSON.stringify(config)));
+    },
+    async 'GET /api/bots/{id}/incidents'(exchange, caller, [id = '']) {
+      bots.one(id, caller.record.reach);
+      await answerIncidents(exchange, caller, id);
+    },
+    'GET /api/incidents': (exchange, caller) => answerIncidents(exchange, caller, null),
+    async 'GET /api/kinds'(exchange) {
+      exchange.answer(jsonAnswer(JSON.stringify(await control.call('kinds', null))));
+    },
+    async 'GET /api/pressure'(exchange) {
+      const report = await control.call('pressure', null);
+      const status = report.short.length > 0 ? 503 : 200;
+      exchange.answer(jsonAnswer(JSON.stringify(report), status));
+    },
+    async 'POST /invoke'(exchange, caller) {
+      const body = await readInvoke(exchange, caller);
+      const call = { ...body, args: body.args as JsonObject };
+      const input = { call, rights: rightsOf(caller) };
+      const output = await control.cancellableCall('invoke', input, exchange.gone());
+      exchange.answer(jsonAnswer(JSON.stringify(output)));
+    },
+  };
+}
+
+/** The part of a caller that main decides by; the digest stays here. */
+function rightsOf({ record: { scopes, reach } }: Caller): Rights {
+  return { scopes, reach };
+}
+
+/** `?limit=`, 1 to 1,000, 100 when left out. */
+function limitOf(query: string): number {
+  const [text = '100'] = queryValues(query, 'limit');
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new DroverError('bad_request', 'limit must be a whole number from 1 to 1000');
+  }
+  return limit;
+}

@@ -1,0 +1,146 @@
+// Decision "CORS": which pages of other origins may read the answers, and the headers that every answer has.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCESS } from '../../src/front/access.js';
+import { type RawResponse, raw, requestBytes } from '../harness/http.js';
+import { runToExit, type Service, startService, stopClean } from '../harness/service.js';
+import { get } from '../harness/sse.js';
+
+const ALLOWED = ['https://dash.example', 'http://localhost:3000', 'tauri://localhost', 'null'];
+const REFUSED = [
+  'https://evil.example',
+  'https://dash.example.evil.example',
+  'http://dash.example',
+];
+const ROUTES = Object.keys(ACCESS).map((name) => {
+  const [method = '', path = ''] = name.split(' ');
+  return { name, method, path: path.replace('{id}', 'nobody') };
+});
+
+let plain: Service;
+let open: Service;
+beforeAll(async () => {
+  plain = await startService();
+  open = await startService({ config: { http: { cors_origins: ALLOWED } } });
+});
+afterAll(async () => {
+  await stopClean(plain);
+  await stopClean(open);
+});
+
+/** Answers of every route, with and without a token, and of paths that are no route. */
+async function answersOf(
+  service: Service,
+  headers: Record<string, string>,
+): Promise<[string, RawResponse['headers']][]> {
+  const authorized = { Authorization: `Bearer ${await service.token()}` };
+  const answers: [string, RawResponse['headers']][] = [];
+  for (const { name, method, path } of [
+    ...ROUTES,
+    { name: 'GET /nope', method: 'GET', path: '/nope' },
+    { name: 'PUT /health', method: 'PUT', path: '/health' },
+    { name: 'HEAD /health', method: 'HEAD', path: '/health' },
+    { name: 'OPTIONS /events', method: 'OPTIONS', path: '/events' },
+  ]) {
+    for (const more of [{}, authorized]) {
+      if (path === '/events' && method === 'GET') {
+        const response = await get(`${service.url}/events`, { ...headers, ...more });
+        response.destroy();
+        answers.push([name, response.headers as Record<string, string>]);
+        continue;
+      }
+      const bytes = requestBytes(
+        method,
+        path,
+        { ...headers, ...more },
+        method === 'POST' ? '' : undefined,
+      );
+      answers.push([name, (await raw(service.port, bytes, { head: method === 'HEAD' })).headers]);
+    }
+  }
+  return answers;
+}
+
+describe('every answer', () => {
+  it.each([
+    ['without CORS', () => plain],
+    ['with CORS', () => open],
+  ])('has the security headers, %s', async (_, service) => {
+    for (const [name, headers] of await answersOf(service(), {})) {
+      expect(headers, name).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      });
+    }
+  });
+
+  it('has no CORS header by default, whatever the origin', async () => {
+    for (const origin of ['null', ...REFUSED]) {
+      for (const [name, headers] of await answersOf(plain, { Origin: origin })) {
+        const names = Object.keys(headers).filter((key) => key.startsWith('access-control'));
+        expect(names, name).toEqual([]);
+      }
+    }
+  });
+
+  it.each(ALLOWED)('may be read by a page of %s when that is in the list', async (origin) => {
+    for (const [name, headers] of await answersOf(open, { Origin: origin })) {
+      expect(headers['access-control-allow-origin'], name).toBe(origin);
+      expect(headers['vary'], name).toBe('Origin');
+      expect(headers['access-control-allow-credentials'], name).toBeUndefined();
+    }
+  });
+
+  it('may not be read by a page of another origin, nor kept for one', async () => {
+    for (const origin of [undefined, ...REFUSED]) {
+      for (const [name, headers] of await answersOf(open, origin ? { Origin: origin } : {})) {
+        expect(headers['access-control-allow-origin'], name).toBeUndefined();
+        expect(headers['vary'], name).toBe('Origin');
+      }
+    }
+  });
+});
+
+describe('a preflight', () => {
+  const ask = (service: Service, path: string, origin: string) =>
+    raw(
+      service.port,
+      requestBytes('OPTIONS', path, {
+        Origin: origin,
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,content-type',
+      }),
+    );
+
+  it('is answered with what a page may send', async () => {
+    const answer = await ask(open, '/api/bots', 'https://dash.example');
+    expect(answer.status).toBe(204);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': 'https://dash.example',
+      'access-control-allow-methods': 'GET, POST, HEAD, OPTIONS',
+      'access-control-allow-headers': 'Authorization, Content-Type, Last-Event-ID',
+      'access-control-max-age': '600',
+    });
+  });
+
+  it('of another origin is answered without it, and so are all by default', async () => {
+    for (const [service, origin] of [
+      [open, 'https://evil.example'],
+      [plain, 'https://dash.example'],
+    ] as const) {
+      const { status, headers } = await ask(service, '/api/bots', origin);
+      expect(status).toBe(204);
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+});
+
+it('an origin that no browser would send is refused at the start', async () => {
+  for (const origin of ['*', 'dash.example', 'https://dash.example/', 'https://a, https://b', '']) {
+    const env = { DROVER_HTTP_CORS_ORIGINS: JSON.stringify([origin]) };
+    const { code, stderr } = await runToExit(['--no-demo', '--port', '0'], env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^drover: .*http\.cors_origins.*\n$/);
+  }
+});

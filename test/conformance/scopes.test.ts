@@ -1,0 +1,234 @@
+// Decision "tokens": scopes and limits hold on every route of the table, so also on one that is added to it.
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPES } from '../../src/contract/tokens.js';
+import { ACCESS, type Access } from '../../src/front/access.js';
+import { type Answer, call, expectError } from '../harness/api.js';
+import { create, FIXTURE_KINDS, invoke, list, snapshot } from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { get } from '../harness/sse.js';
+import { makeToken, type Token } from '../harness/tokens.js';
+
+const ROUTES = Object.entries(ACCESS).map(([name, access]) => {
+  const [method = '', path = ''] = name.split(' ');
+  return { name, method, path, access: access as Access };
+});
+
+/** A body that each route takes; what it asks for need not be possible. */
+const BODIES: Record<string, unknown> = {
+  'POST /auth/pin': { pin: 'wrong' },
+  'POST /api/bots': { id: 'mine', kind: 'synthetic' },
+  'POST /api/bots/actions': { action: 'start', ids: ['mine'] },
+  'PATCH /api/bots/{id}': { labels: {} },
+  'POST /api/tokens': { name: 'another', scopes: ['read'] },
+  'POST /invoke': { session_id: null, command: 'ping' },
+};
+
+let service: Service;
+/** A token for each scope, with nothing else. */
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      pin: { capacity: 1000 },
+      drills: { enabled: true },
+      bots: ['mine', 'other'].map((id) => ({ id, kind: 'synthetic', labels: { owner: id } })),
+    },
+  });
+  for (const scope of SCOPES) {
+    tokens.set(scope, (await makeToken(service, { name: scope, scopes: [scope] })).token);
+  }
+});
+afterAll(() => stopClean(service));
+
+/** Sends a request; of a stream only the head is read. */
+async function ask(
+  route: (typeof ROUTES)[number],
+  token: string | null,
+  id = 'mine',
+  body = BODIES[route.name],
+): Promise<Pick<Answer, 'status' | 'json' | 'headers'>> {
+  const path = route.path.replace('{id}', id);
+  if (route.path !== '/events') return call(service, route.method, path, { token, body });
+  const headers: Record<string, string> =
+    token === null ? {} : { authorization: `Bearer ${token}` };
+  const response = await get(`${service.url}/events`, headers);
+  const status = response.statusCode ?? 0;
+  let json: unknown;
+  if (status !== 200) {
+    json = JSON.parse(Buffer.concat(await response.toArray()).toString());
+  }
+  response.destroy();
+  return { status, json, headers: new Headers(response.headers as Record<string, string>) };
+}
+
+describe.each(ROUTES)('$name', (route) => {
+  const { access } = route;
+  const open = access === 'nothing';
+
+  it(`needs ${access}`, async () => {
+    const without = await ask(route, null);
+    if (open) expect(without.status).not.toBe(403);
+    else expectError(without, 401, 'missing token');
+    for (const [scope, token] of tokens) {
+      const answer = await ask(route, token);
+      if (open || access === 'any token' || access === scope || scope === 'admin') {
+        // What it asks for may be in conflict with what the others have asked for, but it was let in.
+        expect(
+          [200, 201, 204, 401, 404, 409],
+          `${scope}: ${JSON.stringify(answer.json)}`,
+        ).toContain(answer.status);
+        if (!open) expect(answer.status).not.toBe(401);
+      } else {
+        expectError(answer, 403, `this needs a token with the scope ${access}`);
+      }
+    }
+  });
+});
+
+it('docs/API.md has every route of the table with its access, and no other', () => {
+  const text = readFileSync(new URL('../../docs/API.md', import.meta.url), 'utf8');
+  const rows = [
+    ...text.matchAll(/^\| (GET|POST|PATCH|DELETE) +\| \[`([^`]+)`\][^|]*\| ([^|]+?) +\|/gm),
+  ];
+  const documented = rows.map(([, method, path, access]) => `${method} ${path} ${access}`).sort();
+  const table = ROUTES.map(({ name, access }) => `${name} ${access}`).sort();
+  expect(documented).toEqual(table);
+});
+
+describe.each([
+  ['a list of bots', { bots: ['mine', 'not-there'] }],
+  ['labels', { labels: { owner: 'mine' } }],
+])('a token that is limited to %s', (_, limit) => {
+  const scopes = ['read', 'control', 'invoke'];
+  let token: string;
+  beforeAll(async () => {
+    for (const id of ['mine', 'other']) {
+      await create(service, { id, kind: 'synthetic', labels: { owner: id } });
+      const labels = { owner: id };
+      await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } });
+    }
+    token = (await makeToken(service, { scopes, ...limit })).token;
+  });
+
+  it.each(ROUTES.filter(({ path }) => path.startsWith('/api/bots/{id}')))(
+    '$name: a bot that it does not reach is not there, and nothing happens to it',
+    async (route) => {
+      const before = await snapshot(service, 'other');
+      expectError(await ask(route, token, 'other'), 404, 'no bot "other"');
+      const { data: _data, ...after } = await snapshot(service, 'other');
+      expect(after).toEqual({ ...before, data: undefined });
+    },
+  );
+
+  it('has only its bots in the list, whatever is asked for', async () => {
+    for (const query of ['', '?kind=synthetic', '?status=running,stopped,starting']) {
+      const answer = await call(service, 'GET', `/api/bots${query}`, { token });
+      const ids = (answer.json as { bots: { id: string }[] }).bots.map(({ id }) => id);
+      expect(ids.filter((id) => id !== 'mine')).toEqual([]);
+    }
+    const all = await call(service, 'GET', '/api/bots', { token });
+    expect((all.json as { bots: unknown[] }).bots).toHaveLength(1);
+  });
+
+  it('acts on its own bots alone, by ids and by labels', async () => {
+    const restart = (body: object) =>
+      call(service, 'POST', '/api/bots/actions', { token, body: { action: 'restart', ...body } });
+    const before = await snapshot(service, 'other');
+    const byIds = await restart({ ids: ['mine', 'other', 'nowhere'] });
+    expect(byIds.json).toEqual({
+      results: {
+        mine: { status: expect.any(String) },
+        other: { error: 'no bot "other"' },
+        nowhere: { error: 'no bot "nowhere"' },
+      },
+    });
+    expect((await restart({ labels: { owner: 'other' } })).json).toEqual({ results: {} });
+    const byLabels = await restart({ labels: { owner: 'mine' } });
+    expect(Object.keys((byLabels.json as { results: object }).results)).toEqual(['mine']);
+    expect((await snapshot(service, 'other')).started_at_ms).toBe(before.started_at_ms);
+  });
+
+  it('sends commands to its own bots alone, and none to the service', async () => {
+    const send = (session_id: unknown, command = 'nothing') =>
+      call(service, 'POST', '/invoke', { token, body: { session_id, command } });
+    expectError(await send('other'), 404, 'no bot "other"');
+    expectError(await send('mine'), 404, /no command/);
+    const many = (await send(['other', 'mine', 'nowhere'])).json as {
+      results: Record<string, { error: string }>;
+    };
+    expect(Object.keys(many.results)).toEqual(['other', 'mine', 'nowhere']);
+    expect(many.results['other']).toEqual({ error: 'no bot "other"' });
+    expect(many.results['nowhere']).toEqual({ error: 'no bot "nowhere"' });
+    expect(many.results['mine']?.error).toMatch(/no command/);
+    expectError(await send(null, 'status'), 403, /limited to/);
+  });
+
+  it('makes no bot that it would not reach, and puts none out of its reach', async () => {
+    const body = { id: 'stranger', kind: 'synthetic', labels: { owner: 'other' } };
+    expectError(await call(service, 'POST', '/api/bots', { token, body }), 403, /limited to/);
+    expect((await list(service)).map(({ id }) => id)).not.toContain('stranger');
+    if ('labels' in limit) {
+      const change = { body: { labels: { owner: 'other' } }, token };
+      expectError(await call(service, 'PATCH', '/api/bots/mine', change), 403, /limited to/);
+    }
+    expect((await snapshot(service, 'mine')).labels).toEqual({ owner: 'mine' });
+  });
+
+  it('makes one that it reaches', async () => {
+    const id = 'bots' in limit ? 'not-there' : 'fresh';
+    const body = { id, kind: 'synthetic', labels: { owner: 'mine' } };
+    const made = await call(service, 'POST', '/api/bots', { token, body });
+    expect(made.status, made.text).toBe(201);
+    expect((await call(service, 'DELETE', `/api/bots/${id}`, { token })).status).toBe(204);
+  });
+});
+
+it('labels count as they are now: a bot that loses them is not there any more', async () => {
+  await create(service, { id: 'moving', kind: 'synthetic', labels: { side: 'left' } });
+  const { token } = await makeToken(service, { labels: { side: 'left' } });
+  const seen = () => call(service, 'GET', '/api/bots/moving', { token });
+  expect((await seen()).status).toBe(200);
+  await call(service, 'PATCH', '/api/bots/moving', { body: { labels: { side: 'right' } } });
+  expectError(await seen(), 404);
+  await call(service, 'PATCH', '/api/bots/moving', { body: { labels: { side: 'left', a: 'b' } } });
+  expect((await seen()).status).toBe(200);
+});
+
+it('incidents of other bots are not shown, nor what a host ran beside its own', async () => {
+  for (const id of ['victim', 'culprit']) {
+    await create(service, { id, kind: 'faulty', restart: { policy: 'never' } });
+  }
+  await invoke(service, 'culprit', 'cause', { fault: 'timer' });
+  const { token } = await makeToken(service, { bots: ['victim'] });
+  const { token: own } = await makeToken(service, { bots: ['culprit'] });
+  const of = async (bearer?: string) => {
+    const options = bearer === undefined ? {} : { token: bearer };
+    const { json } = await call(service, 'GET', '/api/incidents', options);
+    return (json as { incidents: { suspect: string; last_lines: string[] }[] }).incidents;
+  };
+  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(1);
+  expect(await of(own)).toEqual(await of());
+  expect(await of(token)).toEqual([]);
+});
+
+it('a drill needs the scope admin', async () => {
+  const body = { session_id: null, command: 'drill', args: { kill: 'nobody' } };
+  const as = (scope: string) =>
+    call(service, 'POST', '/invoke', { token: tokens.get(scope) ?? null, body });
+  expectError(await as('invoke'), 403, 'the command drill needs the scope admin');
+  expectError(await as('admin'), 400);
+});
+
+it('no token can make itself more than it is', async () => {
+  const scopes = ['read', 'control', 'invoke'];
+  const { token } = await makeToken(service, { scopes });
+  const body = { name: 'mighty', scopes: ['admin'] };
+  expectError(await call(service, 'POST', '/api/tokens', { token, body }), 403);
+  const limited = { name: 'mighty', scopes: ['admin'], bots: ['mine'] };
+  expectError(await call(service, 'POST', '/api/tokens', { body: limited }), 400);
+  const all = (await call(service, 'GET', '/api/tokens')).json as { tokens: Token[] };
+  expect(all.tokens.map(({ name }) => name)).not.toContain('mighty');
+});

@@ -1,0 +1,51 @@
+// Test harness. Owns what tests of tokens do again and again: making, listing and revoking them.
+
+import { expect } from 'vitest';
+import { type Answer, call } from './api.js';
+import type { Service } from './service.js';
+import { openStream, type SseStream } from './sse.js';
+
+/** What `GET /api/tokens` shows of one. */
+export interface Token {
+  id: string;
+  name: string;
+  scopes: string[];
+  bots: string[] | null;
+  labels: Record<string, string> | null;
+  created_at_ms: number;
+  expires_at_ms: number | null;
+  last_used_at_ms: number | null;
+}
+
+export interface Made extends Token {
+  token: string;
+}
+
+/** `POST /api/tokens` with the service's own token; what is left out of the body has a default. */
+export async function makeToken(service: Service, body: object = {}): Promise<Made> {
+  const filled = { name: 'test', scopes: ['read'], ...body };
+  const answer = await call(service, 'POST', '/api/tokens', { body: filled });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json as Made;
+}
+
+export async function listTokens(service: Service): Promise<Token[]> {
+  const answer = await call(service, 'GET', '/api/tokens');
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.json as { tokens: Token[] }).tokens;
+}
+
+export function revoke(service: Service, id: string): Promise<Answer> {
+  return call(service, 'DELETE', `/api/tokens/${id}`);
+}
+
+export async function makeTicket(service: Service, token?: string): Promise<string> {
+  const options = token === undefined ? {} : { token };
+  const answer = await call(service, 'POST', '/auth/ticket', options);
+  expect(answer.status, answer.text).toBe(200);
+  return (answer.json as { ticket: string }).ticket;
+}
+
+export function streamOf(service: Service, token: string, query = ''): Promise<SseStream> {
+  return openStream(`${service.url}/events${query}`, { token });
+}

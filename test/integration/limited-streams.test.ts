@@ -1,0 +1,189 @@
+// What a token that is limited to some bots sees on the stream: always held against an unlimited stream of the same time,
+// frame by frame, also while labels change, bots come and go, and the stream is resumed.
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { create, invoke, remove } from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { logOf, snapshotOf } from '../harness/shapes.js';
+import { type Frame, openStream, type SseStream } from '../harness/sse.js';
+import { makeToken } from '../harness/tokens.js';
+
+let service: Service;
+/** Everything since the start of the service. */
+let everything: SseStream;
+
+beforeAll(async () => {
+  service = await startService({ args: ['--fronts', '2'] });
+  everything = await openStream(`${service.url}/events`, { token: await service.token() });
+  for (const [id, team] of [
+    ['red', 'a'],
+    ['green', 'a'],
+    ['blue', 'b'],
+    ['plain', ''],
+  ] as const) {
+    const labels = team === '' ? {} : { team, colour: id };
+    await create(service, { id, kind: 'synthetic', labels, config: { events_per_second: 200 } });
+  }
+});
+afterAll(async () => {
+  everything?.close();
+  await stopClean(service);
+});
+
+async function open(token: string, query = '', headers = {}): Promise<SseStream> {
+  const stream = await openStream(`${service.url}/events${query}`, { token, headers });
+  onTestFinished(() => stream.close());
+  return stream;
+}
+
+const seqOf = ({ id = '' }: Frame): number => Number(id.split('-')[1]);
+const live = (stream: SseStream): Frame[] => stream.frames.filter(({ id }) => id !== undefined);
+const sessionOf = (frame: Frame): string | null | undefined =>
+  logOf(frame)?.session_id ?? snapshotOf(frame)?.id;
+
+/** Where the stream said that it stands, before its first live frame. */
+function startOf(stream: SseStream): number {
+  const position = /(?:^|\n\n)id: [0-9a-f]+-(\d+)\n\n/.exec(stream.raw);
+  if (!position) throw new Error('the stream has not said where it stands');
+  return Number(position[1]);
+}
+
+/** The last frame of a bot that shows a change, on the unlimited stream, when it has arrived. */
+async function seenAt(fits: (frame: Frame) => boolean): Promise<number> {
+  let found: Frame | undefined;
+  await everything.until(() => {
+    found = everything.frames.findLast((frame) => frame.id !== undefined && fits(frame));
+    return found !== undefined;
+  });
+  return seqOf(found as Frame);
+}
+
+/** Both streams have had the frames up to the present. */
+async function settle(stream: SseStream, marker: string): Promise<number> {
+  await invoke(service, marker, 'mark');
+  const fits = (frame: Frame): boolean =>
+    logOf(frame)?.scope === 'dispatch' && logOf(frame)?.session_id === marker;
+  const last = await seenAt(fits);
+  await stream.until(() => live(stream).some((frame) => seqOf(frame) >= last));
+  return last;
+}
+
+/** Holds a stream against the unlimited one: between two places, exactly the frames that `passes` lets through. */
+function compare(
+  stream: SseStream,
+  after: number,
+  last: number,
+  passes: (frame: Frame, seq: number) => boolean,
+): Frame[] {
+  const within = (frame: Frame): boolean => seqOf(frame) > after && seqOf(frame) <= last;
+  const expected = live(everything).filter((frame) => within(frame) && passes(frame, seqOf(frame)));
+  const got = live(stream).filter(within);
+  expect(got.map(({ id, data }) => `${id} ${data}`)).toEqual(
+    expected.map(({ id, data }) => `${id} ${data}`),
+  );
+  return got;
+}
+
+it('limited to a list: the snapshots and every frame of its bots, and nothing else', async () => {
+  const { token } = await makeToken(service, { bots: ['red', 'blue', 'nobody'] });
+  const stream = await open(token);
+  await stream.until(() => live(stream).length > 100);
+  const opening = stream.frames.filter(({ id }) => id === undefined);
+  expect(opening.map((frame) => snapshotOf(frame)?.id).sort()).toEqual(['blue', 'red']);
+  const last = await settle(stream, 'red');
+  const got = compare(stream, startOf(stream), last, (frame) =>
+    ['red', 'blue'].includes(sessionOf(frame) ?? ''),
+  );
+  expect(new Set(got.map(sessionOf))).toEqual(new Set(['red', 'blue']));
+});
+
+it('a filter of the query narrows the limit, and cannot widen it', async () => {
+  const { token } = await makeToken(service, { bots: ['red', 'blue'] });
+  const stream = await open(token, '?session=blue,green,plain');
+  const other = await open(token, '?session=green');
+  const last = await settle(stream, 'blue');
+  const got = compare(stream, startOf(stream), last, (frame) => sessionOf(frame) === 'blue');
+  expect(got.length).toBeGreaterThan(0);
+  expect(other.frames).toEqual([]);
+  const byLabels = await makeToken(service, { labels: { team: 'a' } });
+  const narrowed = await open(byLabels.token, '?session=red,blue&kind=session');
+  await narrowed.until(() => narrowed.frames.length > 0);
+  expect(new Set(narrowed.frames.map(sessionOf))).toEqual(new Set(['red']));
+});
+
+it('limited by labels: every frame from the one that gives a bot the labels to the one that takes them', async () => {
+  const { token } = await makeToken(service, { labels: { team: 'a' } });
+  const stream = await open(token);
+  await stream.until(() => live(stream).length > 100);
+  const opening = stream.frames.filter(({ id }) => id === undefined);
+  expect(opening.map((frame) => snapshotOf(frame)?.id).sort()).toEqual(['green', 'red']);
+
+  const change = async (id: string, labels: object): Promise<number> => {
+    await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } });
+    const text = JSON.stringify(labels);
+    return seenAt(
+      (frame) => snapshotOf(frame)?.id === id && JSON.stringify(snapshotOf(frame)?.labels) === text,
+    );
+  };
+  /** From when to when each bot is on it. */
+  const spans: { id: string; from: number; to: number }[] = [
+    { id: 'red', from: 0, to: Number.POSITIVE_INFINITY },
+  ];
+  spans.push({ id: 'green', from: 0, to: await change('green', { team: 'b' }) });
+  const blueFrom = await change('blue', { team: 'a', n: '1' });
+  spans.push({ id: 'blue', from: blueFrom, to: await change('blue', { team: 'b', n: '2' }) });
+  spans.push({
+    id: 'green',
+    from: await change('green', { team: 'a', n: '3' }),
+    to: Number.POSITIVE_INFINITY,
+  });
+  // A label that does not matter changes nothing.
+  await change('red', { team: 'a', other: 'x' });
+  // A new bot, from its first frame to its last.
+  const before = seqOf(everything.frames.at(-1) as Frame);
+  const config = { events_per_second: 200 };
+  await create(service, { id: 'brief', kind: 'synthetic', labels: { team: 'a' }, config });
+  await seenAt((frame) => seqOf(frame) > before && logOf(frame)?.session_id === 'brief');
+  await remove(service, 'brief');
+  const gone = await seenAt((frame) => snapshotOf(frame)?.status === 'deleted');
+  // And one with its name that is another's.
+  await create(service, { id: 'brief', kind: 'synthetic', labels: { team: 'b' }, config });
+  onTestFinished(async () => {
+    await remove(service, 'brief');
+  });
+  await seenAt((frame) => seqOf(frame) > gone && logOf(frame)?.session_id === 'brief');
+  const first = everything.frames.find(
+    (frame) => seqOf(frame) > before && snapshotOf(frame)?.id === 'brief',
+  );
+  spans.push({ id: 'brief', from: seqOf(first as Frame), to: gone });
+
+  const last = await settle(stream, 'red');
+  const passes = (frame: Frame, seq: number): boolean =>
+    spans.some(({ id, from, to }) => sessionOf(frame) === id && from <= seq && seq <= to);
+  const got = compare(stream, startOf(stream), last, passes);
+  expect(new Set(got.map(sessionOf))).toEqual(new Set(['red', 'green', 'blue', 'brief']));
+  expect(got.some((frame) => snapshotOf(frame)?.status === 'deleted')).toBe(true);
+
+  // Whoever resumes from the middle of it gets the same once more, on whichever front it lands.
+  const middle = got[Math.floor(got.length / 4)] as Frame;
+  for (let round = 0; round < 6; round++) {
+    const resumed = await open(token, '', { 'last-event-id': middle.id });
+    await resumed.until(() => live(resumed).some((frame) => seqOf(frame) >= last));
+    expect(resumed.frames.some(({ id, event }) => id === undefined || event === 'gap')).toBe(false);
+    compare(resumed, seqOf(middle), last, passes);
+  }
+});
+
+it('sees no event that belongs to no bot', async () => {
+  for (const limit of [{ bots: ['red'] }, { labels: { team: 'a' } }]) {
+    const { token } = await makeToken(service, limit);
+    const stream = await open(token);
+    await call(service, 'POST', '/auth/pin', { token: null, body: { pin: 'wrong' } });
+    await invoke(service, null, 'ping');
+    await settle(stream, 'red');
+    const sessions = new Set(stream.frames.map(sessionOf));
+    expect([...sessions].every((id) => typeof id === 'string')).toBe(true);
+    expect(live(everything).some((frame) => logOf(frame)?.scope === 'auth')).toBe(true);
+  }
+});
