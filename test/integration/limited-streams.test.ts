@@ -61,8 +61,11 @@ async function seenAt(fits: (frame: Frame) => boolean): Promise<number> {
 
 /** Both streams have had the frames up to the present. */
 async function settle(stream: SseStream, marker: string): Promise<number> {
+  const before = seqOf(live(everything).at(-1) as Frame);
   await invoke(service, marker, 'mark');
+  // The answer may be here before the line, and a line of an earlier time is another's.
   const fits = (frame: Frame): boolean =>
+    seqOf(frame) > before &&
     logOf(frame)?.scope === 'dispatch' && logOf(frame)?.session_id === marker;
   const last = await seenAt(fits);
   await stream.until(() => live(stream).some((frame) => seqOf(frame) >= last));
