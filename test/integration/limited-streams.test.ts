@@ -66,7 +66,8 @@ async function settle(stream: SseStream, marker: string): Promise<number> {
   // The answer may be here before the line, and a line of an earlier time is another's.
   const fits = (frame: Frame): boolean =>
     seqOf(frame) > before &&
-    logOf(frame)?.scope === 'dispatch' && logOf(frame)?.session_id === marker;
+    logOf(frame)?.scope === 'dispatch' &&
+    logOf(frame)?.session_id === marker;
   const last = await seenAt(fits);
   await stream.until(() => live(stream).some((frame) => seqOf(frame) >= last));
   return last;
