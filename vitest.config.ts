@@ -2,9 +2,26 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // These need a browser or IRC servers on the machine; they have commands of their own.
-    exclude: ['test/browser/**', 'test/irc/**', '**/node_modules/**', 'dist/**'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'auto',
+          include: ['test/**/*.test.ts'],
+          // These need a browser or IRC servers on the machine; they have commands of their own.
+          exclude: ['test/browser/**', 'test/irc/**', '**/node_modules/**', 'dist/**'],
+        },
+      },
+      {
+        // What clients see, once more on the other engine.
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/conformance/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+          env: { TEST_ENGINE: 'node' },
+        },
+      },
+    ],
     // Each test file may start a service of several threads: two files at a time fill two cores.
     pool: 'forks',
     maxWorkers: 2,

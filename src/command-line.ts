@@ -3,11 +3,16 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Flags, loadConfig } from './config.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
 import { stopSignal } from './stop-signals.js';
+import { isLoopback } from './tls.js';
+
+const IN_THE_CLEAR =
+  'is reachable from other machines, and without TLS the PIN and tokens cross the network in the clear; ' +
+  'set tls.cert and tls.key, or --host 127.0.0.1';
 
 interface StartOptions {
   config?: string;
@@ -15,6 +20,7 @@ interface StartOptions {
   port?: number;
   dataDir?: string;
   fronts?: number;
+  engine?: string;
   botHosts?: number;
   kinds?: string[];
   demo: boolean;
@@ -41,6 +47,7 @@ program
   .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
   .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
   .option('--fronts <number>', 'front threads that share the port', wholeNumber)
+  .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
   .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
   .option('--kinds <place...>', 'directories or packages with more kinds of bots')
   .option('--no-demo', 'start without the demo world and its bots')
@@ -66,9 +73,15 @@ async function startService(options: StartOptions): Promise<Service | undefined>
   if (stopSignal.aborted) return undefined;
   try {
     const service = await Service.open(config, availableParallelism(), stopSignal);
-    await service.start(({ port, pin, pinPath }) => {
+    const { host } = config.http;
+    const isTls = config.tls.cert !== null;
+    await service.start(({ port, pin, pinPath, engine }) => {
       console.log(`PIN=${pin} at ${pinPath}`);
-      console.log(`listening on http://${config.http.host}:${port}`);
+      console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
+      console.log(engine);
+      if (!isTls && !isLoopback(host)) process.stderr.write(`drover: warning: ${host} ${IN_THE_CLEAR}\n`);
+      // Without TLS there is nothing to read anew, and a terminal that hangs up ends the process as ever.
+      if (isTls) process.on('SIGHUP', () => void service.reloadTls());
     }, stopSignal);
     return service;
   } catch (thrown) {
@@ -98,6 +111,7 @@ function flagsOf(options: StartOptions): Flags {
   };
   set('http.host', options.host);
   set('http.port', options.port);
+  set('engine', options.engine);
   set('http.fronts', options.fronts);
   set('hosts.count', options.botHosts);
   set('data_dir', options.dataDir);

@@ -12,21 +12,25 @@ export const ERRORS = {
   method_not_allowed: { status: 405, message: 'method not allowed' },
   timeout: { status: 408, message: 'the request body did not arrive in time' },
   conflict: { status: 409, message: 'conflict' },
+  ambiguous_length: { status: 400, message: 'the length of the body is ambiguous' },
   length_required: {
     status: 411,
     message: 'Transfer-Encoding is not accepted, send the body with a Content-Length',
   },
   too_large: { status: 413, message: 'the request body is too large' },
+  uri_too_long: { status: 414, message: 'the URL is too long' },
   unsupported_media_type: {
     status: 415,
     message: 'the body must be sent as Content-Type: application/json',
   },
   locked: { status: 429, message: 'locked' },
   too_many: { status: 429, message: 'too many requests' },
+  headers_too_large: { status: 431, message: 'the request headers are too large or too many' },
   internal: { status: 500, message: 'internal error' },
   command_failed: { status: 500, message: 'the command failed' },
   unavailable: { status: 503, message: 'the service is shutting down' },
   overloaded: { status: 503, message: 'too many requests are waiting for an answer, retry in 1s' },
+  version_not_supported: { status: 505, message: 'HTTP/1.1 is needed' },
   no_answer: { status: 504, message: 'no answer in time' },
 } as const satisfies Record<string, { status: number; message: string }>;
 

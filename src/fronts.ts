@@ -10,7 +10,10 @@ import type { ControlMethods, FrontMethods, FrontStart } from './contract/thread
 import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
 import { releaseReader } from './shm/ring-reader.js';
-import { clearQuota } from './shm/stream-quota.js';
+import { clearQuota } from './shm/quota.js';
+
+/** What a front answers when it has bound the port. */
+type Bound = ReturnType<FrontMethods['listen']>;
 
 type FrontPeer = Rpc<ControlMethods, FrontMethods>;
 interface Front {
@@ -50,15 +53,28 @@ export class FrontPool {
     this.#report = report;
   }
 
-  /** Starts all fronts on one port. @returns the port. @throws StartupError when it cannot be bound. */
-  async start(): Promise<number> {
-    const { port, fronts } = this.#common.config.http;
+  /**
+   * Starts all fronts on one port.
+   * @returns the port, and a line that says which engine it is and why.
+   * @throws StartupError when the port cannot be bound or the engine does not run here.
+   */
+  async start(): Promise<Bound> {
+    const { port, fronts, max_header_bytes } = this.#common.config.http;
     this.#port = port;
+    // uWebSockets.js reads it from the process's environment when its binary is loaded; a thread's own is a copy.
+    process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(max_header_bytes);
     // The first asks for the port alone, so that one that is taken (also by another Drover) is an error and not shared.
-    for (let front = 0; front < fronts && !this.#closing; front++) {
-      this.#port = await this.#spawn(front, front === 0);
-    }
-    return this.#port;
+    const bound = await this.#spawn(0, true);
+    this.#port = bound.port;
+    for (let front = 1; front < fronts && !this.#closing; front++) await this.#spawn(front, false);
+    return bound;
+  }
+
+  /** Takes certificate and key from their files anew, for new connections. @throws DroverError when a front cannot. */
+  async reloadTls(): Promise<void> {
+    // One that just ends needs none; the one in its place reads the files as they are.
+    const live = this.#fronts.filter((front) => front !== undefined);
+    await Promise.all(live.map(({ peer }) => peer.call('reloadTls', null)));
   }
 
   /** Resolves when every front accepts the token. */
@@ -116,7 +132,7 @@ export class FrontPool {
     await Promise.all(this.#fronts.map((entry, front) => entry && task(entry, front)));
   }
 
-  async #spawn(front: number, probe: boolean): Promise<number> {
+  async #spawn(front: number, probe: boolean): Promise<Bound> {
     const tokens = this.#common.tokens();
     const workerData: FrontStart = { ...this.#common, front, tokens, shortage: this.#shortage };
     const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
@@ -131,6 +147,7 @@ export class FrontPool {
         peer.close(new DroverError('unavailable', `front ${front} has ended`));
         releaseReader(this.#common.stream.ring, front);
         clearQuota(this.#common.quota, front);
+        clearQuota(this.#common.connections, front);
         this.#broadcaster.peer.tell('detachFront', { front });
         this.#fronts[front] = undefined;
         resolve();
@@ -142,13 +159,13 @@ export class FrontPool {
     await this.#attach(front, peer, await this.#broadcaster.ready).catch(refuse(''));
     if (this.#closing) throw new DroverError('unavailable');
     const { host, fronts } = this.#common.config.http;
-    const { port } = await peer
+    const bound = await peer
       .call('listen', { port: this.#port, shared: fronts > 1, probe })
       .catch(
         refuse(`cannot listen on ${host}:${this.#port}: `, '; give another with --port or --host'),
       );
     listening = true;
-    return port;
+    return bound;
   }
 
   async #respawn(front: number): Promise<void> {

@@ -26,15 +26,17 @@ import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
 import { firstBots } from './first-bots.js';
+import { messageOf } from './errors.js';
 import { FrontPool } from './fronts.js';
 import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
 import { RingReader } from './shm/ring-reader.js';
-import { createQuota, type SharedQuota, StreamQuota } from './shm/stream-quota.js';
+import { createQuota, Quota, type SharedQuota } from './shm/quota.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
+import { checkTls } from './tls.js';
 
 /** First sequence number, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;
@@ -46,6 +48,8 @@ export interface Listening {
   port: number;
   pin: string;
   pinPath: string;
+  /** Which HTTP engine it is and why, in one line. */
+  engine: string;
 }
 
 /**
@@ -73,6 +77,7 @@ export class Service {
    * @param stopping is aborted when the service is to end before it has begun. @throws StartupError
    */
   static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
+    checkTls(config.tls);
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
     return new Service(config, cores, dataDir, store);
@@ -132,10 +137,11 @@ export class Service {
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
     const bots = firstBots(this.#config, this.#registry);
-    const port = await this.#fronts.start();
+    const { port, engine } = await this.#fronts.start();
     stopping.throwIfAborted();
     this.#access.start();
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
+    this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
     for (const { module, error } of this.#kinds.failed) {
       this.#say('error', `the bot kind ${module} does not load: ${error}`);
@@ -146,7 +152,18 @@ export class Service {
     const missing = bots.filter(({ id }) => !this.#registry.has(id));
     await Promise.all(missing.map((bot) => this.#registry.create(bot)));
     stopping.throwIfAborted();
-    listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin) });
+    listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin), engine });
+  }
+
+  /** Takes certificate and key from their files anew. When they cannot be used the old ones stay, and a line says so. */
+  async reloadTls(): Promise<void> {
+    try {
+      checkTls(this.#config.tls);
+      await this.#fronts.reloadTls();
+      this.#say('info', 'certificate and key were read anew');
+    } catch (thrown) {
+      this.#say('error', `certificate and key stay as they were: ${messageOf(thrown)}`);
+    }
   }
 
   /** Stops bots, lets streams have their last frames, ends every thread. */
@@ -185,8 +202,8 @@ export class Service {
     });
   }
 
-  #createAccess(quota: SharedQuota): Access {
-    const streams = new StreamQuota(quota, 0);
+  #createAccess(quota: SharedQuota<'perToken' | 'perAddress'>): Access {
+    const streams = new Quota(quota, 0);
     return new Access({
       config: this.#config,
       tokens: new TokenStore(this.#store),
@@ -202,7 +219,10 @@ export class Service {
     });
   }
 
-  #createFronts(stream: StreamIdentity, quota: SharedQuota): FrontPool {
+  #createFronts(
+    stream: StreamIdentity,
+    quota: SharedQuota<'perToken' | 'perAddress'>,
+  ): FrontPool {
     const config = this.#config;
     const dispatcher = new Dispatcher(
       this.#registry,
@@ -222,9 +242,16 @@ export class Service {
       capacity: config.pin.capacity,
       refillPerMinute: config.pin.refill_per_minute,
     });
+    const connections = createQuota(
+      {
+        total: config.http.max_connections,
+        perAddress: config.http.max_connections_per_address,
+      },
+      config.http.fronts,
+    );
     const tokens = (): TokenRecord[] => this.#access.tokens();
     return new FrontPool(
-      { config, pin: this.#pin, bucket, quota, stream, tokens },
+      { config, pin: this.#pin, bucket, quota, connections, stream, tokens },
       this.#broadcaster,
       this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
       (message) => this.#say('error', message),
@@ -260,7 +287,7 @@ function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-function newQuota({ stream, http }: Config): SharedQuota {
+function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddress'> {
   const limits = {
     total: stream.max_streams,
     perToken: stream.max_streams_per_token,

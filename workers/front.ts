@@ -14,6 +14,8 @@ import type {
 import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
+import { Connections } from '../src/front/connections.js';
+import type { TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
 import { listenFault } from '../src/front/listen-fault.js';
@@ -24,8 +26,8 @@ import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamRoute } from '../src/front/stream-route.js';
 import { TokenStreams } from '../src/front/token-streams.js';
 import { PinBucket } from '../src/shm/pin-bucket.js';
+import { Quota } from '../src/shm/quota.js';
 import { RingReader } from '../src/shm/ring-reader.js';
-import { StreamQuota } from '../src/shm/stream-quota.js';
 
 if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;
@@ -33,15 +35,10 @@ const start = workerData as FrontStart;
 const { config, front: number, stream } = start;
 
 const DRILL_AFTER_MS = 50;
-/**
- * Requests of this front that may wait for main at one time: each is a body in memory here and work at hand there. One more
- * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
- */
-const MAX_WAITING_REQUESTS = 1024;
 /** How often main is told which tokens were used, in ms. */
 const USES_MS = 5000;
 
-const engineKind = await loadEngine();
+const { kind: engineKind, line: engineLine } = await loadEngine(config.engine, config.http.fronts);
 
 let port = 0;
 let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
@@ -111,16 +108,17 @@ const methods: Serves<FrontMethods> = {
     try {
       // Alone first: with a shared port the system would let a stranger's process that shares it too go unnoticed.
       if (input.probe) {
-        port = engine.listen(host, input.port, false);
+        port = await engine.listen(host, input.port, false);
         if (input.shared) engine.stopListening();
       }
       if (!input.probe || input.shared)
-        port = engine.listen(host, input.probe ? port : input.port, input.shared);
+        port = await engine.listen(host, input.probe ? port : input.port, input.shared);
     } catch (thrown) {
       throw new Error((await listenFault(host, input.port)) ?? messageOf(thrown));
     }
-    return { port };
+    return { port, engine: engineLine };
   },
+  reloadTls: () => engine.reloadTls(),
   addToken: ({ token }) => auth.add(token),
   removeToken({ id }) {
     auth.remove(id);
@@ -141,7 +139,15 @@ const methods: Serves<FrontMethods> = {
     }, DRILL_AFTER_MS);
   },
 };
-const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, MAX_WAITING_REQUESTS);
+/**
+ * Calls to main are bounded as the requests of one route are: each is a body in memory here and work at hand there. One more
+ * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
+ */
+const main = new Rpc<FrontMethods, ControlMethods>(
+  parent,
+  methods,
+  config.http.max_requests_in_flight,
+);
 
 /** Tells main which tokens were used since it was last told. */
 function tellUses(): void {
@@ -152,7 +158,11 @@ const usesTimer = setInterval(tellUses, USES_MS);
 
 const parts: FrontParts = {
   config,
-  limits: { maxBytes: config.http.max_body_bytes, timeoutMs: config.http.body_timeout_ms },
+  limits: {
+    maxBytes: config.http.max_body_bytes,
+    timeoutMs: config.http.body_timeout_ms,
+    maxDepth: config.http.max_json_depth,
+  },
   auth,
   pin: new PinExchange(start.pin, new PinBucket(start.bucket), (refusal) =>
     main.tell('pinRefused', refusal),
@@ -162,7 +172,7 @@ const parts: FrontParts = {
   whenCurrent,
   fanout,
   streams,
-  quota: new StreamQuota(start.quota, number),
+  quota: new Quota(start.quota, number),
   names,
   control: main,
   tellUses,
@@ -170,7 +180,20 @@ const parts: FrontParts = {
 };
 const streamRoute = new StreamRoute(parts, start.shortage);
 const front = createFront(parts, streamRoute);
-const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config));
+const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config), {
+  tls: tlsFiles(),
+  connections: new Connections(new Quota(start.connections, number), names),
+  maxHeaderBytes: config.http.max_header_bytes,
+  headerTimeoutMs: config.http.header_timeout_ms,
+  bodyTimeoutMs: config.http.body_timeout_ms,
+  idleTimeoutMs: config.http.idle_timeout_ms,
+});
+
+/** Main has made sure that both are there or neither. */
+function tlsFiles(): TlsFiles | null {
+  const { cert, key } = config.tls;
+  return cert !== null && key !== null ? { cert, key } : null;
+}
 
 /** Closes every socket and everything that keeps the thread alive. */
 function end(): void {

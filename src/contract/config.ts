@@ -14,6 +14,10 @@ const closed = { additionalProperties: false };
 
 export const Config = Type.Object(
   {
+    engine: Type.Union([Type.Literal('auto'), Type.Literal('uws'), Type.Literal('node')], {
+      description:
+        'HTTP engine: uWebSockets.js, node:http, or auto for uWebSockets.js where its binary loads.',
+    }),
     http: Type.Object(
       {
         host: Type.String({ minLength: 1, description: 'Address to listen on.' }),
@@ -48,6 +52,63 @@ export const Config = Type.Object(
               'Origins whose pages may read the answers, as browsers send them: `https://dash.example`, `tauri://localhost`, or `null`.',
           },
         ),
+        max_json_depth: Type.Integer({
+          minimum: 8,
+          maximum: 1000,
+          description: 'Objects and arrays inside one another in a JSON body; deeper ones get 400.',
+        }),
+        max_url_bytes: Type.Integer({
+          minimum: 256,
+          maximum: 65_536,
+          description: 'Longest path with its query, in bytes; longer ones get 414.',
+        }),
+        max_header_bytes: Type.Integer({
+          minimum: 4096,
+          maximum: 65_536,
+          description:
+            'Largest request line with its headers, in bytes; larger ones get 431. uWebSockets.js lets more through when it arrives in one piece.',
+        }),
+        header_timeout_ms: Type.Integer({
+          minimum: 1000,
+          maximum: 60_000,
+          description:
+            'How long the head of a request may take, and a connection that has sent nothing, in ms. uWebSockets.js has its own: 8 to 12 s.',
+        }),
+        idle_timeout_ms: Type.Integer({
+          minimum: 1000,
+          maximum: 600_000,
+          description:
+            'How long a connection stays open between requests, in ms. uWebSockets.js has its own: 8 to 12 s.',
+        }),
+        max_connections: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Open connections in total; one more gets 503 and is closed.',
+        }),
+        max_connections_per_address: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description:
+            'Open connections from one client address; one more gets 429 and is closed. With node:http only.',
+        }),
+        max_requests_in_flight: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description:
+            'Requests that one front works on at once, for each path and method; one more gets 503.',
+        }),
+      },
+      closed,
+    ),
+    tls: Type.Object(
+      {
+        cert: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+          description:
+            'PEM file with the certificate and those between it and its root; with it the service speaks HTTPS only. SIGHUP reads it anew.',
+        }),
+        key: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+          description: "PEM file with the certificate's private key, without a passphrase.",
+        }),
       },
       closed,
     ),

@@ -4,7 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SharedRing } from '../shm/layout.js';
 import type { SharedPinBucket } from '../shm/pin-bucket.js';
-import type { SharedQuota } from '../shm/stream-quota.js';
+import type { SharedQuota } from '../shm/quota.js';
 import type {
   BotAction,
   BotActionsBody,
@@ -79,7 +79,10 @@ export interface FrontStart {
   config: Config;
   pin: string;
   bucket: SharedPinBucket;
-  quota: SharedQuota;
+  /** Open streams. */
+  quota: SharedQuota<'perToken' | 'perAddress'>;
+  /** Open connections. */
+  connections: SharedQuota<'perAddress'>;
   stream: StreamIdentity;
   tokens: TokenRecord[];
   /** Why new streams are to be refused, null when they are not. */
@@ -91,9 +94,15 @@ export type FrontMethods = {
   attachBroadcaster(input: { port: MessagePort }): void;
   /**
    * Binds the port; answers with the real one. `shared` lets other fronts bind it too; `probe` makes sure before that
-   * nobody else has it. Throws with the reason when it cannot be bound.
+   * nobody else has it. Throws with the reason when it cannot be bound. `engine` is a line that says which engine it is
+   * and why.
    */
-  listen(input: { port: number; shared: boolean; probe: boolean }): { port: number };
+  listen(input: { port: number; shared: boolean; probe: boolean }): {
+    port: number;
+    engine: string;
+  };
+  /** Takes certificate and key from their files anew. Throws when they cannot be used; the old ones then stay. */
+  reloadTls(input: null): void;
   /** From the answer on, the token is accepted. */
   addToken(input: { token: TokenRecord }): void;
   /** From the answer on, the token is refused and its streams are closed. */

@@ -49,4 +49,12 @@ export function errorAnswer(thrown: unknown): Answer {
   };
 }
 
-const CLOSING: ReadonlySet<string> = new Set(['length_required', 'too_large', 'timeout']);
+const CLOSING: ReadonlySet<string> = new Set([
+  'ambiguous_length',
+  'length_required',
+  'too_large',
+  'timeout',
+  'uri_too_long',
+  'headers_too_large',
+  'version_not_supported',
+]);

@@ -27,6 +27,10 @@ export interface FrontOptions {
   auth: Authenticator;
   cors: Cors;
   log: AccessLog;
+  /** Longest path with its query. */
+  maxUrlBytes: number;
+  /** Requests that are worked on at once, for each route and method. */
+  maxInFlight: number;
 }
 
 export class Front {
@@ -46,7 +50,8 @@ export class Front {
     const paths = new Map<string, RouteMethods<OpenHandler>>();
     for (const [name, handler] of Object.entries(handlers)) {
       const [method, path] = name.split(' ') as [keyof RouteMethods<OpenHandler>, string];
-      paths.set(path, { ...paths.get(path), [method]: handler });
+      const bounded = boundInFlight(handler, this.#options.maxInFlight);
+      paths.set(path, { ...paths.get(path), [method]: bounded });
     }
     for (const [path, methods] of paths) this.#router.add(path, methods);
     return this;
@@ -78,6 +83,9 @@ export class Front {
     try {
       // Its end is not known before it has come, and engines disagree on how it is spelled (request smuggling).
       if (exchange.header('transfer-encoding') !== '') throw new DroverError('length_required');
+      if (exchange.path.length + exchange.query.length > this.#options.maxUrlBytes) {
+        throw new DroverError('uri_too_long');
+      }
       const match = this.#router.match(exchange.method, exchange.path);
       switch (match.found) {
         case 'handler':
@@ -114,3 +122,22 @@ export class Front {
     });
   }
 }
+
+/**
+ * The same handler, which refuses a request while `max` of them wait for something: a body, main, a bot. Each route has a
+ * count of its own, so that bodies which never come keep nobody from another route.
+ */
+function boundInFlight(handler: OpenHandler, max: number): OpenHandler {
+  let inFlight = 0;
+  return (exchange, parameters) => {
+    if (inFlight >= max) throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
+    const pending = handler(exchange, parameters);
+    if (!pending) return;
+    inFlight += 1;
+    return pending.finally(() => {
+      inFlight -= 1;
+    });
+  };
+}
+
+const RETRY_AFTER_S = 1;

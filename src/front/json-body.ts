@@ -13,6 +13,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
+  /** Objects and arrays inside one another. */
+  maxDepth: number;
 }
 
 /** Reads a body and resolves with what the schema says it is. To be called before the handler's first await. */
@@ -24,10 +26,14 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
  */
 export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
   const validate = ajv.compile(schema) as ValidateFunction<Static<S>>;
-  return async (exchange, { maxBytes, timeoutMs }) => {
+  return async (exchange, { maxBytes, timeoutMs, maxDepth }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
-    const value = parse(await exchange.body(maxBytes, timeoutMs));
+    const bytes = await exchange.body(maxBytes, timeoutMs);
+    if (isDeeper(bytes, maxDepth)) {
+      throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
+    }
+    const value = parse(bytes);
     if (!validate(value)) {
       throw new DroverError('bad_request', explainSchemaError('body', validate.errors?.[0]));
     }
@@ -37,6 +43,35 @@ export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
 
 function isJson(contentType: string): boolean {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Whether brackets are open inside one another more than `maxDepth` times. Looked at before the text is parsed: what is
+ * behind it (validation, the way to other threads) goes down into a value by recursion. What is no JSON at all may get
+ * either answer.
+ */
+export function isDeeper(bytes: Uint8Array, maxDepth: number): boolean {
+  if (bytes.length <= maxDepth) return false;
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (inText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) {
+      inText = true;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth -= 1;
+    }
+  }
+  return false;
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -4,7 +4,7 @@ import type { Config } from '../contract/config.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import type { Rpc } from '../contract/rpc.js';
 import type { ControlMethods, FrontMethods } from '../contract/threads.js';
-import type { StreamQuota } from '../shm/stream-quota.js';
+import type { Quota } from '../shm/quota.js';
 import type { GuardedRoute, OpenRoute } from './access.js';
 import type { AccessLog } from './access-log.js';
 import { SAFE_HEADERS } from './answers.js';
@@ -33,7 +33,7 @@ export interface FrontParts {
   whenCurrent: (task: () => void) => void | Promise<void>;
   fanout: Fanout;
   streams: TokenStreams;
-  quota: StreamQuota;
+  quota: Quota<'perToken' | 'perAddress'>;
   names: NameHasher;
   control: Rpc<FrontMethods, ControlMethods>;
   /** Tells main which tokens were used. */
@@ -62,7 +62,14 @@ export function fixedAnswers({ http, log }: Config): FixedAnswers {
 /** The front with all of its routes. */
 export function createFront(parts: FrontParts, streams: StreamRoute): Front {
   const { auth, log, config } = parts;
-  const front = new Front({ auth, log, cors: new Cors(config.http.cors_origins) });
+  const { http } = config;
+  const front = new Front({
+    auth,
+    log,
+    cors: new Cors(http.cors_origins),
+    maxUrlBytes: http.max_url_bytes,
+    maxInFlight: http.max_requests_in_flight,
+  });
   const { 'POST /auth/pin': exchangePin, ...guardedAuth } = authRoutes(parts);
   const guarded = guardAll(front, { ...guardedAuth, ...botRoutes(parts) });
   return front.routes({

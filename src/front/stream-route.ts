@@ -4,7 +4,6 @@
 import type { Shortage } from '../contract/pressure.js';
 import type { Reach } from '../contract/tokens.js';
 import { DroverError, type ErrorCode } from '../errors.js';
-import type { QuotaLimits } from '../shm/stream-quota.js';
 import { SAFE_HEADERS } from './answers.js';
 import type { Caller } from './auth.js';
 import type { Exchange } from './engine/engine.js';
@@ -70,9 +69,11 @@ export class StreamRoute {
       return;
     }
     if (this.shortage) throw new DroverError('unavailable', this.shortage.message);
-    const token = names.of(`token ${record.id}`);
-    const address = names.of(`address ${exchange.address}`);
-    const exceeded = quota.acquire(token, address);
+    const counted = {
+      perToken: names.of(`token ${record.id}`),
+      perAddress: names.of(`address ${exchange.address}`),
+    };
+    const exceeded = quota.acquire(counted);
     if (exceeded) throw new DroverError(...REFUSALS[exceeded]);
     let subscriber: Subscriber | undefined;
     const sink = exchange.stream(
@@ -88,7 +89,7 @@ export class StreamRoute {
       snapshots: pairs.find(([key]) => key === 'snapshot')?.[1] !== '0',
       removed: () => {
         forget();
-        quota.release(token, address);
+        quota.release(counted);
       },
     });
   }
@@ -99,7 +100,7 @@ export class StreamRoute {
   }
 }
 
-const REFUSALS: Record<keyof QuotaLimits, [ErrorCode, string]> = {
+const REFUSALS: Record<'total' | 'perToken' | 'perAddress', [ErrorCode, string]> = {
   total: ['unavailable', 'too many streams are open'],
   perToken: ['too_many', 'too many streams are open with this token'],
   perAddress: ['too_many', 'too many streams are open from this address'],

@@ -15,6 +15,9 @@ const START_LIMIT_MS = 20_000;
 /** How long a stop may take before the child is killed: the service promises 10 s. */
 const STOP_LIMIT_MS = 12_000;
 
+/** The engine that services are started with unless a test says else; the run over node:http sets it (vitest.config.ts). */
+export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
+
 /** Environment of the child: null takes a variable away. */
 export type Env = Record<string, string | null>;
 

@@ -1,5 +1,5 @@
 // Imported by the front. Owns the interface between the front and the HTTP server below it: small enough that any server
-// can stand behind it. uws.ts is the one there is now.
+// can stand behind it. uws.ts and node.ts are the two that there are; docs/ENGINES.md says where they differ.
 
 /** A whole response. */
 export interface Answer {
@@ -48,7 +48,7 @@ export interface Exchange {
 export interface StreamSink {
   /**
    * Sends all of it, at most 64 KiB; up to {@link EngineKind.maxWriteBytes} is best. The bytes are copied or sent before
-   * this returns.
+   * this returns. One array object always stands for the same bytes: an engine may keep what it has made of the last.
    * @returns false when the client does not keep up: send nothing more until `writable` is called.
    */
   write(bytes: Uint8Array): boolean;
@@ -68,20 +68,55 @@ export interface Engine {
    * @param shared lets other fronts bind the same port; otherwise a port that is taken in any way is refused.
    * @returns the real port. @throws Error when it cannot be bound.
    */
-  listen(host: string, port: number, shared: boolean): number;
+  listen(host: string, port: number, shared: boolean): Promise<number>;
   /** Accepts no more connections. */
   stopListening(): void;
-  /** Closes every connection at once. */
+  /**
+   * Reads certificate and key anew, for connections that come from now on; those that are open stay as they are.
+   * @throws Error when they cannot be used: then nothing has changed.
+   */
+  reloadTls(): void;
+  /** Closes every connection, once what was written to it is sent, and at once where a client does not take it. */
   close(): void;
 }
 
 /** By path: what a GET without `Transfer-Encoding` is always answered with, status 200. The engine may do so by itself. */
 export type FixedAnswers = ReadonlyMap<string, Answer>;
 
+/** Counts connections and refuses those that are too many. */
+export interface ConnectionGate {
+  /**
+   * @param address null where the engine does not know it again at the end: then it counts in total only.
+   * @returns the answer that the connection is to be closed with, and then {@link left} is not to be called for it.
+   */
+  entered(address: string | null): Answer | undefined;
+  left(address: string | null): void;
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  cert: string;
+  key: string;
+}
+
+/** What an engine is to hold to. Times in ms. docs/ENGINES.md says what an engine has of its own instead. */
+export interface EngineOptions {
+  tls: TlsFiles | null;
+  connections: ConnectionGate;
+  /** Request line and headers together. */
+  maxHeaderBytes: number;
+  /** How long a request's head may take, and a connection that has sent nothing. */
+  headerTimeoutMs: number;
+  /** How long a body may take that no handler reads. */
+  bodyTimeoutMs: number;
+  /** How long a connection stays open between two requests, and an answer that is not taken. */
+  idleTimeoutMs: number;
+}
+
 /** One of the engines that there are. */
 export interface EngineKind {
   /** The most bytes that one write to a stream sends in one piece. */
   readonly maxWriteBytes: number;
   /** Makes an engine that answers every request with `handler`, which knows the fixed answers too. */
-  create(handler: Handler, fixed: FixedAnswers): Engine;
+  create(handler: Handler, fixed: FixedAnswers, options: EngineOptions): Engine;
 }

@@ -1,23 +1,52 @@
 // Runs in a front thread. Owns the choice of the engine. This is the one place that knows that a binary may be missing.
 
+import type { Config } from '../../contract/config.js';
 import { messageOf } from '../../errors.js';
 import type { EngineKind } from './engine.js';
+import { canSharePort, nodeEngine } from './node/node.js';
+
+/** The engine that runs here, and one line that says which it is and why. */
+export interface ChosenEngine {
+  kind: EngineKind;
+  line: string;
+}
 
 /**
- * The engine that runs here.
- * @throws Error, in one line, when the native binary of uWebSockets.js does not load on this system.
+ * Chooses the engine: the one that is asked for, or uWebSockets.js where its binary loads and node:http elsewhere.
+ * @throws Error, in one line, when what is asked for does not run here.
  */
-export async function loadEngine(): Promise<EngineKind> {
+export async function loadEngine(wanted: Config['engine'], fronts: number): Promise<ChosenEngine> {
+  if (wanted === 'node') return nodeHttp('as configured', fronts);
+  const loaded = await loadUws();
+  if (typeof loaded !== 'string') {
+    const why = wanted === 'uws' ? 'as configured' : 'its binary loads here';
+    return { kind: loaded, line: `engine: uWebSockets.js, ${why}` };
+  }
+  if (wanted === 'auto') return nodeHttp(loaded, fronts);
+  throw new Error(
+    `${loaded}; start with --engine node, or see docs/ENGINES.md for where there are binaries`,
+  );
+}
+
+function nodeHttp(why: string, fronts: number): ChosenEngine {
+  const { node } = process.versions;
+  if (fronts > 1 && !canSharePort(node)) {
+    throw new Error(
+      `several fronts on one port need uWebSockets.js or Node 22.12, and this is node:http of Node ${node} (${why}); ` +
+        'start with --fronts 1',
+    );
+  }
+  return { kind: nodeEngine, line: `engine: node:http, ${why}` };
+}
+
+/** @returns the reason, when the binary does not load. */
+async function loadUws(): Promise<EngineKind | string> {
   try {
-    const { uwsEngine } = await import('./uws.js');
-    return uwsEngine;
+    return (await import('./uws.js')).uwsEngine;
   } catch (thrown) {
     const { platform, arch, version } = process;
     // Its message begins with a long list of what it supports; what did not load comes after `Error: `.
     const reason = messageOf(thrown).split('Error: ').at(-1);
-    throw new Error(
-      `no binary of uWebSockets.js loads on ${platform} ${arch} with Node ${version} (${reason}); ` +
-        'run it with Node 20, or see docs/ENGINES.md for other binaries',
-    );
+    return `no binary of uWebSockets.js loads on ${platform} ${arch} with Node ${version} (${reason})`;
   }
 }

@@ -8,10 +8,12 @@ import uws, {
 } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { DroverError } from '../../errors.js';
+import { BROKEN } from './broken.js';
 import type {
   Answer,
   Engine,
   EngineKind,
+  EngineOptions,
   Exchange,
   FixedAnswers,
   Handler,
@@ -23,47 +25,30 @@ const EXCLUSIVE_PORT = 1;
 const SHARED_PORT = 0;
 
 class UwsEngine implements Engine {
-  readonly #app: TemplatedApp;
+  readonly #handler: Handler;
+  readonly #fixed: FixedAnswers;
+  readonly #options: EngineOptions;
+  /** The last is the one that listens. Those before it have the connections of certificates that were in use before. */
+  readonly #apps: TemplatedApp[];
   #socket: us_listen_socket | undefined;
+  #bound: { host: string; port: number; shared: boolean } | undefined;
+  /** Connections that were refused and are not closed yet. */
+  #refused = 0;
 
-  constructor(handler: Handler, fixed: FixedAnswers) {
-    const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req);
-      try {
-        const pending = handler(exchange);
-        if (pending) exchange.answerLater(pending);
-      } catch {
-        exchange.answer(BROKEN);
-      }
-    };
-    this.#app = uws.App();
-    for (const [path, { headers, body }] of fixed) {
-      const [name, value] = inOneHeader(headers);
-      this.#app.get(path, (res, req) => {
-        if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
-        res.writeHeader(name, value);
-        res.end(body);
-      });
-    }
-    // One catch-all route: the front's own router decides, so that every engine answers alike.
-    this.#app.any('/*', handle);
+  constructor(handler: Handler, fixed: FixedAnswers, options: EngineOptions) {
+    this.#handler = handler;
+    this.#fixed = fixed;
+    this.#options = options;
+    this.#apps = [this.#createApp()];
   }
 
-  listen(host: string, port: number, shared: boolean): number {
-    const options = shared ? SHARED_PORT : EXCLUSIVE_PORT;
-    const app = this.#app as unknown as {
-      listen(
-        host: string,
-        port: number,
-        options: number,
-        bound: (socket: us_listen_socket | false) => void,
-      ): void;
-    };
-    app.listen(host, port, options, (socket) => {
-      this.#socket = socket || undefined;
-    });
+  async listen(host: string, port: number, shared: boolean): Promise<number> {
+    const app = this.#apps.at(-1) as TemplatedApp;
+    this.#socket = listenOn(app, host, port, shared);
     if (!this.#socket) throw new Error('the port is taken or the address is not of this machine');
-    return uws.us_socket_local_port(this.#socket);
+    const real = uws.us_socket_local_port(this.#socket);
+    this.#bound = { host, port: real, shared };
+    return real;
   }
 
   stopListening(): void {
@@ -71,17 +56,100 @@ class UwsEngine implements Engine {
     this.#socket = undefined;
   }
 
+  /**
+   * A context cannot be given another certificate; one for a server name would not be used by clients that come by
+   * address. So another app takes over the port, within one turn of the loop.
+   */
+  reloadTls(): void {
+    const { tls } = this.#options;
+    if (!tls || !this.#socket || !this.#bound) return;
+    const app = this.#createApp();
+    const { host, port, shared } = this.#bound;
+    this.stopListening();
+    this.#socket = listenOn(app, host, port, shared);
+    if (this.#socket) {
+      this.#apps.push(app);
+      return;
+    }
+    this.#socket = listenOn(this.#apps.at(-1) as TemplatedApp, host, port, shared);
+    throw new Error('the port could not be bound again');
+  }
+
   close(): void {
     this.stopListening();
-    this.#app.close();
+    for (const app of this.#apps) app.close();
+  }
+
+  #createApp(): TemplatedApp {
+    const { tls } = this.#options;
+    // Throws when it cannot use the files.
+    const app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
+    const handle = (res: HttpResponse, req: HttpRequest): void => {
+      const exchange = new UwsExchange(res, req);
+      try {
+        const pending = this.#handler(exchange);
+        if (pending) exchange.answerLater(pending);
+      } catch {
+        exchange.answer(BROKEN);
+      }
+    };
+    app.filter((res, count) => this.#count(res, Number(count)));
+    for (const [path, { headers, body }] of this.#fixed) {
+      const [name, value] = inOneHeader(headers);
+      app.get(path, (res, req) => {
+        if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
+        res.writeHeader(name, value);
+        res.end(body);
+      });
+    }
+    // One catch-all route: the front's own router decides, so that every engine answers alike.
+    return app.any('/*', handle);
+  }
+
+  /** A connection has come (1) or gone (-1). Of one that has gone nothing is known any more, not even its address. */
+  #count(res: HttpResponse, change: number): void {
+    const { connections, tls } = this.#options;
+    if (change < 0) {
+      if (this.#refused > 0) this.#refused -= 1;
+      else connections.left(null);
+      return;
+    }
+    const refusal = connections.entered(null);
+    if (!refusal) return;
+    this.#refused += 1;
+    // Before the handshake there is no way to say anything.
+    if (tls) res.close();
+    else res.cork(() => writeRefusal(res, refusal));
   }
 }
 
-const BROKEN: Answer = {
-  status: 500,
-  headers: ['Content-Type', 'application/json'],
-  body: '{"error":"internal error"}',
-};
+function listenOn(
+  app: TemplatedApp,
+  host: string,
+  port: number,
+  shared: boolean,
+): us_listen_socket | undefined {
+  let socket: us_listen_socket | undefined;
+  // The types know no options for a listen() with a host.
+  const untyped = app as unknown as {
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      bound: (socket: us_listen_socket | false) => void,
+    ): void;
+  };
+  untyped.listen(host, port, shared ? SHARED_PORT : EXCLUSIVE_PORT, (bound) => {
+    socket = bound || undefined;
+  });
+  return socket;
+}
+
+function writeRefusal(res: HttpResponse, { status, headers, body }: Answer): void {
+  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+  writeHeaders(res, headers);
+  res.end(body, true);
+}
 
 /** A body of at most this many characters fits the cork buffer with its headers, whatever its UTF-8 length. */
 const MAX_CORKED_CHARACTERS = 5_000;
@@ -122,6 +190,8 @@ class UwsExchange implements Exchange {
 
   body(maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
     this.#watch();
+    // It goes by the first; somebody on the way may have gone by another (request smuggling).
+    if (this.#lengths() > 1) return Promise.reject(new DroverError('ambiguous_length'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
       this.#noBody = () => {
@@ -152,6 +222,15 @@ class UwsExchange implements Exchange {
     if (this.aborted) this.#goes.abort();
     else if (!this.#done) this.#watch();
     return this.#goes.signal;
+  }
+
+  /** How many Content-Length headers there are. */
+  #lengths(): number {
+    let lengths = 0;
+    this.#req.forEach((name) => {
+      if (name === 'content-length') lengths += 1;
+    });
+    return lengths;
   }
 
   answer(answer: Answer): void {
@@ -304,5 +383,5 @@ class UwsStream implements StreamSink {
 
 export const uwsEngine: EngineKind = {
   maxWriteBytes: MAX_CORKED_BYTES,
-  create: (handler, fixed) => new UwsEngine(handler, fixed),
+  create: (handler, fixed, options) => new UwsEngine(handler, fixed, options),
 };

@@ -1,0 +1,161 @@
+// Runs in a front thread. Owns one request on node:http and its answer.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DroverError } from '../../../errors.js';
+import { BROKEN } from '../broken.js';
+import type { Answer, Exchange, StreamSink } from '../engine.js';
+import { NodeStream } from './stream.js';
+
+/**
+ * How long a connection that is to be closed is still read from, in ms: closed with unread bytes it would be reset, and
+ * the client could lose the answer.
+ */
+export const LINGER_MS = 1000;
+
+export class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #idleTimeoutMs: number;
+  /** Expects an interim answer before it sends its body. */
+  readonly #expectsContinue: boolean;
+  #done = false;
+  aborted = false;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    idleTimeoutMs: number,
+    expectsContinue: boolean,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.#idleTimeoutMs = idleTimeoutMs;
+    this.#expectsContinue = expectsContinue;
+    this.method = request.method ?? '';
+    const target = targetOf(request.url ?? '');
+    const at = target.indexOf('?');
+    this.path = at === -1 ? target : target.slice(0, at);
+    this.query = at === -1 ? '' : target.slice(at + 1);
+  }
+
+  get address(): string {
+    return this.#request.socket.remoteAddress ?? '';
+  }
+
+  /** The answer has been given, whole. */
+  get isAnswered(): boolean {
+    return this.#response.writableEnded;
+  }
+
+  /** Calls `then` when the answer has been handed to the system, at once when it has been already. */
+  whenSent(then: () => void): void {
+    if (this.#response.writableFinished) then();
+    else this.#response.once('finish', then);
+  }
+
+  header(name: string): string {
+    // The first of several, as with uWebSockets.js; `headers` would join them.
+    return this.#request.headersDistinct[name]?.[0] ?? '';
+  }
+
+  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+    const request = this.#request;
+    if (this.#expectsContinue) this.#response.writeContinue();
+    return new Promise((resolve, reject) => {
+      const parts: Buffer[] = [];
+      let size = 0;
+      const settle = (): void => {
+        clearTimeout(timer);
+        request.off('data', take).off('end', end).off('close', gone);
+      };
+      const gone = (): void => {
+        settle();
+        reject(new DroverError('timeout'));
+      };
+      const take = (part: Buffer): void => {
+        size += part.length;
+        if (size <= maxBytes) {
+          parts.push(part);
+          return;
+        }
+        settle();
+        reject(new DroverError('too_large'));
+      };
+      const end = (): void => {
+        settle();
+        resolve(Buffer.concat(parts, size));
+      };
+      const timer = setTimeout(gone, timeoutMs);
+      request.on('data', take).on('end', end).on('close', gone);
+    });
+  }
+
+  answer(answer: Answer): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#request.socket.off('close', this.#gone);
+    this.#write(answer);
+    if (!this.#response.writableFinished) {
+      this.#response.setTimeout(this.#idleTimeoutMs, () => this.#request.socket.destroy());
+    }
+  }
+
+  stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
+    this.#done = true;
+    this.#request.socket.off('close', this.#gone);
+    return new NodeStream(this.#response, headers, closed, writable);
+  }
+
+  /** The handler goes on after its synchronous part. */
+  answerLater(pending: Promise<void>): void {
+    if (!this.#done) this.#request.socket.once('close', this.#gone);
+    pending.catch(() => this.answer(BROKEN));
+  }
+
+  readonly #gone = (): void => {
+    this.aborted = true;
+    this.#done = true;
+  };
+
+  #write({ status, headers, body, close = false }: Answer): void {
+    const response = this.#response;
+    const isHead = this.method === 'HEAD';
+    const all = [...headers];
+    if (status !== 204 && !(isHead && body.length === 0)) {
+      all.push('Content-Length', String(Buffer.byteLength(body)));
+    }
+    if (close) all.push('Connection', 'close');
+    response.writeHead(status, all);
+    if (isHead || status === 204) {
+      response.end();
+    } else if (close && !this.#request.complete) {
+      response.write(body);
+      this.#linger();
+    } else {
+      response.end(body);
+    }
+  }
+
+  /** The answer is out; the connection ends when the client has sent all, or after a while. */
+  #linger(): void {
+    const end = (): void => {
+      clearTimeout(timer);
+      this.#response.end();
+    };
+    const timer = setTimeout(end, LINGER_MS);
+    this.#request.once('end', end).once('close', end).resume();
+  }
+}
+
+/** `http://host` before a path is allowed, and means nothing to a server that is no proxy (RFC 9112 §3.2.2). */
+const ABSOLUTE = /^https?:\/\/[^/?]*/i;
+
+/** Path and query. Node's parser lets no bytes over 127 through here. */
+function targetOf(url: string): string {
+  if (url.startsWith('/')) return url;
+  const target = url.replace(ABSOLUTE, '');
+  return target.startsWith('/') ? target : `/${target}`;
+}

@@ -1,0 +1,199 @@
+// Runs in a front thread. Owns the engine on node:http, for where no binary of uWebSockets.js loads.
+
+import { readFileSync } from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo, ListenOptions, Socket } from 'node:net';
+import { messageOf } from '../../../errors.js';
+import { BROKEN } from '../broken.js';
+import type {
+  Engine,
+  EngineKind,
+  EngineOptions,
+  FixedAnswers,
+  Handler,
+  TlsFiles,
+} from '../engine.js';
+import { rawAnswer } from '../raw-answer.js';
+import { LINGER_MS, NodeExchange } from './exchange.js';
+import { brokenHead, CONNECT_REFUSED, unreadable } from './refusals.js';
+import { MAX_WRITE_BYTES } from './stream.js';
+
+/** How often requests that are late are looked for, in ms. */
+const CHECK_EVERY_MS = 1000;
+/** Connections that the system may hold until they are accepted; it has a bound of its own too. */
+const BACKLOG = 4096;
+/** How long close() lets connections send what is written, in ms. */
+const CLOSE_MS = 1000;
+
+class NodeEngine implements Engine {
+  readonly #server: http.Server;
+  readonly #handler: Handler;
+  readonly #options: EngineOptions;
+  /** Every connection that counts, also those that are still in the TLS handshake. */
+  readonly #sockets = new Set<Socket>();
+  /** The last exchange on a connection; null once it was refused. */
+  readonly #last = new WeakMap<Socket, NodeExchange | null>();
+
+  constructor(handler: Handler, options: EngineOptions) {
+    this.#handler = handler;
+    this.#options = options;
+    const { tls, headerTimeoutMs } = options;
+    const settings: http.ServerOptions = {
+      maxHeaderSize: options.maxHeaderBytes,
+      headersTimeout: headerTimeoutMs,
+      requestTimeout: headerTimeoutMs + options.bodyTimeoutMs,
+      keepAliveTimeout: options.idleTimeoutMs,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      // Its own answer to a missing Host has no body.
+      requireHostHeader: false,
+    };
+    this.#server = tls
+      ? https.createServer({ ...settings, ...readTls(tls), handshakeTimeout: headerTimeoutMs })
+      : http.createServer(settings);
+    // No silent cut: brokenHead() counts.
+    this.#server.maxHeadersCount = 0;
+    this.#server
+      .prependListener('connection', (socket: Socket) => this.#connected(socket))
+      .on('request', (request, response) => this.#handle(request, response, false))
+      .on('checkContinue', (request, response) => this.#handle(request, response, true))
+      // Other expectations are ignored.
+      .on('checkExpectation', (request, response) => this.#handle(request, response, false))
+      .on('connect', (_, socket) => socket.end(rawAnswer(CONNECT_REFUSED)))
+      .on('clientError', (error: NodeJS.ErrnoException, socket) =>
+        this.#unreadable(error, socket as Socket),
+      );
+  }
+
+  async listen(host: string, port: number, shared: boolean): Promise<number> {
+    const server = this.#server;
+    // `exclusive` is about processes of a cluster; `reusePort` is what the types of Node 20 do not know yet.
+    const options: ListenOptions & { reusePort: boolean } = {
+      host,
+      port,
+      backlog: BACKLOG,
+      exclusive: true,
+      reusePort: shared,
+    };
+    await new Promise<void>((resolve, reject) => {
+      const failed = (error: NodeJS.ErrnoException): void =>
+        reject(new Error(LISTEN_ERRORS[error.code ?? ''] ?? messageOf(error)));
+      server.once('error', failed);
+      server.listen(options, () => {
+        server.off('error', failed);
+        resolve();
+      });
+    });
+    return (server.address() as AddressInfo).port;
+  }
+
+  stopListening(): void {
+    if (this.#server.listening) this.#server.close();
+  }
+
+  reloadTls(): void {
+    const { tls } = this.#options;
+    if (tls) (this.#server as https.Server).setSecureContext(readTls(tls));
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const socket of this.#sockets) {
+      if (socket.writableLength === 0) socket.destroy();
+      else socket.destroySoon();
+    }
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, CLOSE_MS);
+    // It must not keep a thread alive that has closed everything.
+    timer.unref();
+  }
+
+  #connected(socket: Socket): void {
+    const address = socket.remoteAddress;
+    // Gone before it was looked at.
+    if (address === undefined) return;
+    const { connections, tls } = this.#options;
+    const refusal = connections.entered(address);
+    if (refusal) {
+      this.#last.set(socket, null);
+      if (!tls) socket.write(rawAnswer(refusal));
+      socket.destroySoon();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      connections.left(address);
+    });
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const { socket } = request;
+    const last = this.#last.get(socket);
+    if (last === null) return;
+    if (last && !last.isAnswered) {
+      // As uWebSockets.js does: one request at a time is all the memory that a connection gets.
+      socket.destroy();
+      return;
+    }
+    const { idleTimeoutMs } = this.#options;
+    const exchange = new NodeExchange(request, response, idleTimeoutMs, expectsContinue);
+    this.#last.set(socket, exchange);
+    const refusal = brokenHead(request);
+    if (refusal) {
+      exchange.answer(refusal);
+      return;
+    }
+    try {
+      const pending = this.#handler(exchange);
+      if (pending) exchange.answerLater(pending);
+    } catch {
+      exchange.answer(BROKEN);
+    }
+  }
+
+  /** What came is no HTTP, or came too late. Node calls this again for each piece that still comes. */
+  #unreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+    const last = this.#last.get(socket);
+    if (last === null) return;
+    this.#last.set(socket, null);
+    // Nobody to answer to, or an answer is half out.
+    if (!socket.writable || error.code === 'ECONNRESET' || (last && !last.isAnswered)) {
+      socket.destroy();
+      return;
+    }
+    const refuse = (): void => {
+      socket.end(rawAnswer(unreadable(error)));
+      socket.resume();
+      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+      socket.once('close', () => clearTimeout(timer));
+    };
+    // Requests before it on the connection get their answers first.
+    if (last) last.whenSent(refuse);
+    else refuse();
+  }
+}
+
+const NOT_OURS = 'the port is taken or the address is not of this machine';
+const LISTEN_ERRORS: Record<string, string> = {
+  EADDRINUSE: NOT_OURS,
+  EADDRNOTAVAIL: NOT_OURS,
+  ENOTSUP: 'this system cannot share a port between several fronts; start with --fronts 1',
+};
+
+function readTls({ cert, key }: TlsFiles): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(cert), key: readFileSync(key) };
+}
+
+export const nodeEngine: EngineKind = {
+  maxWriteBytes: MAX_WRITE_BYTES,
+  create: (handler: Handler, _: FixedAnswers, options: EngineOptions) =>
+    new NodeEngine(handler, options),
+};
+
+/** Whether several threads can share a port here: `reusePort` came with Node 22.12 and 23.1. */
+export function canSharePort(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+}

@@ -1,0 +1,44 @@
+// Pure; used by the engine on node:http. Owns what is answered to heads that break the rules of HTTP, and how.
+
+import type { IncomingMessage } from 'node:http';
+import { DroverError, type ErrorCode } from '../../../errors.js';
+import { errorAnswer } from '../../answers.js';
+import type { Answer } from '../engine.js';
+
+/** As many as uWebSockets.js takes. */
+const MAX_HEADERS = 98;
+
+const TOO_LARGE = refusal('headers_too_large');
+const NO_HTTP = refusal('bad_request', 'the request is not valid HTTP/1.1');
+const LATE = refusal('timeout', 'the request did not arrive in time');
+/** A target of another kind than this server has. */
+export const CONNECT_REFUSED = refusal('not_found');
+
+/** What Node's parser and its clock complain about. All else is {@link NO_HTTP}. */
+const BY_CODE: Record<string, Answer> = {
+  HPE_HEADER_OVERFLOW: TOO_LARGE,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal('too_large'),
+  HPE_INVALID_TRANSFER_ENCODING: refusal('length_required'),
+  HPE_UNEXPECTED_CONTENT_LENGTH: refusal('ambiguous_length'),
+  HPE_INVALID_VERSION: refusal('version_not_supported'),
+  ERR_HTTP_REQUEST_TIMEOUT: LATE,
+};
+
+/** What is answered when a request could not be read. The connection is closed after it. */
+export function unreadable({ code = '' }: NodeJS.ErrnoException): Answer {
+  return BY_CODE[code] ?? NO_HTTP;
+}
+
+/** What is wrong with a head that Node's parser lets through, if anything. The connection is closed after it. */
+export function brokenHead(request: IncomingMessage): Answer | undefined {
+  if (request.httpVersion !== '1.1') return BY_CODE['HPE_INVALID_VERSION'];
+  if (request.rawHeaders.length > 2 * MAX_HEADERS) return TOO_LARGE;
+  const hosts = request.headersDistinct['host']?.length ?? 0;
+  return hosts === 1 ? undefined : ONE_HOST;
+}
+
+const ONE_HOST = refusal('bad_request', 'one Host header is needed');
+
+function refusal(code: ErrorCode, message?: string): Answer {
+  return { ...errorAnswer(new DroverError(code, message)), close: true };
+}

@@ -1,0 +1,122 @@
+// Runs in a front thread. Owns the sending end of a stream on node:http.
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { StreamSink } from '../engine.js';
+
+/** The most bytes that one write sends in one piece. */
+export const MAX_WRITE_BYTES = 65_536;
+/**
+ * What may wait in the process before a stream counts as blocked. A plain socket takes a write at once or is full. A TLS
+ * socket takes none at once: it always has the last one in hand.
+ */
+const MOST_WAITING = { plain: 0, tls: MAX_WRITE_BYTES - 1 };
+
+// The chunk that was made last, and of what. Subscribers move in step: the same bytes go to many sockets, and what one of
+// them does not take at once is kept by all that do not in one copy.
+let framedBytes: Uint8Array | undefined;
+let framed: Buffer = Buffer.alloc(0);
+
+/** A chunk of the chunked coding. A copy: a socket may hold on to it for long, and the ring is overwritten. */
+function chunkOf(bytes: Uint8Array): Buffer {
+  if (bytes === framedBytes) return framed;
+  const size = `${bytes.length.toString(16)}\r\n`;
+  framed = Buffer.allocUnsafe(size.length + bytes.length + 2);
+  framed.write(size, 0, 'latin1');
+  framed.set(bytes, size.length);
+  framed.write('\r\n', size.length + bytes.length, 'latin1');
+  framedBytes = bytes;
+  return framed;
+}
+
+/**
+ * Chunks are written to the socket itself: ServerResponse.write() sends each in four pieces, on a later tick, and does not
+ * tell whether the socket took them. What is buffered is at most one write on a plain socket and two on a TLS socket, and
+ * three bytes for each heartbeat that a blocked stream gets until it is closed.
+ */
+export class NodeStream implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #socket: Socket;
+  readonly #mostWaiting: number;
+  readonly #closed: () => void;
+  readonly #writable: () => void;
+  /** Chunks from before the socket was this answer's: those of requests before it on the connection come first. */
+  #early: Buffer[] | undefined;
+  #open = true;
+  #blocked = false;
+
+  constructor(
+    response: ServerResponse,
+    headers: readonly string[],
+    closed: () => void,
+    writable: () => void,
+  ) {
+    this.#response = response;
+    this.#socket = response.req.socket;
+    this.#mostWaiting = 'encrypted' in this.#socket ? MOST_WAITING.tls : MOST_WAITING.plain;
+    this.#closed = closed;
+    this.#writable = writable;
+    if (this.#socket.destroyed) process.nextTick(this.#gone);
+    else this.#socket.once('close', this.#gone);
+    response.writeHead(200, headers as string[]);
+    response.flushHeaders();
+    if (response.socket) return;
+    this.#early = [];
+    // On the next tick: the head is sent after this event.
+    response.once('socket', () => process.nextTick(() => this.#begin()));
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#open || bytes.length === 0) return true;
+    const chunk = chunkOf(bytes);
+    if (this.#early) {
+      this.#early.push(chunk);
+      return false;
+    }
+    // It has failed or ended, and 'close' is on its way: whatever is written now would be kept.
+    if (!this.#socket.writable) return false;
+    this.#socket.write(chunk, this.#written);
+    this.#blocked = this.#socket.writableLength > this.#mostWaiting;
+    return !this.#blocked;
+  }
+
+  end(): void {
+    if (!this.#leave()) return;
+    this.#response.end();
+  }
+
+  close(): void {
+    if (!this.#leave()) return;
+    this.#socket.destroy();
+    this.#closed();
+  }
+
+  #begin(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    if (!this.#open) return;
+    this.#blocked = true;
+    for (const chunk of early) this.#socket.write(chunk, this.#written);
+    if (early.length === 0) this.#written(null);
+  }
+
+  readonly #written = (error?: Error | null): void => {
+    // Node calls this for each chunk of a socket that fails while it empties its buffer: more would go into it.
+    if (error || !this.#blocked || !this.#open) return;
+    if (this.#socket.writableLength > this.#mostWaiting) return;
+    this.#blocked = false;
+    this.#writable();
+  };
+
+  readonly #gone = (): void => {
+    if (this.#leave()) this.#closed();
+  };
+
+  /** @returns false when it was over before. */
+  #leave(): boolean {
+    const wasOpen = this.#open;
+    this.#open = false;
+    this.#socket.off('close', this.#gone);
+    return wasOpen;
+  }
+}

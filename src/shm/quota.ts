@@ -1,0 +1,125 @@
+// Used by every front; owns counts of what is open in the whole process, streams or connections: in total and by name
+// (a token, an address).
+//
+// Contract: each front adds and subtracts in a block of its own; all fronts read all blocks. A front adds first and looks
+// then, so that two that come at once can both be refused at the very edge, but never both let in. When a front dies
+// main clears its block.
+//
+// A block, i32 each:  | total | 2 x ROW counts of the first kind of name | 2 x ROW of the second | ...
+//
+// Names are counted by hash, each in two rows at two independent places; the smaller of the two is the count (a
+// count-min sketch). Memory is fixed however many names there are, and an error can only be one of counting too much:
+// for a name that meets another in both rows, one in 16 million pairs.
+
+const ROW = 4096;
+
+/** The most that may be open: in total, and for each name of a kind. The order of the keys is that of the checks. */
+export type QuotaLimits<K extends string> = Readonly<Record<'total' | K, number>>;
+
+export interface SharedQuota<K extends string> {
+  limits: QuotaLimits<K>;
+  buffer: SharedArrayBuffer;
+  fronts: number;
+}
+
+/** Under which names something counts. A kind that is left out is not counted. */
+export type QuotaNames<K extends string> = Readonly<Partial<Record<K, QuotaName>>>;
+
+/** A name's two words of hash. */
+export interface QuotaName {
+  low: number;
+  high: number;
+}
+
+export function createQuota<K extends string>(
+  limits: QuotaLimits<K>,
+  fronts: number,
+): SharedQuota<K> {
+  return { limits, fronts, buffer: new SharedArrayBuffer(fronts * blockOf(limits) * 4) };
+}
+
+/** Takes what a dead front had open out of the counts. */
+export function clearQuota<K extends string>(shared: SharedQuota<K>, front: number): void {
+  const block = blockOf(shared.limits);
+  new Int32Array(shared.buffer, front * block * 4, block).fill(0);
+}
+
+export class Quota<K extends string> {
+  readonly #cells: Int32Array;
+  readonly #shared: SharedQuota<K>;
+  readonly #kinds: readonly K[];
+  readonly #block: number;
+  readonly #own: number;
+
+  constructor(shared: SharedQuota<K>, front: number) {
+    this.#cells = new Int32Array(shared.buffer);
+    this.#shared = shared;
+    this.#kinds = kindsOf(shared.limits);
+    this.#block = blockOf(shared.limits);
+    this.#own = front * this.#block;
+  }
+
+  /** Counts one more. @returns the limit that it would exceed, and then it is not counted. */
+  acquire(names: QuotaNames<K>): 'total' | K | undefined {
+    this.#add(names, 1);
+    const exceeded = this.#exceeded(names);
+    if (exceeded) this.#add(names, -1);
+    return exceeded;
+  }
+
+  release(names: QuotaNames<K>): void {
+    this.#add(names, -1);
+  }
+
+  /** What all fronts have open. */
+  total(): number {
+    return this.#sum(0);
+  }
+
+  #exceeded(names: QuotaNames<K>): 'total' | K | undefined {
+    const { limits } = this.#shared;
+    if (this.total() > limits.total) return 'total';
+    return this.#kinds.find((kind, at) => {
+      const name = names[kind];
+      return name !== undefined && this.#count(at, name) > limits[kind];
+    });
+  }
+
+  #add(names: QuotaNames<K>, change: number): void {
+    Atomics.add(this.#cells, this.#own, change);
+    for (const [at, kind] of this.#kinds.entries()) {
+      const name = names[kind];
+      if (name === undefined) continue;
+      for (const place of placesOf(at, name)) {
+        Atomics.add(this.#cells, this.#own + place, change);
+      }
+    }
+  }
+
+  #count(at: number, name: QuotaName): number {
+    const [first, second] = placesOf(at, name);
+    return Math.min(this.#sum(first), this.#sum(second));
+  }
+
+  #sum(place: number): number {
+    let sum = 0;
+    for (let front = 0; front < this.#shared.fronts; front++) {
+      sum += Atomics.load(this.#cells, front * this.#block + place);
+    }
+    return sum;
+  }
+}
+
+function kindsOf<K extends string>(limits: QuotaLimits<K>): K[] {
+  return (Object.keys(limits) as ('total' | K)[]).filter((kind): kind is K => kind !== 'total');
+}
+
+/** Cells of one front. */
+function blockOf<K extends string>(limits: QuotaLimits<K>): number {
+  return 1 + 2 * ROW * kindsOf(limits).length;
+}
+
+function placesOf(at: number, { low, high }: QuotaName): [number, number] {
+  const section = 1 + 2 * ROW * at;
+  return [section + ((low >>> 1) % ROW), section + ROW + (high % ROW)];
+}
