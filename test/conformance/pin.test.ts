@@ -6,7 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, call, expectError, tryPin } from '../harness/api.js';
 import { type RawResponse, raw, requestBytes } from '../harness/http.js';
-import { type Service, type ServiceOptions, startService, stopClean } from '../harness/service.js';
+import {
+  frontFlags,
+  type Service,
+  type ServiceOptions,
+  startService,
+  stopClean,
+} from '../harness/service.js';
 
 /** A bucket of 12 that gives back so little that a test never sees it. */
 const SLOW = { pin: { capacity: 12, refill_per_minute: 1 } };
@@ -231,7 +237,7 @@ describe('the bucket', () => {
       const service = await startOwn({
         host: '0.0.0.0',
         config: SLOW,
-        args: ['--fronts', String(fronts)],
+        args: frontFlags(fronts),
       });
       const attempt = (n: number, pin = otherPin(service, n + 1)): Promise<RawResponse> => {
         const body = JSON.stringify({ pin });

@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { call } from '../harness/api.js';
 import { FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
-import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import {
+  frontFlags,
+  makeDir,
+  removeDir,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
 import { logOf, snapshotOf, snapshots, waitForLog, waitForStatus } from '../harness/shapes.js';
 import { openStream, type SseStream } from '../harness/sse.js';
 
@@ -75,7 +82,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   });
 
   it('Shutdown: idle connections and a half-sent request do not hold it up', async () => {
-    service = await startService({ args: ['--fronts', '2'] });
+    service = await startService({ args: frontFlags(2) });
     const token = await service.token();
     const idle = await Promise.all(
       Array.from({ length: 10 }, () => RawConnection.open(service.port)),

@@ -8,6 +8,7 @@ import { call, expectError, tryPin } from '../harness/api.js';
 import {
   type Ended,
   type Env,
+  frontFlags,
   makeDir,
   removeDir,
   runToExit,
@@ -76,7 +77,7 @@ describe('a start that cannot work', () => {
   it.each([1, 2])(
     'Bad input: a port that another Drover has taken, %i front(s)',
     async (fronts) => {
-      const args = ['--fronts', String(fronts)];
+      const args = frontFlags(fronts);
       const first = await startOwn({ args });
       const ended = await failing(['--port', String(first.port), ...args]);
       expectRefusal(ended, new RegExp(`\\b${first.port}\\b`));

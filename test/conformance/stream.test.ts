@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import { expectSnapshot, logOf, snapshotOf, waitForLog } from '../harness/shapes.js';
 import { type Frame, get, openStream, type SseStream, type StreamOptions } from '../harness/sse.js';
 
@@ -122,7 +122,7 @@ it('§6 two subscribers get the same frames with the same ids', async () => {
 
 it('§6 with two fronts every subscriber gets the same frames, wherever it landed', async () => {
   const pair = await startService({
-    args: ['--fronts', '2'],
+    args: frontFlags(2),
     config: {
       bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 100, message_bytes: 50 } }],
     },

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import { raw, requestBytes } from '../harness/http.js';
-import { exchange, type Service, startService, stopClean } from '../harness/service.js';
+import { exchange, frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 
 let service: Service;
 let token: string;
@@ -173,7 +173,7 @@ describe('GET /api-info', () => {
 });
 
 it('§5.3 with two fronts a token made on one is good on all at once', async () => {
-  const pair = await startService({ args: ['--fronts', '2'] });
+  const pair = await startService({ args: frontFlags(2) });
   try {
     for (let round = 0; round < 5; round++) {
       const fresh = await exchange(pair.url, pair.pin);

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
+import { canSharePort } from '../../src/front/engine/node/node.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 
@@ -17,6 +18,12 @@ const STOP_LIMIT_MS = 12_000;
 
 /** The engine that services are started with unless a test says else; the run over node:http sets it (vitest.config.ts). */
 export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
+
+/** Flags for so many fronts, or for one where the engine cannot share a port: node:http before Node 22.12. */
+export function frontFlags(fronts: number): string[] {
+  const alone = TEST_ENGINE === 'node' && !canSharePort(process.versions.node);
+  return ['--fronts', String(alone ? 1 : fronts)];
+}
 
 /** Environment of the child: null takes a variable away. */
 export type Env = Record<string, string | null>;
@@ -79,6 +86,7 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
     ([name]) => !name.startsWith('DROVER_') && name !== 'NODE_OPTIONS' && name !== 'NODE_ENV',
   );
   const env: NodeJS.ProcessEnv = Object.fromEntries(inherited);
+  env['DROVER_ENGINE'] = TEST_ENGINE;
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) delete env[name];
     else env[name] = value;

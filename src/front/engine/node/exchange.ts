@@ -21,7 +21,9 @@ export class NodeExchange implements Exchange {
   readonly #idleTimeoutMs: number;
   /** Expects an interim answer before it sends its body. */
   readonly #expectsContinue: boolean;
+  #goes: AbortController | undefined;
   #done = false;
+  #isClosing = false;
   aborted = false;
 
   constructor(
@@ -45,9 +47,15 @@ export class NodeExchange implements Exchange {
     return this.#request.socket.remoteAddress ?? '';
   }
 
-  /** The answer has been given, whole. */
-  get isAnswered(): boolean {
-    return this.#response.writableEnded;
+  /** An answer has been given, whole; `closing` when the connection is closed after it. */
+  get answered(): 'no' | 'yes' | 'closing' {
+    if (this.#isClosing) return 'closing';
+    return this.#response.writableEnded ? 'yes' : 'no';
+  }
+
+  /** Waits no longer for the rest of a request whose answer closes the connection. */
+  endLinger(): void {
+    this.#response.end();
   }
 
   /** Calls `then` when the answer has been handed to the system, at once when it has been already. */
@@ -93,6 +101,12 @@ export class NodeExchange implements Exchange {
     });
   }
 
+  gone(): AbortSignal {
+    this.#goes ??= new AbortController();
+    if (this.aborted) this.#goes.abort();
+    return this.#goes.signal;
+  }
+
   answer(answer: Answer): void {
     if (this.#done) return;
     this.#done = true;
@@ -118,6 +132,7 @@ export class NodeExchange implements Exchange {
   readonly #gone = (): void => {
     this.aborted = true;
     this.#done = true;
+    this.#goes?.abort();
   };
 
   #write({ status, headers, body, close = false }: Answer): void {
@@ -128,6 +143,7 @@ export class NodeExchange implements Exchange {
       all.push('Content-Length', String(Buffer.byteLength(body)));
     }
     if (close) all.push('Connection', 'close');
+    this.#isClosing = close;
     response.writeHead(status, all);
     if (isHead || status === 204) {
       response.end();

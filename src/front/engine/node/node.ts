@@ -131,8 +131,8 @@ class NodeEngine implements Engine {
   #handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
     const last = this.#last.get(socket);
-    if (last === null) return;
-    if (last && !last.isAnswered) {
+    if (last === null || last?.answered === 'closing') return;
+    if (last?.answered === 'no') {
       // As uWebSockets.js does: one request at a time is all the memory that a connection gets.
       socket.destroy();
       return;
@@ -158,8 +158,12 @@ class NodeEngine implements Engine {
     const last = this.#last.get(socket);
     if (last === null) return;
     this.#last.set(socket, null);
+    if (last?.answered === 'closing') {
+      last.endLinger();
+      return;
+    }
     // Nobody to answer to, or an answer is half out.
-    if (!socket.writable || error.code === 'ECONNRESET' || (last && !last.isAnswered)) {
+    if (!socket.writable || error.code === 'ECONNRESET' || last?.answered === 'no') {
       socket.destroy();
       return;
     }
