@@ -24,6 +24,8 @@ export class NodeExchange implements Exchange {
   #goes: AbortController | undefined;
   #done = false;
   #isClosing = false;
+  /** Length of the answer's body. */
+  bytes = 0;
   aborted = false;
 
   constructor(
@@ -58,9 +60,14 @@ export class NodeExchange implements Exchange {
     this.#response.end();
   }
 
-  /** Calls `then` when the answer has been handed to the system, at once when it has been already. */
+  /** The system has taken the answer. */
+  get isSent(): boolean {
+    return this.#response.writableFinished;
+  }
+
+  /** Calls `then` when the system has taken the answer, at once when it has already. */
   whenSent(then: () => void): void {
-    if (this.#response.writableFinished) then();
+    if (this.isSent) then();
     else this.#response.once('finish', then);
   }
 
@@ -139,6 +146,7 @@ export class NodeExchange implements Exchange {
     const response = this.#response;
     const isHead = this.method === 'HEAD';
     const all = [...headers];
+    this.bytes = body.length;
     if (status !== 204 && !(isHead && body.length === 0)) {
       all.push('Content-Length', String(Buffer.byteLength(body)));
     }

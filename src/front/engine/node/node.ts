@@ -26,14 +26,25 @@ const BACKLOG = 4096;
 /** How long close() lets connections send what is written, in ms. */
 const CLOSE_MS = 1000;
 
+/** Bytes of answers that may wait for a client which asks on and does not read. The connection of one that goes on is cut. */
+const MOST_UNSENT = 1_048_576;
+
+interface Connection {
+  last: NodeExchange | undefined;
+  /** Nothing that still comes on it counts. */
+  isRefused: boolean;
+  /** Bytes of answers before the last that the system has not taken. */
+  unsent: number;
+}
+
 class NodeEngine implements Engine {
   readonly #server: http.Server;
   readonly #handler: Handler;
   readonly #options: EngineOptions;
   /** Every connection that counts, also those that are still in the TLS handshake. */
   readonly #sockets = new Set<Socket>();
-  /** The last exchange on a connection; null once it was refused. */
-  readonly #last = new WeakMap<Socket, NodeExchange | null>();
+  /** What is to be known of a connection on which a request came, or which was refused. */
+  readonly #connections = new WeakMap<Socket, Connection>();
 
   constructor(handler: Handler, options: EngineOptions) {
     this.#handler = handler;
@@ -116,7 +127,7 @@ class NodeEngine implements Engine {
     const { connections, tls } = this.#options;
     const refusal = connections.entered(address);
     if (refusal) {
-      this.#last.set(socket, null);
+      this.#connection(socket).isRefused = true;
       if (!tls) socket.write(rawAnswer(refusal));
       socket.destroySoon();
       return;
@@ -130,16 +141,17 @@ class NodeEngine implements Engine {
 
   #handle(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
-    const last = this.#last.get(socket);
-    if (last === null || last?.answered === 'closing') return;
-    if (last?.answered === 'no') {
-      // As uWebSockets.js does: one request at a time is all the memory that a connection gets.
+    const connection = this.#connection(socket);
+    const { last } = connection;
+    if (connection.isRefused || last?.answered === 'closing') return;
+    // As uWebSockets.js does: one request at a time is all that a connection gets.
+    if (last?.answered === 'no' || !keepsUp(connection)) {
       socket.destroy();
       return;
     }
     const { idleTimeoutMs } = this.#options;
     const exchange = new NodeExchange(request, response, idleTimeoutMs, expectsContinue);
-    this.#last.set(socket, exchange);
+    connection.last = exchange;
     const refusal = brokenHead(request);
     if (refusal) {
       exchange.answer(refusal);
@@ -153,11 +165,21 @@ class NodeEngine implements Engine {
     }
   }
 
+  #connection(socket: Socket): Connection {
+    let connection = this.#connections.get(socket);
+    if (!connection) {
+      connection = { last: undefined, isRefused: false, unsent: 0 };
+      this.#connections.set(socket, connection);
+    }
+    return connection;
+  }
+
   /** What came is no HTTP, or came too late. Node calls this again for each piece that still comes. */
   #unreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-    const last = this.#last.get(socket);
-    if (last === null) return;
-    this.#last.set(socket, null);
+    const connection = this.#connection(socket);
+    if (connection.isRefused) return;
+    connection.isRefused = true;
+    const { last } = connection;
     if (last?.answered === 'closing') {
       last.endLinger();
       return;
@@ -177,6 +199,17 @@ class NodeEngine implements Engine {
     if (last) last.whenSent(refuse);
     else refuse();
   }
+}
+
+/** Adds what the client has not taken of the last answer. @returns false when that is too much. */
+function keepsUp(connection: Connection): boolean {
+  const { last } = connection;
+  if (!last || last.isSent) return true;
+  connection.unsent += last.bytes;
+  last.whenSent(() => {
+    connection.unsent -= last.bytes;
+  });
+  return connection.unsent <= MOST_UNSENT;
 }
 
 const NOT_OURS = 'the port is taken or the address is not of this machine';

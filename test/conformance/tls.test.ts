@@ -1,0 +1,260 @@
+// Issue 5 "TLS": certificate and key from files, read anew on SIGHUP without a stream noticing.
+
+import { copyFileSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Certificate, makeCertificate } from '../harness/certificate.js';
+import { RawConnection, requestBytes } from '../harness/http.js';
+import {
+  frontFlags,
+  makeDir,
+  removeDir,
+  runToExit,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
+
+let dir: string;
+let first: Certificate;
+let second: Certificate;
+beforeAll(() => {
+  dir = makeDir();
+  first = makeCertificate(dir, 'first', 1);
+  second = makeCertificate(dir, 'second', 2);
+});
+afterAll(() => removeDir(dir));
+
+interface Asked {
+  status: number;
+  serial: string;
+  body: string;
+}
+
+/** One request on a connection of its own. */
+function ask(
+  port: number,
+  ca: Certificate[],
+  { method = 'GET', target = '/health', headers = {}, body = '' } = {},
+): Promise<Asked> {
+  return new Promise((resolve, reject) => {
+    const request = https.request(
+      {
+        port,
+        host: '127.0.0.1',
+        path: target,
+        method,
+        headers: { ...headers, ...(body === '' ? {} : { 'Content-Type': 'application/json' }) },
+        ca: ca.map(({ certPem }) => certPem),
+        agent: false,
+      },
+      (response) => {
+        const { serialNumber } = (response.socket as TLSSocket).getPeerCertificate();
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, serial: serialNumber, body: text }),
+        );
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** A stream over TLS. */
+class TlsStream {
+  text = '';
+  isOver = false;
+  readonly #request: ReturnType<typeof https.request>;
+  #changed: () => void = () => {};
+
+  constructor(port: number, ca: Certificate, token: string) {
+    this.#request = https.request(
+      {
+        port,
+        host: '127.0.0.1',
+        path: '/events',
+        headers: { Authorization: `Bearer ${token}` },
+        ca: ca.certPem,
+        agent: false,
+      },
+      (response) => {
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          this.text += part;
+          this.#changed();
+        });
+        response.on('close', () => {
+          this.isOver = true;
+          this.#changed();
+        });
+        response.on('error', () => {});
+      },
+    );
+    this.#request.on('error', () => {});
+    this.#request.end();
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.isOver) throw new Error('the stream ended');
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+  }
+
+  close(): void {
+    this.#request.destroy();
+  }
+}
+
+describe('a service with a certificate', () => {
+  let service: Service;
+  let token: string;
+  let cert: string;
+  let key: string;
+  beforeEach(async () => {
+    cert = path.join(dir, 'used.crt');
+    key = path.join(dir, 'used.key');
+    use(first);
+    service = await startService({
+      args: frontFlags(2),
+      config: {
+        tls: { cert, key },
+        bots: [
+          { id: 'a', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 500 } },
+        ],
+      },
+    });
+    const body = JSON.stringify({ pin: service.pin });
+    const exchanged = await ask(service.port, [first], {
+      method: 'POST',
+      target: '/auth/pin',
+      body,
+    });
+    ({ token } = JSON.parse(exchanged.body) as { token: string });
+  });
+  afterEach(() => stopClean(service));
+
+  function use(certificate: Certificate): void {
+    copyFileSync(certificate.certPath, cert);
+    copyFileSync(certificate.keyPath, key);
+  }
+
+  it('speaks HTTPS, says so, and warns of nothing', async () => {
+    expect(service.stdout()).toContain('\nlistening on https://127.0.0.1:');
+    expect(service.stderr()).toBe('');
+    const { status, serial, body } = await ask(service.port, [first]);
+    expect([status, serial, body]).toEqual([200, first.serial, 'ok']);
+    const listed = await ask(service.port, [first], {
+      target: '/api/bots',
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect(listed.status).toBe(200);
+  });
+
+  it('a stream carries whole frames in order, many megabytes of them', async () => {
+    const stream = new TlsStream(service.port, first, token);
+    await stream.until(() => stream.text.length > 5_000_000);
+    stream.close();
+    const ids = [...stream.text.matchAll(/^id: [0-9a-f]+-(\d+)\nevent: .*\ndata: (\{.*\})\n\n/gm)];
+    const numbers = ids.map(([, number]) => Number(number));
+    expect(numbers.length).toBeGreaterThan(5000);
+    expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+    for (const [, , data = ''] of ids) JSON.parse(data);
+  });
+
+  it('plain HTTP gets no answer in the clear', async () => {
+    const connection = await RawConnection.open(service.port);
+    await connection.send(requestBytes('GET', '/health'));
+    await connection.ended(30_000);
+    expect(connection.unread()).not.toContain('200');
+    connection.close();
+    expect((await ask(service.port, [first])).status).toBe(200);
+  });
+
+  it.runIf(process.platform !== 'win32')(
+    'on SIGHUP new connections get the new certificate, and streams go on; one that is broken changes nothing',
+    async () => {
+      const stream = new TlsStream(service.port, first, token);
+      await stream.until(() => stream.text.includes('event: log'));
+      use(second);
+      service.child.kill('SIGHUP');
+      await stream.until(() => stream.text.includes('certificate and key were read anew'));
+      for (let n = 0; n < 8; n++) {
+        expect((await ask(service.port, [second])).serial).toBe(second.serial);
+      }
+      await expect(ask(service.port, [first])).rejects.toThrow();
+
+      writeFileSync(key, 'no key');
+      service.child.kill('SIGHUP');
+      await stream.until(() => stream.text.includes('certificate and key stay as they were'));
+      copyFileSync(first.keyPath, key);
+      service.child.kill('SIGHUP');
+      await stream.until(() => stream.text.includes('key values mismatch'));
+      expect((await ask(service.port, [second])).serial).toBe(second.serial);
+
+      const { length } = stream.text;
+      await stream.until(() => stream.text.length > length + 1_000_000);
+      stream.close();
+    },
+  );
+
+  it('a shutdown ends a stream with its last frame', async () => {
+    const stream = new TlsStream(service.port, first, token);
+    await stream.until(() => stream.text.includes('event: log'));
+    expect(await service.stop()).toBe(0);
+    await expect.poll(() => stream.isOver).toBe(true);
+    expect(stream.text.endsWith('\n\n')).toBe(true);
+    expect(stream.text).toContain('"message":"stopped"');
+  });
+});
+
+describe('a start that cannot work', () => {
+  const failing = async (tls: object): Promise<string> => {
+    const config = path.join(dir, 'config.json');
+    writeFileSync(config, JSON.stringify({ tls }));
+    const ended = await runToExit([
+      '--config',
+      config,
+      '--port',
+      '0',
+      '--data-dir',
+      path.join(dir, 'data'),
+    ]);
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toBe('');
+    expect(ended.stderr).toMatch(/^drover: [^\n]+\n$/);
+    return ended.stderr;
+  };
+
+  it('is refused with one line', async () => {
+    expect(await failing({ cert: first.certPath })).toContain('set both or neither');
+    expect(await failing({ key: first.keyPath })).toContain('set both or neither');
+    const missing = path.join(dir, 'no-such.crt');
+    expect(await failing({ cert: missing, key: first.keyPath })).toContain(missing);
+    expect(await failing({ cert: first.certPath, key: second.keyPath })).toContain('mismatch');
+    expect(await failing({ cert: first.keyPath, key: first.keyPath })).toContain(first.keyPath);
+  });
+});
+
+describe('without a certificate', () => {
+  it('beyond loopback one line on standard error warns', async () => {
+    const service = await startService({ host: '0.0.0.0' });
+    await stopClean(service);
+    expect(service.stderr()).toMatch(/^drover: warning: 0\.0\.0\.0 .* without TLS .*\n$/);
+  });
+
+  it('on loopback nothing warns', async () => {
+    const service = await startService();
+    await stopClean(service);
+    expect(service.stderr()).toBe('');
+  });
+});

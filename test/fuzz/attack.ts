@@ -1,0 +1,71 @@
+// Test harness of the fuzz tests. Owns one connection that misbehaves, and what may come back on it.
+
+import { once } from 'node:events';
+import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseResponse } from '../harness/http.js';
+import type { Case } from './cases.js';
+
+/** The service closes what is half closed at once, and what is silent after 12 s; this only ends a hang. */
+const CLOSED_WITHIN_MS = 40_000;
+/** How long a client waits for an answer that may never come, because its request is not whole. */
+const PATIENCE_MS = 40;
+/** Statuses that no request brings about by being wrong. */
+const FAULTS = new Set([500, 502, 504]);
+
+/** Sends a case. @throws Error when the service leaves the connection open, or says what it must not say. */
+export async function attack(port: number, { pieces, ending }: Case): Promise<void> {
+  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+  let received = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    // A stream has no end; what it sends first is enough.
+    if (received.length < 1_000_000) received = Buffer.concat([received, chunk]);
+  });
+  // Whoever breaks the rules may be reset.
+  socket.on('error', () => {});
+  const closed = once(socket, 'close');
+  // The peer has ended; allowHalfOpen leaves the rest to us.
+  socket.on('end', () => socket.end());
+  try {
+    await Promise.race([once(socket, 'connect'), closed]);
+    for (const [index, piece] of pieces.entries()) {
+      if (index > 0) await sleep(1);
+      if (socket.destroyed || socket.writableEnded) break;
+      socket.write(piece);
+    }
+    if (ending === 'reset') {
+      socket.resetAndDestroy();
+    } else if (ending === 'half') {
+      socket.end();
+      await Promise.race([closed, late()]);
+    } else {
+      await Promise.race([closed, once(socket, 'data'), sleep(PATIENCE_MS)]);
+    }
+  } finally {
+    socket.destroy();
+  }
+  checkAnswers(received);
+}
+
+async function late(): Promise<never> {
+  await sleep(CLOSED_WITHIN_MS, undefined, { ref: false });
+  throw new Error('the service does not close the connection');
+}
+
+/** What came must be HTTP from the first byte on, and nothing must have broken. */
+function checkAnswers(received: Buffer): void {
+  let rest = received;
+  while (rest.length > 0) {
+    const parsed = parseResponse(rest, true, false);
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest.toString('latin1', 0, 20))?.[1]);
+    // A piece of a status line, when the connection was cut just there.
+    if (Number.isNaN(status) && rest.length >= 13) {
+      throw new Error(`this is no answer: ${JSON.stringify(rest.toString('latin1', 0, 200))}`);
+    }
+    if (FAULTS.has(status)) {
+      throw new Error(`answered ${JSON.stringify(rest.toString('latin1', 0, 300))}`);
+    }
+    if (!parsed) return;
+    rest = rest.subarray(parsed.length);
+  }
+}

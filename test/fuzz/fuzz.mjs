@@ -1,0 +1,47 @@
+// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, with progress, a summary, and exit code 0 when it held.
+//
+//   npm run fuzz -- --seed 7 --cases 100000 --engine node
+
+import { parseArgs } from 'node:util';
+import { startVitest } from 'vitest/node';
+
+const options = {
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  cases: { type: 'string', default: '100000' },
+  // auto is uWebSockets.js where its binary loads.
+  engine: { type: 'string', default: 'auto,node' },
+};
+
+let values;
+try {
+  ({ values } = parseArgs({ options }));
+  for (const name of ['seed', 'cases']) {
+    if (!/^\d+$/.test(values[name])) throw new Error(`--${name} must be a whole number`);
+  }
+  if (!/^(auto|node)(,(auto|node))?$/.test(values.engine)) {
+    throw new Error('--engine must be auto or node, or both with a comma between them');
+  }
+} catch (error) {
+  process.stderr.write(`fuzz: ${error.message}\n`);
+  process.exit(2);
+}
+
+process.env.FUZZ_SEED = values.seed;
+process.env.FUZZ_CASES = values.cases;
+process.env.FUZZ_PROGRESS = 'true';
+
+// A run that fails is a finding: it is not tried again. `npm run fuzz -- --seed` repeats it.
+const vitest = await startVitest('test', ['test/fuzz/fuzz.test.ts'], {
+  watch: false,
+  run: true,
+  retry: 0,
+  fileParallelism: false,
+  project: values.engine.split(','),
+});
+const files = vitest.state.getFiles();
+const held = files.length > 0 && files.every(({ result }) => result?.state === 'pass');
+process.stderr.write(
+  `fuzz ${held ? 'held' : 'FAILED'}: ${values.cases} cases on ${values.engine}, seed ${values.seed}\n`,
+);
+await vitest.close();
+process.exit(held ? 0 : 1);
