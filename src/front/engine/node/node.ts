@@ -70,7 +70,12 @@ class NodeEngine implements Engine {
       .on('checkContinue', (request, response) => this.#handle(request, response, true))
       // Other expectations are ignored.
       .on('checkExpectation', (request, response) => this.#handle(request, response, false))
-      .on('connect', (_, socket) => socket.end(rawAnswer(CONNECT_REFUSED)))
+      .on('connect', (_, socket) => {
+        // Node has taken its own listeners off, and an error that nobody hears ends the thread.
+        socket.on('error', () => {});
+        socket.end(rawAnswer(CONNECT_REFUSED));
+        (socket as Socket).destroySoon();
+      })
       .on('clientError', (error: NodeJS.ErrnoException, socket) =>
         this.#unreadable(error, socket as Socket),
       );
@@ -121,6 +126,7 @@ class NodeEngine implements Engine {
   }
 
   #connected(socket: Socket): void {
+    socket.on('error', () => {});
     const address = socket.remoteAddress;
     // Gone before it was looked at.
     if (address === undefined) return;
