@@ -17,7 +17,9 @@ export interface Certificate {
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const { length } = body;
-  const size = length < 128 ? [length] : [0x82, length >> 8, length & 0xff];
+  // The shortest form, or BoringSSL does not read it.
+  const long = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const size = length < 128 ? [length] : long;
   return Buffer.concat([Buffer.from([tag, ...size]), body]);
 }
 

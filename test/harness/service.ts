@@ -155,7 +155,7 @@ function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>):
       if (pinFileAtStart === undefined && existsSync(pinPath)) {
         pinFileAtStart = readFileSync(pinPath, 'utf8');
       }
-      const listening = /\nlistening on http:\/\/\S*:(\d+)\n/.exec(text);
+      const listening = /\nlistening on https?:\/\/\S*:(\d+)\n/.exec(text);
       if (!listening) return;
       clearTimeout(timer);
       resolve({ pin, pinPath, pinFileAtStart, port: Number(listening[1]) });

@@ -18,6 +18,7 @@ import type {
   FixedAnswers,
   Handler,
   StreamSink,
+  TlsFiles,
 } from './engine.js';
 
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
@@ -120,6 +121,15 @@ class UwsEngine implements Engine {
     // Before the handshake there is no way to say anything.
     if (tls) res.close();
     else res.cork(() => writeRefusal(res, refusal));
+  }
+}
+
+function sslApp({ cert, key }: TlsFiles): TemplatedApp {
+  try {
+    return uws.SSLApp({ cert_file_name: cert, key_file_name: key });
+  } catch {
+    // It does not say why. Main has made sure that Node's OpenSSL can read them.
+    throw new Error(`BoringSSL cannot use the certificate ${cert} with the key ${key}`);
   }
 }
 
