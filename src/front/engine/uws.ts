@@ -83,8 +83,7 @@ class UwsEngine implements Engine {
 
   #createApp(): TemplatedApp {
     const { tls } = this.#options;
-    // Throws when it cannot use the files.
-    const app = tls ? uws.SSLApp({ cert_file_name: tls.cert, key_file_name: tls.key }) : uws.App();
+    const app = tls ? sslApp(tls) : uws.App();
     const handle = (res: HttpResponse, req: HttpRequest): void => {
       const exchange = new UwsExchange(res, req);
       try {

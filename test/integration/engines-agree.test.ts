@@ -1,0 +1,151 @@
+// Issue 5 "Two engines, one front": the same request to both, and the answers are equal: status, headers that matter, body.
+// docs/ENGINES.md lists what is not asked here because the old binary answers it in its own way.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { raw, requestBytes } from '../harness/http.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+/** Headers of the connection, of the moment, or that name the server. */
+const OWN = ['date', 'connection', 'keep-alive', 'uwebsockets'];
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+interface Side {
+  service: Service;
+  token: string;
+}
+
+let sides: Side[];
+let ranUws: boolean;
+beforeAll(async () => {
+  sides = await Promise.all(
+    ['auto', 'node'].map(async (engine) => {
+      const service = await startService({
+        args: ['--engine', engine],
+        config: {
+          http: { max_body_bytes: 2000, max_url_bytes: 500, body_timeout_ms: 300 },
+          pin: { capacity: 3, refill_per_minute: 1 },
+          bots: [{ id: 'only', kind: 'synthetic', config: { events_per_second: 0 } }],
+        },
+      });
+      return { service, token: await service.token() };
+    }),
+  );
+  ranUws = sides[0]?.service.stdout().includes('engine: uWebSockets.js') ?? false;
+});
+afterAll(async () => {
+  for (const { service } of sides ?? []) await stopClean(service);
+});
+
+type Make = (side: Side) => Buffer;
+const bearer = ({ token }: Side): Record<string, string> => ({ Authorization: `Bearer ${token}` });
+const get =
+  (target: string, headers: Record<string, string> = {}, method = 'GET'): Make =>
+  (side) =>
+    requestBytes(method, target, { ...bearer(side), ...headers });
+const post =
+  (target: string, body: string, headers: Record<string, string> = JSON_TYPE): Make =>
+  (side) =>
+    requestBytes('POST', target, { ...bearer(side), ...headers }, body);
+
+const REQUESTS: [string, Make][] = [
+  ...['/health', '/health?x', '/api-info', '/api/kinds', '/api/bots/only/config', '/nope'].map(
+    (target): [string, Make] => [`GET ${target}`, get(target)],
+  ),
+  ...['/api/bots/no-such', '/api/bots/%zz', '/api/bots/%00', '/api/bots/..', '//health'].map(
+    (target): [string, Make] => [`GET ${target}`, get(target)],
+  ),
+  ...['/api/incidents?limit=0', '/api/incidents'].map((target): [string, Make] => [
+    `GET ${target}`,
+    get(target),
+  ]),
+  ...['/health', '/api-info', '/api/bots', '/events', '/invoke', '/nope'].flatMap(
+    (target): [string, Make][] =>
+      ['HEAD', 'OPTIONS', 'PUT', 'DELETE'].map((method) => [
+        `${method} ${target}`,
+        get(target, {}, method),
+      ]),
+  ),
+  ['no token', () => requestBytes('GET', '/api-info')],
+  ['a wrong token', () => requestBytes('GET', '/api-info', { Authorization: 'Bearer x' })],
+  ['another scheme', () => requestBytes('GET', '/api-info', { Authorization: 'Basic x' })],
+  ['a token with bytes over 127', get('/api-info', { Authorization: 'Bearer \xff\xfe' })],
+  ['two tokens, the first is good', (side) => twice(side.token, 'x')],
+  ['two tokens, the first is wrong', (side) => twice('x', side.token)],
+  ['a token in the query', ({ token }) => requestBytes('GET', `/api-info?token=${token}`)],
+  ['a body on GET', (side) => requestBytes('GET', '/api-info', bearer(side), 'hello')],
+  ['a long URL', get(`/${'a'.repeat(600)}`)],
+  ['an upgrade', get('/api-info', { Connection: 'Upgrade', Upgrade: 'websocket' })],
+  ['an expectation', get('/api-info', { Expect: 'teapot' })],
+  ['a coding', post('/invoke', '0\r\n\r\n', { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' })],
+  ['another coding', post('/invoke', '0\r\n\r\n', { ...JSON_TYPE, 'Transfer-Encoding': 'gzip' })],
+  ['ping', post('/invoke', '{"session_id":null,"command":"ping"}')],
+  ['a command that there is not', post('/invoke', '{"session_id":null,"command":"x"}')],
+  ['no JSON', post('/invoke', '{')],
+  ['an empty body', post('/invoke', '')],
+  ['no body', get('/invoke', JSON_TYPE, 'POST')],
+  ['another type', post('/invoke', '{}', { 'Content-Type': 'text/plain' })],
+  ['too large', post('/invoke', 'x'.repeat(2001))],
+  ['too deep', post('/invoke', '['.repeat(100))],
+  [
+    'two lengths',
+    post('/invoke', '{}', { ...JSON_TYPE, 'content-length': '2', 'Content-Length': '3' }),
+  ],
+  ['a body that does not come', post('/invoke', '{', { ...JSON_TYPE, 'Content-Length': '9' })],
+  ['a wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
+  ['a second wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
+  ['a third wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
+  ['a PIN too many', post('/auth/pin', '{"pin":"wrong"}')],
+  ['stop', post('/api/bots/only/stop', '')],
+  ['stopped bots', get('/api/bots?status=running')],
+  ['a bot that is there', post('/api/bots', '{"id":"only","kind":"synthetic"}')],
+  ['actions', post('/api/bots/actions', '{"action":"stop","ids":["only","no-such"]}')],
+  ['delete', get('/api/bots/only', {}, 'DELETE')],
+  ['delete again', get('/api/bots/only', {}, 'DELETE')],
+  ['an empty list', get('/api/bots')],
+];
+
+function twice(first: string, second: string): Buffer {
+  const lines = [first, second].map((token) => `Authorization: Bearer ${token}\r\n`).join('');
+  return Buffer.from(`GET /api-info HTTP/1.1\r\nHost: a\r\n${lines}\r\n`, 'latin1');
+}
+
+/** What a client sees, without what is this side's own: its port, its token, the time. */
+async function answerOf(side: Side, make: Make): Promise<object> {
+  const bytes = make(side);
+  const { port } = side.service;
+  const head = bytes.subarray(0, 5).toString() === 'HEAD ';
+  const { status, reason, headers, body } = await raw(port, bytes, { head });
+  const kept = Object.entries(headers).filter(([name]) => !OWN.includes(name));
+  const closes = (headers['connection'] ?? '').toLowerCase() === 'close';
+  const text = body
+    .replaceAll(side.token, '<token>')
+    .replaceAll(String(port), '<port>')
+    .replaceAll(/"(since_ms|started_at_ms|timestamp_ms)":\d+/g, '"$1":0');
+  const lengthIsExact = text === body;
+  return {
+    status,
+    reason,
+    closes,
+    headers: Object.fromEntries(
+      kept
+        .filter(([name]) => name !== 'content-length' || lengthIsExact)
+        .map(([name, value]) => [name, name === 'retry-after' ? 'n' : value])
+        .sort(),
+    ),
+    body: text.replace(/retry in \d+s/, 'retry in <n>s'),
+  };
+}
+
+describe('the engines agree on', () => {
+  it.each(REQUESTS)('%s', async (_, make) => {
+    const [first, second] = await Promise.all(sides.map((side) => answerOf(side, make)));
+    expect(second).toEqual(first);
+  });
+
+  it('and there were two of them', (context) => {
+    context.skip(!ranUws, 'no binary of uWebSockets.js loads here: both sides were node:http');
+    const lines = sides.map(({ service }) => service.stdout().split('\n')[2] ?? '');
+    expect(lines[0]).toContain('uWebSockets.js');
+    expect(lines[1]).toContain('node:http');
+  });
+});
