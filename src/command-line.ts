@@ -79,7 +79,8 @@ async function startService(options: StartOptions): Promise<Service | undefined>
       console.log(`PIN=${pin} at ${pinPath}`);
       console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
       console.log(engine);
-      if (!isTls && !isLoopback(host)) process.stderr.write(`drover: warning: ${host} ${IN_THE_CLEAR}\n`);
+      if (!isTls && !isLoopback(host))
+        process.stderr.write(`drover: warning: ${host} ${IN_THE_CLEAR}\n`);
       // Without TLS there is nothing to read anew, and a terminal that hangs up ends the process as ever.
       if (isTls) process.on('SIGHUP', () => void service.reloadTls());
     }, stopSignal);

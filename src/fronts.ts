@@ -9,8 +9,8 @@ import { Rpc, type Serves } from './contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
-import { releaseReader } from './shm/ring-reader.js';
 import { clearQuota } from './shm/quota.js';
+import { releaseReader } from './shm/ring-reader.js';
 
 /** What a front answers when it has bound the port. */
 type Bound = ReturnType<FrontMethods['listen']>;

@@ -25,14 +25,14 @@ import type { StreamIdentity } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
-import { firstBots } from './first-bots.js';
 import { messageOf } from './errors.js';
+import { firstBots } from './first-bots.js';
 import { FrontPool } from './fronts.js';
 import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
-import { RingReader } from './shm/ring-reader.js';
 import { createQuota, Quota, type SharedQuota } from './shm/quota.js';
+import { RingReader } from './shm/ring-reader.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
@@ -219,10 +219,7 @@ export class Service {
     });
   }
 
-  #createFronts(
-    stream: StreamIdentity,
-    quota: SharedQuota<'perToken' | 'perAddress'>,
-  ): FrontPool {
+  #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
     const config = this.#config;
     const dispatcher = new Dispatcher(
       this.#registry,
