@@ -11,6 +11,7 @@ import type { Serves } from '../contract/rpc.js';
 import type { ControlMethods } from '../contract/threads.js';
 import type { TokenRecord } from '../contract/tokens.js';
 import type { TokenStore } from '../store/tokens.js';
+import { writeAccessLog } from './access-output.js';
 import { BotAccess } from './bot-access.js';
 import { Pressure, type PressureSources } from './pressure.js';
 import { type Say, SecurityEvents } from './security-events.js';
@@ -85,7 +86,7 @@ export class Access {
       tokensUsed: ({ uses }) => this.#tokens.used(uses),
       createTicket: ({ token }) => this.#tickets.create(token),
       redeemTicket: ({ ticket }) => ({ token: this.#tickets.redeem(ticket) }),
-      logAccess: ({ text }) => void process.stdout.write(text),
+      logAccess: ({ text }) => writeAccessLog(text),
       pressure: () => this.#pressure.report(),
       createBot: (input) => bots.create(input),
       updateBot: (input) => bots.update(input),

@@ -82,8 +82,10 @@ export class TokenRegistry {
     return { token, info: this.#info(record) };
   }
 
+  /** Oldest first. */
   list(): TokenInfo[] {
-    return this.all().map((record) => this.#info(record));
+    const inOrder = this.all().toSorted((a, b) => a.created_at_ms - b.created_at_ms);
+    return inOrder.map((record) => this.#info(record));
   }
 
   /** No front accepts it any more and its streams are closed when this resolves. @throws DroverError `not_found`. */

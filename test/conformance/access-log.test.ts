@@ -110,3 +110,16 @@ it('what is logged when the service ends is not lost', async () => {
   await stopClean(service);
   expect(targets(service).filter((line) => line.includes('/nowhere/'))).toHaveLength(50);
 });
+
+it('the service goes on when nobody reads its output any more', async () => {
+  const service = await start('all');
+  await call(service, 'GET', '/api/bots');
+  await expect.poll(() => targets(service)).toContain('GET /api/bots 200');
+  service.child.stdout?.destroy();
+  for (let n = 0; n < 20; n++) {
+    expect((await call(service, 'GET', `/nowhere/${n}`)).status).toBe(404);
+    // Each written by itself, so that a broken pipe is met more than once.
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  expect((await call(service, 'GET', '/api/bots')).status).toBe(200);
+});

@@ -6,6 +6,7 @@ import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import type { Item } from '../../src/contract/events.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { parseFilter } from '../../src/front/filter.js';
+import { LabelHistory } from '../../src/front/label-history.js';
 import { SubscriberGroup } from '../../src/front/subscriber-group.js';
 import { MAX_FRAME_BYTES } from '../../src/shm/layout.js';
 import { logLine, testRing } from './ring-fixture.js';
@@ -106,5 +107,30 @@ describe('a group', () => {
     expect(bytes.length).toBe(0);
     expect(next).toBeGreaterThan(first);
     expect(next).toBeLessThan(head);
+  });
+
+  it('judges no frame before its labels are known, and then goes on from there', () => {
+    const { reader, head } = filled(
+      Array.from({ length: 20 }, (_, at) => logLine({ session_id: 'a', message: `${at}` })),
+    );
+    const history = new LabelHistory();
+    history.set(names.of('a'), { team: 'x' }, 0, 0);
+    const filter = parseFilter([], names, { labels: { team: 'x' }, history });
+    const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+    expect(reader.protect(1)).toBe(true);
+    history.known = 11;
+    const first = group.next(1, head);
+    expect(first.next).toBe(11);
+    expect(group.next(11, head)).toMatchObject({ next: 11, bytes: { length: 0 } });
+    // The bot had lost its labels when frame 15 came: nobody could have known before.
+    history.set(names.of('a'), { team: 'y' }, 15, 16);
+    history.known = head;
+    const second = group.next(11, head);
+    expect(second.next).toBe(head);
+    const ids = Buffer.from(second.bytes)
+      .toString()
+      .match(/^id: .*$/gm);
+    expect(ids).toEqual([11, 12, 13, 14, 15].map((seq) => `id: e-${seq}`));
+    reader.release();
   });
 });
