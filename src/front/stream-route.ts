@@ -81,14 +81,14 @@ export class StreamRoute {
       () => subscriber && fanout.remove(subscriber),
       () => subscriber && fanout.writable(subscriber),
     );
-    const forget = streams.add(record.id, () => sink.close());
+    streams.add(record.id, sink);
     subscriber = fanout.add(sink, {
       filter,
       opening: retryLine(config.stream.retry_ms, Math.random()),
       lastEventId,
       snapshots: pairs.find(([key]) => key === 'snapshot')?.[1] !== '0',
       removed: () => {
-        forget();
+        streams.remove(record.id, sink);
         quota.release(counted);
       },
     });

@@ -1,23 +1,25 @@
 // Runs in a front thread. Owns which streams are open by which token, so that they end with it.
 
-/** Closes one stream. */
-type Close = () => void;
+import type { StreamSink } from './engine/engine.js';
 
 export class TokenStreams {
-  readonly #byToken = new Map<string, Set<Close>>();
+  readonly #byToken = new Map<string, Set<StreamSink>>();
 
-  /** @returns what is to be called when the stream is gone. */
-  add(token: string, close: Close): () => void {
+  add(token: string, sink: StreamSink): void {
     const streams = this.#byToken.get(token) ?? new Set();
-    this.#byToken.set(token, streams.add(close));
-    return () => {
-      streams.delete(close);
-      if (streams.size === 0 && this.#byToken.get(token) === streams) this.#byToken.delete(token);
-    };
+    this.#byToken.set(token, streams.add(sink));
   }
 
-  /** Closes all streams of a token. */
+  /** The stream is gone. */
+  remove(token: string, sink: StreamSink): void {
+    const streams = this.#byToken.get(token);
+    streams?.delete(sink);
+    if (streams?.size === 0) this.#byToken.delete(token);
+  }
+
+  /** Cuts all streams of a token. */
   end(token: string): void {
-    for (const close of [...(this.#byToken.get(token) ?? [])]) close();
+    // A copy: each is removed when it is closed.
+    for (const sink of [...(this.#byToken.get(token) ?? [])]) sink.close();
   }
 }
