@@ -188,7 +188,7 @@ describe('many at once', () => {
         const answer = await refused.response();
         return [answer.status, answer.headers['retry-after'], answer.body];
       })
-      .toEqual([503, '1', '{"error":"too many requests are in flight"}']);
+      .toEqual([503, '1', '{"error":"too many requests are waiting for an answer, retry in 1s"}']);
     const ping = await call(service, 'POST', '/invoke', {
       token,
       body: { session_id: null, command: 'ping' },
