@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../src/contract/events.js';
 export const FLAGS: Readonly<Record<string, string>> = {
   'http.host': '--host <address>',
   'http.port': '--port <number>',
+  engine: '--engine <name>',
   'http.fronts': '--fronts <number>',
   'hosts.count': '--bot-hosts <number>',
   data_dir: '--data-dir <directory>',
@@ -30,6 +31,7 @@ interface Shown {
   required?: string[];
   properties?: Record<string, Shown>;
   items?: Shown;
+  enum?: string[];
 }
 
 /**
@@ -144,6 +146,7 @@ function code(text: string): string {
 
 /** Type and bounds in words. */
 function values(schema: Shown): string {
+  if (schema.enum) return schema.enum.map(code).join(', ');
   if (schema.anyOf) return schema.anyOf.map(values).join(', or ');
   const type = TYPES[schema.type ?? ''] ?? schema.type ?? '';
   const { minimum, maximum } = schema;

@@ -14,7 +14,9 @@ const closed = { additionalProperties: false };
 
 export const Config = Type.Object(
   {
-    engine: Type.Union([Type.Literal('auto'), Type.Literal('uws'), Type.Literal('node')], {
+    engine: Type.Unsafe<'auto' | 'uws' | 'node'>({
+      type: 'string',
+      enum: ['auto', 'uws', 'node'],
       description:
         'HTTP engine: uWebSockets.js, node:http, or auto for uWebSockets.js where its binary loads.',
     }),
