@@ -3,7 +3,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { call, tryPin } from '../harness/api.js';
 import { raw, requestBytes } from '../harness/http.js';
-import { exchange, type Service, startService, stopClean } from '../harness/service.js';
+import { exchange, frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import { logs } from '../harness/shapes.js';
 import { openStream, type SseStream } from '../harness/sse.js';
 import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
@@ -11,7 +11,7 @@ import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
 let service: Service;
 let stream: SseStream;
 async function start(config: object = {}): Promise<void> {
-  service = await startService({ config, args: ['--fronts', '2'] });
+  service = await startService({ config, args: frontFlags(2) });
   stream = await openStream(`${service.url}/events?scope=auth`, { token: await service.token() });
 }
 afterEach(async () => {

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call, expectError } from '../harness/api.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import { snapshots } from '../harness/shapes.js';
 import { get, openStream } from '../harness/sse.js';
 import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
@@ -11,7 +11,7 @@ import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
 let service: Service;
 beforeAll(async () => {
   service = await startService({
-    args: ['--fronts', '2'],
+    args: frontFlags(2),
     config: {
       bots: ['mine', 'other'].map((id) => ({
         id,

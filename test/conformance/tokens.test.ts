@@ -8,6 +8,7 @@ import { call, expectError } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import {
   exchange,
+  frontFlags,
   makeDir,
   removeDir,
   type Service,
@@ -20,7 +21,7 @@ import { listTokens, makeToken, revoke, streamOf } from '../harness/tokens.js';
 let service: Service;
 beforeAll(async () => {
   service = await startService({
-    args: ['--fronts', '2'],
+    args: frontFlags(2),
     config: { bots: [{ id: 'only', kind: 'synthetic', config: { events_per_second: 20 } }] },
   });
 });
