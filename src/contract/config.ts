@@ -233,7 +233,9 @@ export const Config = Type.Object(
     ),
     log: Type.Object(
       {
-        access: Type.Union([Type.Literal('off'), Type.Literal('errors'), Type.Literal('all')], {
+        access: Type.Unsafe<'off' | 'errors' | 'all'>({
+          type: 'string',
+          enum: ['off', 'errors', 'all'],
           description:
             'Which requests get a line on standard output: none, those answered with 400 and above, or all.',
         }),
