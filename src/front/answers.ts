@@ -13,7 +13,8 @@ export const SAFE_HEADERS = [
   'Referrer-Policy',
   'no-referrer',
   'Content-Security-Policy',
-  "default-src 'none'; frame-ancestors 'none'",
+  // connect-src: the developer tools of a page of ours, /health say, can open the stream (README.md).
+  "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 ] as const;
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;

@@ -70,7 +70,7 @@ describe('every answer', () => {
       expect(headers, name).toMatchObject({
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
-        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'content-security-policy': "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
       });
     }
   });

@@ -13,7 +13,12 @@ const SURPLUS = 176;
 let service: Service;
 beforeAll(async () => {
   service = await startService({
-    config: { kinds: [FIXTURE_KINDS], invoke: { timeout_ms: 20_000 } },
+    config: {
+      kinds: [FIXTURE_KINDS],
+      invoke: { timeout_ms: 20_000 },
+      // So that the bound on what waits for main is reached first.
+      http: { max_requests_in_flight: 4000 },
+    },
   });
 });
 afterAll(() => stopClean(service));

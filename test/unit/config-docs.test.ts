@@ -43,7 +43,9 @@ describe('configuration', () => {
 
   it('names on the page the flags that the command line has', () => {
     const cli = read('src', 'command-line.ts');
-    const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(([, flag]) => flag);
+    const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(
+      ([, flag]) => flag,
+    );
     expect([...Object.values(FLAGS), '--config <file>'].sort()).toEqual(flags.sort());
   });
 });
