@@ -6,7 +6,6 @@ import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
-/** workers/front.ts has it. */
 const BOUND = 1024;
 const SURPLUS = 176;
 
@@ -16,8 +15,7 @@ beforeAll(async () => {
     config: {
       kinds: [FIXTURE_KINDS],
       invoke: { timeout_ms: 20_000 },
-      // So that the bound on what waits for main is reached first.
-      http: { max_requests_in_flight: 4000 },
+      http: { max_requests_in_flight: BOUND },
     },
   });
 });
