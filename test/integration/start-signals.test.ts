@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { collect, launch, makeDir, removeDir } from '../harness/service.js';
 
 /** Moments that are tried, spread evenly over one and a quarter times the length of a start. */
-const MOMENTS = 24;
+const MOMENTS = 12;
 const OVER = 1.25;
 const LIMIT_MS = 10_000;
 
