@@ -38,7 +38,9 @@ async function start(engine) {
     kind: 'synthetic',
     config: { events_per_second: 200, message_bytes: 100 },
   };
-  writeFileSync(config, JSON.stringify({ engine, bots: [bot] }));
+  // Room for all of them: with the default most bodies would be refused at once, which is easy.
+  const limits = { max_requests_in_flight: 2 * Number(values.connections), body_timeout_ms: 7000 };
+  writeFileSync(config, JSON.stringify({ engine, http: limits, bots: [bot] }));
   const child = spawn(
     process.execPath,
     [
