@@ -97,6 +97,8 @@ class NodeEngine implements Engine {
       server.once('error', failed);
       server.listen(options, () => {
         server.off('error', failed);
+        // What comes later is about one connection that could not be accepted.
+        server.on('error', () => {});
         resolve();
       });
     });
