@@ -142,7 +142,7 @@ export class Pressure {
 }
 
 const MESSAGES: Record<Resource, string> = {
-  cpu: 'the service is busy, try again later',
+  cpu: 'the service is short of CPU time, try again later',
   memory: 'the service is short of memory, try again later',
   streams: 'too many streams are open',
   queue: 'bots write more than the service can take, try again later',
