@@ -146,7 +146,7 @@ it('cpu: a busy front refuses new streams, keeps those that it has, and recovers
   });
   const stream = await open();
   const bytes = requestBytes('GET', '/nowhere');
-  const message = 'the service is busy, try again later';
+  const message = 'the service is short of CPU time, try again later';
   await expect
     .poll(
       async () => {
