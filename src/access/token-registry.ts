@@ -33,6 +33,11 @@ export class TokenRegistry {
   readonly #holders: () => TokenHolders;
   readonly #events: SecurityEvents;
   readonly #tokens: Map<string, TokenRecord>;
+  /**
+   * Tokens that are just made, until every front has them: they count, and a front that starts gets them, but nobody sees
+   * or ends one. A front that had still to be told of it would accept it after its end.
+   */
+  readonly #making = new Map<string, TokenRecord>();
   readonly #uses: Map<string, number>;
   /** Uses that are not on disk. */
   readonly #unsaved = new Map<string, number>();
@@ -50,7 +55,7 @@ export class TokenRegistry {
 
   /** What a front begins with. */
   all(): TokenRecord[] {
-    return [...this.#tokens.values()];
+    return [...this.#tokens.values(), ...this.#making.values()];
   }
 
   /** To be called once the fronts are there: from then on tokens end when their time comes. */
@@ -60,7 +65,7 @@ export class TokenRegistry {
 
   /** Every front accepts it when this resolves; the token itself is not kept anywhere. */
   async createForPin(address: string): Promise<string> {
-    if (this.#tokens.size >= MAX_TOKENS) await this.#dropIdlePinToken();
+    if (this.#isFull()) await this.#dropIdlePinToken();
     const spec = { name: PIN_TOKEN_NAME, scopes: ['admin' as const] };
     const { token } = await this.#create(spec, null, `with the PIN from ${address}`);
     return token;
@@ -75,7 +80,7 @@ export class TokenRegistry {
     if (body.expires_at_ms !== undefined && body.expires_at_ms <= Date.now()) {
       throw new DroverError('bad_request', 'expires_at_ms is in the past');
     }
-    if (this.#tokens.size >= MAX_TOKENS) {
+    if (this.#isFull()) {
       throw new DroverError('conflict', `there are ${MAX_TOKENS} tokens, revoke some`);
     }
     const { token, record } = await this.#create(body, reach, `by ${this.#nameOf(by)}`);
@@ -84,7 +89,9 @@ export class TokenRegistry {
 
   /** Oldest first. */
   list(): TokenInfo[] {
-    const inOrder = this.all().toSorted((a, b) => a.created_at_ms - b.created_at_ms);
+    const inOrder = [...this.#tokens.values()].toSorted(
+      (a, b) => a.created_at_ms - b.created_at_ms,
+    );
     return inOrder.map((record) => this.#info(record));
   }
 
@@ -130,17 +137,21 @@ export class TokenRegistry {
       expires_at_ms,
     };
     // At once, so that the bound holds for requests that come at once.
-    this.#tokens.set(record.id, record);
+    this.#making.set(record.id, record);
     try {
       await this.#store.put(record);
-    } catch (thrown) {
-      this.#tokens.delete(record.id);
-      throw thrown;
+      await this.#holders().addToken(record);
+      this.#tokens.set(record.id, record);
+    } finally {
+      this.#making.delete(record.id);
     }
-    await this.#holders().addToken(record);
-    this.#awaitExpiry();
     this.#events.tokenMade(`${this.#nameOf(record.id)}, ${scopes.join(', ')},`, by);
+    this.#awaitExpiry();
     return { token, record };
+  }
+
+  #isFull(): boolean {
+    return this.#tokens.size + this.#making.size >= MAX_TOKENS;
   }
 
   async #remove(id: string, why: string): Promise<void> {

@@ -16,7 +16,7 @@ import {
   stopClean,
 } from '../harness/service.js';
 import type { SseStream } from '../harness/sse.js';
-import { listTokens, makeToken, revoke, streamOf } from '../harness/tokens.js';
+import { listTokens, type Made, makeToken, revoke, streamOf } from '../harness/tokens.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -38,9 +38,11 @@ async function manyStreams(token: string): Promise<SseStream[]> {
 }
 
 /** Statuses of as many requests on connections of their own. */
-async function statusesOf(token: string): Promise<Set<number>> {
+async function statusesOf(token: string, requests = 16): Promise<Set<number>> {
   const bytes = requestBytes('GET', '/api-info', { Authorization: `Bearer ${token}` });
-  const answers = await Promise.all(Array.from({ length: 16 }, () => raw(service.port, bytes)));
+  const answers = await Promise.all(
+    Array.from({ length: requests }, () => raw(service.port, bytes)),
+  );
   return new Set(answers.map(({ status }) => status));
 }
 
@@ -156,6 +158,42 @@ describe('a revoked token', () => {
     await connection.send(bytes.subarray(-5));
     expectError(await connection.response(), 401, 'invalid token');
     expectError(await call(service, 'GET', '/api/bots/too-late'), 404);
+  });
+});
+
+describe('tokens that are made and revoked at once', () => {
+  it('are accepted by no front when whoever saw them in the list has revoked them', async () => {
+    const made: Made[] = [];
+    const gone = new Set<string>();
+    let making = true;
+    const make = async (): Promise<void> => {
+      for (let n = 0; n < 40; n++) made.push(await makeToken(service, { name: 'brief life' }));
+    };
+    const revokeAll = async (): Promise<void> => {
+      while (making) {
+        const seen = (await listTokens(service)).filter(({ name }) => name === 'brief life');
+        await Promise.all(
+          seen.map(async ({ id }) => {
+            if ((await revoke(service, id)).status === 204) gone.add(id);
+          }),
+        );
+      }
+    };
+    const revoking = Promise.all([revokeAll(), revokeAll()]);
+    try {
+      await Promise.all(Array.from({ length: 8 }, make));
+    } finally {
+      making = false;
+      await revoking;
+    }
+    const ended = made.filter(({ id }) => gone.has(id));
+    expect(ended.length).toBeGreaterThan(0);
+    const revived: string[] = [];
+    for (const { id, token } of ended) {
+      if ((await statusesOf(token, 6)).has(200)) revived.push(id);
+    }
+    expect(revived).toEqual([]);
+    for (const { id } of made.filter(({ id }) => !gone.has(id))) await revoke(service, id);
   });
 });
 
