@@ -114,11 +114,20 @@ const methods: Serves<FrontMethods> = {
       if (!input.probe || input.shared)
         port = await engine.listen(host, input.probe ? port : input.port, input.shared);
     } catch (thrown) {
-      throw new Error((await listenFault(host, input.port)) ?? messageOf(thrown));
+      // No client is told: main gives it to the operator, and only a DroverError keeps its message on the way.
+      const reason = (await listenFault(host, input.port)) ?? messageOf(thrown);
+      throw new DroverError('internal', reason);
     }
     return { port, engine: engineLine };
   },
-  reloadTls: () => engine.reloadTls(),
+  reloadTls() {
+    try {
+      engine.reloadTls();
+    } catch (thrown) {
+      // As with listen().
+      throw new DroverError('internal', messageOf(thrown));
+    }
+  },
   addToken: ({ token }) => auth.add(token),
   removeToken({ id }) {
     auth.remove(id);

@@ -66,7 +66,8 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   }
 
   /**
-   * Calls the peer and resolves with its answer. Rejects with the peer's DroverError, with `overloaded` when too many calls
+   * Calls the peer and resolves with its answer. Rejects with the peer's DroverError, with a bare
+   * `internal` when the peer threw anything else, with `overloaded` when too many calls
    * are open, or when closed.
    */
   call<K extends keyof Remote & string>(
@@ -185,9 +186,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     try {
       reply = { type: 'return', id, output: await this.#invoke(method, input, cancel?.signal) };
     } catch (thrown) {
-      const error =
-        thrown instanceof DroverError ? thrown : new DroverError('internal', messageOf(thrown));
-      reply = { type: 'throw', id, error: error.toPlain() };
+      reply = { type: 'throw', id, error: answerable(method, thrown).toPlain() };
     } finally {
       this.#cancellable.delete(id);
     }
@@ -195,8 +194,17 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
       this.#post(reply);
     } catch (thrown) {
       // The output cannot be cloned (a function, a symbol): the caller must still hear of it.
-      const error = new DroverError('internal', messageOf(thrown));
-      this.#post({ type: 'throw', id, error: error.toPlain() });
+      this.#post({ type: 'throw', id, error: answerable(method, thrown).toPlain() });
     }
   }
+}
+
+/**
+ * What the caller is told. The answer may go on to a client: only what was thrown for it keeps its message, all else is for
+ * the operator, on standard error.
+ */
+function answerable(method: string, thrown: unknown): DroverError {
+  if (thrown instanceof DroverError) return thrown;
+  process.stderr.write(`drover: ${method} failed: ${messageOf(thrown)}\n`);
+  return new DroverError('internal');
 }

@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Rpc, type Serves } from '../../src/contract/rpc.js';
 import { DroverError, ERRORS, type ErrorCode } from '../../src/errors.js';
 
@@ -102,18 +102,20 @@ describe('a call', () => {
     );
   });
 
-  it('rejects with an internal error of one line for whatever else was thrown', async () => {
+  it('rejects with `internal error` for whatever else was thrown, which standard error has on one line', async () => {
     const rpc = connect();
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => written.mockRestore());
     for (const [thrown, message] of [
       ['a text', 'a text'],
       [new TypeError('first\nsecond'), 'first second'],
       [undefined, 'undefined'],
       [new Error(''), 'Error'],
+      [new Error('ENOSPC, /somewhere/store.mdb'), 'ENOSPC, /somewhere/store.mdb'],
     ]) {
-      expect(await rejection(rpc.call('crash', thrown))).toMatchObject({
-        code: 'internal',
-        message,
-      });
+      const rejected = await rejection(rpc.call('crash', thrown));
+      expect(rejected).toMatchObject({ code: 'internal', message: 'internal error' });
+      expect(written).toHaveBeenLastCalledWith(`drover: crash failed: ${message}\n`);
     }
   });
 
@@ -159,7 +161,7 @@ describe('a call that can be cancelled', () => {
   /** A method that answers when it is cancelled. */
   const untilCancelled = (seen: AbortSignal[]): Partial<Serves<Offer>> => ({
     later: ({ value }, cancelled) => {
-      if (!cancelled) throw new Error('it cannot be cancelled');
+      if (!cancelled) throw new DroverError('conflict', 'it cannot be cancelled');
       seen.push(cancelled);
       return new Promise((resolve) => {
         cancelled.addEventListener('abort', () => resolve(value));
@@ -199,7 +201,7 @@ describe('a call that can be cancelled', () => {
   it('cannot be cancelled when it was made without a signal', async () => {
     const rpc = connect(untilCancelled([]));
     const thrown = await rejection(rpc.call('later', { ms: 0, value: 1 }));
-    expect(thrown).toMatchObject({ message: 'it cannot be cancelled' });
+    expect(thrown).toMatchObject({ code: 'conflict', message: 'it cannot be cancelled' });
   });
 
   it('is cancelled when the end that runs it is closed', async () => {
