@@ -66,8 +66,14 @@ export class TokenRegistry {
   /** Every front accepts it when this resolves; the token itself is not kept anywhere. */
   async createForPin(address: string): Promise<string> {
     if (this.#isFull()) await this.#dropIdlePinToken();
-    const spec = { name: PIN_TOKEN_NAME, scopes: ['admin' as const] };
-    const { token } = await this.#create(spec, null, `with the PIN from ${address}`);
+    const spec = {
+      name: PIN_TOKEN_NAME,
+      by_pin: true,
+      scopes: ['admin' as const],
+      reach: null,
+      expires_at_ms: null,
+    };
+    const { token } = await this.#create(spec, `with the PIN from ${address}`);
     return token;
   }
 
@@ -76,14 +82,16 @@ export class TokenRegistry {
    * @throws DroverError `bad_request` when it would be of no use, `conflict` when there are too many.
    */
   async create(body: CreateTokenBody, by: string): Promise<{ token: string; info: TokenInfo }> {
+    const { name, scopes, expires_at_ms = null } = body;
     const reach = reachOf(body);
-    if (body.expires_at_ms !== undefined && body.expires_at_ms <= Date.now()) {
+    if (expires_at_ms !== null && expires_at_ms <= Date.now()) {
       throw new DroverError('bad_request', 'expires_at_ms is in the past');
     }
     if (this.#isFull()) {
       throw new DroverError('conflict', `there are ${MAX_TOKENS} tokens, revoke some`);
     }
-    const { token, record } = await this.#create(body, reach, `by ${this.#nameOf(by)}`);
+    const spec = { name, by_pin: false, scopes, reach, expires_at_ms };
+    const { token, record } = await this.#create(spec, `by ${this.#nameOf(by)}`);
     return { token, info: this.#info(record) };
   }
 
@@ -116,25 +124,15 @@ export class TokenRegistry {
   }
 
   async #create(
-    {
-      name,
-      scopes,
-      expires_at_ms = null,
-    }: Pick<TokenRecord, 'name' | 'scopes'> & {
-      expires_at_ms?: number | null;
-    },
-    reach: Reach,
+    spec: Omit<TokenRecord, 'id' | 'digest' | 'created_at_ms'>,
     by: string,
   ): Promise<{ token: string; record: TokenRecord }> {
     const token = randomBytes(TOKEN_BYTES).toString('base64');
     const record: TokenRecord = {
       id: randomUUID(),
       digest: tokenDigest(token),
-      name,
-      scopes,
-      reach,
       created_at_ms: Date.now(),
-      expires_at_ms,
+      ...spec,
     };
     // At once, so that the bound holds for requests that come at once.
     this.#making.set(record.id, record);
@@ -145,7 +143,7 @@ export class TokenRegistry {
     } finally {
       this.#making.delete(record.id);
     }
-    this.#events.tokenMade(`${this.#nameOf(record.id)}, ${scopes.join(', ')},`, by);
+    this.#events.tokenMade(`${this.#nameOf(record.id)}, ${spec.scopes.join(', ')},`, by);
     this.#awaitExpiry();
     return { token, record };
   }
@@ -185,7 +183,7 @@ export class TokenRegistry {
       this.#uses.get(id) ?? created_at_ms;
     let idle: TokenRecord | undefined;
     for (const token of this.#tokens.values()) {
-      if (token.name !== PIN_TOKEN_NAME || token.expires_at_ms !== null) continue;
+      if (!token.by_pin) continue;
       if (!idle || lastUse(token) < lastUse(idle)) idle = token;
     }
     if (idle) await this.#remove(idle.id, 'made room for a new one');

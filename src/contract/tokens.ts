@@ -21,6 +21,8 @@ export interface TokenRecord extends Rights {
   id: string;
   digest: string;
   name: string;
+  /** Made with the PIN, and not by a token. */
+  by_pin: boolean;
   created_at_ms: number;
   /** Unix epoch milliseconds from which on it is refused, null for never. */
   expires_at_ms: number | null;

@@ -22,12 +22,10 @@ export class TokenStore {
 
   /** All tokens; those from before there were scopes were made with the PIN and may do everything. */
   all(): TokenRecord[] {
-    return Array.from(this.#tokens.getRange(), ({ value }) => ({
-      scopes: ['admin' as const],
-      reach: null,
-      expires_at_ms: null,
-      ...value,
-    }));
+    return Array.from(this.#tokens.getRange(), ({ value }) => {
+      const token = { scopes: ['admin' as const], reach: null, expires_at_ms: null, ...value };
+      return { by_pin: looksMadeByPin(token), ...token };
+    });
   }
 
   /** When each token was last used, in Unix epoch milliseconds, by id. */
@@ -54,4 +52,9 @@ export class TokenStore {
   async putUses(uses: ReadonlyMap<string, number>): Promise<void> {
     await Promise.all([...uses].map(([id, at]) => this.#uses.put(id, at)));
   }
+}
+
+/** For tokens from before it was kept who made them: all that the PIN made are like this. */
+function looksMadeByPin({ name, scopes, expires_at_ms }: Omit<TokenRecord, 'by_pin'>): boolean {
+  return name === 'pin' && scopes.includes('admin') && expires_at_ms === null;
 }

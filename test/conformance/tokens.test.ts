@@ -272,3 +272,40 @@ describe('over a restart', () => {
     }
   });
 });
+
+describe('the PIN, when there are as many tokens as there may be', () => {
+  it('takes the place of one that it made, and of no other that has the same name', async () => {
+    const dataDir = makeDir();
+    onTestFinished(() => removeDir(dataDir));
+    const first = await startService({ dataDir });
+    const bots = ['a'];
+    const { id: named } = await makeToken(first, { name: 'pin', scopes: ['admin'] });
+    const { id: limited } = await makeToken(first, { name: 'pin', bots });
+    await first.stop();
+    const root = open({ path: path.join(dataDir, 'store.mdb'), noSubdir: true, maxDbs: 12 });
+    const stored = root.openDB({ name: 'tokens' });
+    const kept = stored.getKeysCount();
+    await stored.transaction(() => {
+      const old = { digest: '', name: 'pin', created_at_ms: 1, expires_at_ms: null };
+      // From before it was kept who made them: one by the PIN, and one that only has the name.
+      stored.put('by-pin', { ...old, id: 'by-pin', scopes: ['admin'], reach: null });
+      stored.put('by-name', { ...old, id: 'by-name', scopes: ['read'], reach: { bots } });
+      for (let n = kept + 2; n < 10_000; n++) {
+        const [id, digest] = [`other-${n}`, `${n}`];
+        stored.put(id, { ...old, id, digest, name: 'other', scopes: ['read'], reach: null });
+      }
+    });
+    await root.close();
+    const own = await startService({ dataDir });
+    try {
+      await exchange(own.url, own.pin);
+      await exchange(own.url, own.pin);
+      const left = new Set((await listTokens(own)).map(({ id }) => id));
+      expect(left.size).toBe(10_000);
+      expect(left).not.toContain('by-pin');
+      for (const id of ['by-name', named, limited]) expect(left).toContain(id);
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -12,6 +12,7 @@ const record = (token: string, id = 'one', expires: number | null = null): Token
   id,
   digest: tokenDigest(token),
   name: 'pin',
+  by_pin: true,
   scopes: ['admin'],
   reach: null,
   created_at_ms: 0,
