@@ -19,8 +19,11 @@ const PIN_TOKEN_NAME = 'pin';
 const MAX_TOKENS = 10_000;
 /** How often last uses are written to disk, in ms. */
 const SAVE_USES_MS = 60_000;
-/** The longest that a timer can wait, in ms. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/**
+ * How long the look for tokens that have run out may wait, in ms. A timer knows nothing of a clock that was set, nor of
+ * the time for which the machine slept.
+ */
+const MAX_WAIT_MS = 2000;
 
 /** Tells all fronts; resolves when they act by it. */
 export interface TokenHolders {
@@ -175,7 +178,7 @@ export class TokenRegistry {
       else next = Math.min(next, expires_at_ms);
     }
     if (next === Number.POSITIVE_INFINITY) return;
-    this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_TIMER_MS));
+    this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_WAIT_MS));
   }
 
   async #dropIdlePinToken(): Promise<void> {

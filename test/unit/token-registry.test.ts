@@ -1,0 +1,58 @@
+// Run by vitest. The ends of tokens that a running service does not show: by a clock that jumps, on a disk that refuses.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { SecurityEvents } from '../../src/access/security-events.js';
+import { TokenRegistry } from '../../src/access/token-registry.js';
+import { Store } from '../../src/store/store.js';
+import { TokenStore } from '../../src/store/tokens.js';
+
+interface Setup {
+  registry: TokenRegistry;
+  tokens: TokenStore;
+  /** Ids that the fronts accept. */
+  accepted: Set<string>;
+  lines: string[];
+}
+
+/** A registry on a real store, with fronts that only remember. */
+async function setUp(): Promise<Setup> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  const tokens = new TokenStore(store);
+  const accepted = new Set<string>();
+  const lines: string[] = [];
+  const holders = {
+    addToken: async ({ id }: { id: string }) => void accepted.add(id),
+    removeToken: async (id: string) => void accepted.delete(id),
+  };
+  const events = new SecurityEvents((level, _scope, message) => lines.push(`${level} ${message}`));
+  const registry = new TokenRegistry(tokens, () => holders, events);
+  registry.start();
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    events.stop();
+    await registry.stop();
+    await store.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return { registry, tokens, accepted, lines };
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+it('a token ends within seconds of its time when the clock has jumped over it', async () => {
+  const { registry, accepted } = await setUp();
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  const expires_at_ms = Date.now() + 3_600_000;
+  const { info } = await registry.create({ name: 'x', scopes: ['read'], expires_at_ms }, 'nobody');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(accepted).toContain(info.id);
+  // As after a sleep: the clock has gone on, the timers have not.
+  vi.setSystemTime(expires_at_ms);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(accepted).not.toContain(info.id);
+  expect(registry.list()).toEqual([]);
+});
