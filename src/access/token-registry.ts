@@ -17,6 +17,8 @@ const PIN_TOKEN_NAME = 'pin';
  * PIN the one goes that was not used for longest.
  */
 const MAX_TOKENS = 10_000;
+/** How long after the disk refused to take a token away that is tried again, in ms. */
+const RETRY_MS = 5000;
 /** How often last uses are written to disk, in ms. */
 const SAVE_USES_MS = 60_000;
 /**
@@ -41,6 +43,9 @@ export class TokenRegistry {
    * or ends one. A front that had still to be told of it would accept it after its end.
    */
   readonly #making = new Map<string, TokenRecord>();
+  /** Tokens that are over but still on disk, and would come back with the next start: how lines call them, and why. */
+  readonly #ending = new Map<string, { name: string; why: string }>();
+  #retry: NodeJS.Timeout | undefined;
   readonly #uses: Map<string, number>;
   /** Uses that are not on disk. */
   readonly #unsaved = new Map<string, number>();
@@ -106,8 +111,12 @@ export class TokenRegistry {
     return inOrder.map((record) => this.#info(record));
   }
 
-  /** No front accepts it any more and its streams are closed when this resolves. @throws DroverError `not_found`. */
+  /**
+   * No front accepts it any more and its streams are closed when this resolves, and it is off the disk. One that the disk
+   * has refused to take away can be revoked once more. @throws DroverError `not_found`.
+   */
   async revoke(id: string, by: string): Promise<void> {
+    if (this.#ending.has(id)) return this.#end(id);
     if (!this.#tokens.has(id)) throw new DroverError('not_found', `no token ${JSON.stringify(id)}`);
     await this.#remove(id, `was revoked by ${this.#nameOf(by)}`);
   }
@@ -123,6 +132,8 @@ export class TokenRegistry {
   async stop(): Promise<void> {
     clearInterval(this.#saver);
     clearTimeout(this.#expiry);
+    await this.#endRefused();
+    clearTimeout(this.#retry);
     await this.#saveUses();
   }
 
@@ -152,7 +163,7 @@ export class TokenRegistry {
   }
 
   #isFull(): boolean {
-    return this.#tokens.size + this.#making.size >= MAX_TOKENS;
+    return this.#tokens.size + this.#making.size + this.#ending.size >= MAX_TOKENS;
   }
 
   async #remove(id: string, why: string): Promise<void> {
@@ -160,10 +171,29 @@ export class TokenRegistry {
     if (!this.#tokens.delete(id)) return;
     this.#uses.delete(id);
     this.#unsaved.delete(id);
+    this.#ending.set(id, { name, why });
+    await this.#end(id);
+  }
+
+  /** Takes it from the fronts and the disk; may be repeated. @throws Error when the disk refuses, which is tried again. */
+  async #end(id: string): Promise<void> {
     // The fronts first: what the disk needs must not keep a stream open.
     await this.#holders().removeToken(id);
-    await this.#store.remove(id);
-    this.#events.tokenGone(name, why);
+    try {
+      await this.#store.remove(id);
+    } catch (thrown) {
+      this.#retry ??= setTimeout(() => void this.#endRefused(), RETRY_MS);
+      throw thrown;
+    }
+    const ended = this.#ending.get(id);
+    if (this.#ending.delete(id) && ended) this.#events.tokenGone(ended.name, ended.why);
+  }
+
+  async #endRefused(): Promise<void> {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    // Those that are refused again wait for the next time.
+    await Promise.allSettled([...this.#ending.keys()].map((id) => this.#end(id)));
   }
 
   /** Sets the timer for the token that runs out next, and ends those that have. */
@@ -173,7 +203,7 @@ export class TokenRegistry {
     let next = Number.POSITIVE_INFINITY;
     for (const { id, expires_at_ms } of this.#tokens.values()) {
       if (expires_at_ms === null) continue;
-      // A store that fails keeps it on disk; it is refused by its time all the same, and goes at the next start.
+      // What the disk refuses is tried again.
       if (expires_at_ms <= now) this.#remove(id, 'has run out').catch(() => {});
       else next = Math.min(next, expires_at_ms);
     }

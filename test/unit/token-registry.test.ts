@@ -56,3 +56,42 @@ it('a token ends within seconds of its time when the clock has jumped over it', 
   expect(accepted).not.toContain(info.id);
   expect(registry.list()).toEqual([]);
 });
+
+it('what the disk refuses to take away is over all the same, tried again, and can be revoked again', async () => {
+  const { registry, tokens, accepted, lines } = await setUp();
+  const make = async (name: string): Promise<string> =>
+    (await registry.create({ name, scopes: ['read'] }, 'nobody')).info.id;
+  const [first, second] = [await make('first'), await make('second')];
+  const onDisk = (): string[] => tokens.all().map(({ id }) => id);
+  // A full disk cannot be had here.
+  const refusal = vi.spyOn(tokens, 'remove').mockRejectedValue(new Error('ENOSPC'));
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+
+  for (const id of [first, second])
+    await expect(registry.revoke(id, 'x')).rejects.toThrow('ENOSPC');
+  expect(accepted).toEqual(new Set());
+  expect(registry.list()).toEqual([]);
+  await expect(registry.revoke(first, 'x')).rejects.toThrow('ENOSPC');
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(onDisk().toSorted()).toEqual([first, second].toSorted());
+
+  refusal.mockRestore();
+  await registry.revoke(first, 'x');
+  expect(onDisk()).toEqual([second]);
+  await expect(registry.revoke(first, 'x')).rejects.toMatchObject({ code: 'not_found' });
+  await vi.advanceTimersByTimeAsync(5000);
+  vi.useRealTimers();
+  await expect.poll(onDisk).toEqual([]);
+  await expect.poll(() => lines.filter((line) => line.includes('was revoked')).length).toBe(2);
+});
+
+it('what the disk has refused is tried once more at the end', async () => {
+  const { registry, tokens } = await setUp();
+  const { info } = await registry.create({ name: 'x', scopes: ['read'] }, 'nobody');
+  const refusal = vi.spyOn(tokens, 'remove').mockRejectedValueOnce(new Error('ENOSPC'));
+  await expect(registry.revoke(info.id, 'x')).rejects.toThrow('ENOSPC');
+  expect(tokens.all()).toHaveLength(1);
+  await registry.stop();
+  expect(refusal).toHaveBeenCalledTimes(2);
+  expect(tokens.all()).toEqual([]);
+});
