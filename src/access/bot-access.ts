@@ -110,18 +110,32 @@ export class BotAccess {
     return labels !== undefined && reaches(reach, id, labels);
   }
 
-  /** What a caller may know of an incident: of a host that ran other bots too, nothing that is theirs. */
+  /** What a caller with a limit may know of an incident: nothing that is of bots that it does not reach. */
   #shown(incident: Incident, rights: Rights): Incident | undefined {
     const bots = incident.bots.filter((id) => this.#reached(id, rights));
     const suspect = incident.suspect !== null && this.#reached(incident.suspect, rights);
     if (bots.length === 0 && !suspect) return undefined;
-    const others = bots.length < incident.bots.length;
-    if (!others && (suspect || incident.suspect === null)) return incident;
-    const shown = { ...incident, bots, last_commands: [] };
+    // A host keeps the commands of all that it ran, also of those that were not there any more.
+    const own = (entries: string[], botOf: (entry: string) => string): string[] =>
+      entries.filter((entry) => this.#reached(botOf(entry), rights));
+    const last_commands = own(incident.last_commands, botOfCommand);
+    const last_lines = own(incident.last_lines, botOfLine);
+    const shown = { ...incident, bots, last_lines, last_commands };
     if (suspect) return shown;
+    // What is said of the host, or of another bot, may have been said by another's code.
     const reason = `${incident.type} of bot host ${incident.host}`;
-    return { ...shown, suspect: null, reason, stack: null, last_lines: [] };
+    return { ...shown, suspect: null, reason, stack: null };
   }
+}
+
+/** Of `<command> on <bot>`; no id has a space. */
+function botOfCommand(entry: string): string {
+  return entry.slice(entry.lastIndexOf(' ') + 1);
+}
+
+/** Of `<level> <bot> <scope>: <message>`. */
+function botOfLine(entry: string): string {
+  return entry.split(' ', 2)[1] ?? '';
 }
 
 function missing(id: string): DroverError {

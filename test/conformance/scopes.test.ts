@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../src/contract/tokens.js';
 import { ACCESS, type Access } from '../../src/front/access.js';
 import { type Answer, call, expectError } from '../harness/api.js';
-import { create, FIXTURE_KINDS, invoke, list, snapshot } from '../harness/bots.js';
+import { create, FIXTURE_KINDS, type Incident, invoke, list, snapshot } from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { get } from '../harness/sse.js';
 import { makeToken, type Token } from '../harness/tokens.js';
@@ -30,6 +30,8 @@ let service: Service;
 const tokens = new Map<string, string>();
 beforeAll(async () => {
   service = await startService({
+    // So that all bots are on one.
+    args: ['--bot-hosts', '1'],
     config: {
       kinds: [FIXTURE_KINDS],
       pin: { capacity: 1000 },
@@ -199,19 +201,23 @@ it('labels count as they are now: a bot that loses them is not there any more', 
 
 it('incidents of other bots are not shown, nor what a host ran beside its own', async () => {
   for (const id of ['victim', 'culprit']) {
-    await create(service, { id, kind: 'faulty', restart: { policy: 'never' } });
+    await create(service, { id, kind: 'faulty', labels: { id }, restart: { policy: 'never' } });
   }
+  await invoke(service, 'victim', 'give', { which: 'number' });
   await invoke(service, 'culprit', 'cause', { fault: 'timer' });
-  const { token } = await makeToken(service, { bots: ['victim'] });
-  const { token: own } = await makeToken(service, { bots: ['culprit'] });
-  const of = async (bearer?: string) => {
-    const options = bearer === undefined ? {} : { token: bearer };
+  const of = async (limit?: object) => {
+    const options = limit ? { token: (await makeToken(service, limit)).token } : {};
     const { json } = await call(service, 'GET', '/api/incidents', options);
-    return (json as { incidents: { suspect: string; last_lines: string[] }[] }).incidents;
+    return (json as { incidents: Incident[] }).incidents;
   };
   await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(1);
-  expect(await of(own)).toEqual(await of());
-  expect(await of(token)).toEqual([]);
+  const [whole] = await of();
+  const last = ['give on victim', 'cause on culprit'];
+  expect(whole).toMatchObject({ bots: ['culprit'], last_commands: last });
+  for (const limit of [{ bots: ['culprit'] }, { labels: { id: 'culprit' } }]) {
+    expect(await of(limit)).toEqual([{ ...whole, last_commands: ['cause on culprit'] }]);
+  }
+  expect(await of({ bots: ['victim'] })).toEqual([]);
 });
 
 it('a drill needs the scope admin', async () => {
