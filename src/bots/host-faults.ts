@@ -1,6 +1,7 @@
 // Runs in main. Owns what is done about a host that breaks: a dossier, its bots told, and an end to one that hangs. The
 // pool then replaces it.
 
+import type { Incident } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
@@ -14,7 +15,7 @@ export class HostFaults {
   readonly #registry: BotRegistry;
   readonly #incidents: Incidents;
   /** Hosts that are killed for a reason that has a dossier already. */
-  readonly #condemned = new WeakMap<HostThread, string>();
+  readonly #condemned = new WeakMap<HostThread, Pick<Incident, 'reason' | 'suspect'>>();
 
   readonly #graceMs: number;
 
@@ -39,7 +40,7 @@ export class HostFaults {
       stack: captured?.frames ?? null,
     };
     await this.#incidents.report(found, host, this.#registry.idsOn(host));
-    this.#condemned.set(host, reason);
+    this.#condemned.set(host, found);
     host.kill();
   }
 
@@ -48,21 +49,22 @@ export class HostFaults {
     const bots = this.#registry.idsOn(host);
     const { lastBot } = host;
     const known = this.#condemned.get(host);
-    const message = known ?? messageOf(error);
+    if (known) return this.#registry.hostLost(host, known.reason, known.suspect);
+    const message = messageOf(error);
     const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-    // Its bots first: the dossier takes a while.
-    this.#registry.hostLost(host, message);
-    if (known !== undefined) return;
     const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
     // An error of the host's own is no bot's.
     const suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
-    let reason = `bot host ${host.number} was lost: ${message}`;
+    let why = message;
     if (suspect !== null) {
       const alone = bots.length === 1 && bots[0] === suspect;
-      reason += alone
+      why += alone
         ? `; bot ${suspect} was alone there`
         : `; the code of bot ${suspect} ran last there`;
     }
+    // Its bots first: the dossier takes a while.
+    this.#registry.hostLost(host, why, suspect);
+    const reason = `bot host ${host.number} was lost: ${why}`;
     const found = { type, reason, suspect, stack: error.stack ?? null };
     await this.#incidents.report(found, host, bots);
   }
@@ -73,6 +75,6 @@ export class HostFaults {
     const found = { type: 'overdue' as const, reason, suspect: bot, stack: null };
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
     await this.#incidents.report(found, host, [bot, ...others]);
-    this.#condemned.set(host, reason);
+    this.#condemned.set(host, found);
   }
 }

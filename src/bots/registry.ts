@@ -20,6 +20,7 @@ import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './schemas.js';
 import { keepSecretsInLists } from './secrets.js';
+import { logItem, SERVICE_SCOPE } from './service-events.js';
 
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
@@ -197,10 +198,18 @@ export class BotRegistry {
     bot.ended(exit);
   }
 
-  /** A host is gone and all its bots with it. */
-  hostLost(host: HostThread, reason: string): void {
-    const exit = { error: `bot host ${host.number} was lost: ${reason}`, restart: true };
-    for (const bot of this.#on(host)) bot.ended(exit);
+  /**
+   * A host is gone and all its bots with it. Why is for the suspect and for the whole: whoever may see only a neighbour is
+   * to learn nothing of other bots, nor what their code says.
+   */
+  hostLost(host: HostThread, reason: string, suspect: string | null): void {
+    const lost = `bot host ${host.number} was lost`;
+    const bots = this.#on(host);
+    const line = `${lost} (bots that ran there: ${bots.length}): ${reason}`;
+    this.#world.events.tell(logItem('error', SERVICE_SCOPE, line));
+    for (const bot of bots) {
+      bot.ended({ error: bot.id === suspect ? `${lost}: ${reason}` : lost, restart: true });
+    }
   }
 
   /** A host is being replaced: its bots go on elsewhere. */

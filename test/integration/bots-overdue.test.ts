@@ -155,12 +155,17 @@ it('the successors of a lost host’s bots wait until its thread has ended', asy
   for (const id of ['one', 'two']) {
     // What has become of it is told at once, but it comes back only when it can.
     const fallen = await statusFrom(stream, from, id, 'backoff');
-    expect(fallen.last_error).toContain('a fault of the host');
+    // Not whose fault it was: nobody knows, and what is said may be another bot's.
+    expect(fallen.last_error).toMatch(/^bot host \d+ was lost$/);
     await onlineAgain(from, id, 1);
   }
   expectSingle(stream);
   const [incident] = await incidents(running);
   expect(incident).toMatchObject({ type: 'host_lost', suspect: null });
+  expect(incident?.reason).toContain('a fault of the host');
+  const told = await lineFrom(stream, from, ({ message }) => / \(bots .*: 2\)/.test(message));
+  expect(told).toMatchObject({ session_id: null, scope: 'drover', level: 'error' });
+  expect(told.message).toContain('a fault of the host');
 });
 
 it('a thread that hangs in native code: its bot is named, and comes back when the thread is gone', async () => {

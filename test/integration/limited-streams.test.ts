@@ -1,11 +1,20 @@
 // What a token that is limited to some bots sees on the stream: always held against an unlimited stream of the same time,
 // frame by frame, also while labels change, bots come and go, and the stream is resumed.
 
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
-import { create, invoke, remove } from '../harness/bots.js';
+import {
+  create,
+  FIXTURE_KINDS,
+  type Incident,
+  invoke,
+  lineFrom,
+  remove,
+  snapshotFrom,
+  statusFrom,
+} from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
-import { logOf, snapshotOf } from '../harness/shapes.js';
+import { logOf, type Snapshot, snapshotOf } from '../harness/shapes.js';
 import { type Frame, openStream, type SseStream } from '../harness/sse.js';
 import { makeToken } from '../harness/tokens.js';
 
@@ -190,4 +199,74 @@ it('sees no event that belongs to no bot', async () => {
     expect([...sessions].every((id) => typeof id === 'string')).toBe(true);
     expect(live(everything).some((frame) => logOf(frame)?.scope === 'auth')).toBe(true);
   }
+});
+
+describe('a host that goes down', () => {
+  let shared: Service;
+  beforeAll(async () => {
+    shared = await startService({
+      config: {
+        kinds: [FIXTURE_KINDS],
+        hosts: { count: 1 },
+        watchdog: { hang_ms: 500 },
+        restart: { backoff_ms: 20 },
+      },
+    });
+  });
+  afterAll(() => stopClean(shared));
+
+  it.each([
+    ['loop', 'hang'],
+    ['exit', 'host_lost'],
+  ])('by %s: its neighbours hear that it is gone, not by whom', async (fault, type) => {
+    const culprit = `culprit-${fault}`;
+    const neighbour = `neighbour-${fault}`;
+    for (const id of [culprit, neighbour]) await create(shared, { id, kind: 'faulty' });
+    const { token } = await makeToken(shared, { bots: [neighbour] });
+    const url = `${shared.url}/events`;
+    const whole = await openStream(url, { token: await shared.token() });
+    const limited = await openStream(url, { token });
+    onTestFinished(() => {
+      whole.close();
+      limited.close();
+    });
+    for (const id of [culprit, neighbour]) await statusFrom(whole, 0, id, 'online');
+    await invoke(shared, neighbour, 'give', { which: 'number' });
+    await invoke(shared, culprit, 'cause', { fault });
+
+    const back = (shown: Snapshot): boolean => shown.status === 'online' && shown.restarts === 1;
+    const seen = await snapshotFrom(limited, 0, neighbour, back, 20_000);
+    expect(seen.last_error).toBe('bot host 0 was lost');
+    await lineFrom(limited, 0, ({ message }) => message === 'bot host 0 was lost');
+    // To the last line that could tell.
+    const incident = await lineFrom(whole, 0, ({ message }) => message.startsWith('incident '));
+    const from = limited.frames.length;
+    await invoke(shared, neighbour, 'give', { which: 'number' });
+    await lineFrom(limited, from, ({ scope }) => scope === 'dispatch');
+    expect(limited.raw).not.toContain(culprit);
+
+    // Whoever may see all of it is told who it was.
+    expect(incident).toMatchObject({ scope: 'drover', session_id: culprit });
+    expect(incident.message).toContain(`(${type})`);
+    const told = await lineFrom(whole, 0, ({ message }) => message.includes('(bots that ran'));
+    expect(told).toMatchObject({ scope: 'drover', session_id: null, level: 'error' });
+    expect(told.message).toContain(`bot ${culprit}`);
+    const fallen = await snapshotFrom(whole, 0, culprit, back);
+    expect(fallen.last_error).toMatch(/^bot host 0 was lost: ./);
+
+    const answer = await call(shared, 'GET', '/api/incidents', { token });
+    expect(answer.text).not.toContain(culprit);
+    expect((answer.json as { incidents: Incident[] }).incidents).toEqual([
+      expect.objectContaining({
+        type,
+        bots: [neighbour],
+        suspect: null,
+        reason: `${type} of bot host 0`,
+        stack: null,
+        last_lines: [],
+        last_commands: [`give on ${neighbour}`],
+      }),
+    ]);
+    for (const id of [culprit, neighbour]) await remove(shared, id);
+  });
 });
