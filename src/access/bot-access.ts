@@ -3,7 +3,7 @@
 
 import type { Dispatcher } from '../bots/dispatcher.js';
 import type { BotRegistry } from '../bots/registry.js';
-import type { Incident } from '../contract/bots.js';
+import type { BotAction, Incident } from '../contract/bots.js';
 import type { ActionOutcome, ControlMethods, InvokeOutcome } from '../contract/threads.js';
 import { allows, type Reach, type Rights, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
@@ -43,19 +43,20 @@ export class BotAccess {
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
     this.#check(id, rights);
-    if (action === 'start') this.#pressure.admitStart();
+    this.#admit(id, action);
     await this.#registry.act(id, action);
   }
 
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {
     if (actions.action === 'start') this.#pressure.admitStart();
-    if (rights.reach === null) return { results: await this.#registry.actOnMany(actions) };
+    const admit = (id: string): void => this.#admit(id, actions.action);
+    if (rights.reach === null) return { results: await this.#registry.actOnMany(actions, admit) };
     const asked = [...new Set(actions.ids ?? this.#registry.ids())];
     const ids = asked.filter((id) => this.#reached(id, rights));
-    const results: Record<string, ActionOutcome> = await this.#registry.actOnMany({
-      ...actions,
-      ids,
-    });
+    const results: Record<string, ActionOutcome> = await this.#registry.actOnMany(
+      { ...actions, ids },
+      admit,
+    );
     // As the registry does for bots that are not there: named by id they have an error, chosen by labels they have none.
     if (actions.labels === undefined) {
       for (const id of asked) if (!ids.includes(id)) results[id] = { error: missing(id).message };
@@ -97,6 +98,12 @@ export class BotAccess {
       for (const [id, outcome] of Object.entries(output.results)) results.set(id, outcome);
     }
     return { results: Object.fromEntries(results) };
+  }
+
+  /** A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
+  #admit(id: string, action: BotAction): void {
+    const starts = action === 'restart' && this.#registry.isRunning(id) === false;
+    if (action === 'start' || starts) this.#pressure.admitStart();
   }
 
   /** @throws DroverError `not_found`, also when there is the bot but not for this caller. */

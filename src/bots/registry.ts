@@ -69,6 +69,11 @@ export class BotRegistry {
     return this.#bots.get(id)?.spec.labels;
   }
 
+  /** Undefined when there is no such bot. */
+  isRunning(id: string): boolean | undefined {
+    return this.#bots.get(id)?.isRunning;
+  }
+
   has(id: string): boolean {
     return this.#bots.has(id);
   }
@@ -144,13 +149,20 @@ export class BotRegistry {
     }
   }
 
-  /** The same action for many; what comes of each stands beside its id. */
-  async actOnMany({ action, ids, labels }: BotActionsBody): Promise<Record<string, ActionOutcome>> {
+  /**
+   * The same action for many; what comes of each stands beside its id.
+   * @param admit is asked about each before; what it throws is what comes of that one.
+   */
+  async actOnMany(
+    { action, ids, labels }: BotActionsBody,
+    admit: (id: string) => void,
+  ): Promise<Record<string, ActionOutcome>> {
     const targets = new Set(ids ?? this.#bots.keys());
     const outcomes = [...targets]
       .filter((id) => labels === undefined || this.#hasLabels(id, labels))
       .map(async (id): Promise<[string, ActionOutcome]> => {
         try {
+          admit(id);
           await this.act(id, action);
           return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
         } catch (thrown) {

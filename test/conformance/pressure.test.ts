@@ -15,6 +15,7 @@ import {
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { get, openStream, type SseStream } from '../harness/sse.js';
+import { makeToken } from '../harness/tokens.js';
 
 let service: Service;
 const streams: SseStream[] = [];
@@ -64,9 +65,8 @@ async function refusal(): Promise<{ status: number; error: string | undefined }>
 /** A bot goes through its states, and a stream that was open sees each of them. */
 async function expectLifecycle(stream: SseStream): Promise<void> {
   const from = stream.frames.length;
-  await act(service, 'only', 'stop');
-  await statusFrom(stream, from, 'only', 'stopped');
   await act(service, 'only', 'restart');
+  await statusFrom(stream, from, 'only', 'stopped');
   await statusFrom(stream, from, 'only', 'running');
 }
 
@@ -127,7 +127,12 @@ it('bots: one more than there may be is refused with the reason, of many at once
 
 it('memory: new streams and bots are refused, what is there goes on', async () => {
   // The process has more than this before it serves anything.
-  service = await startService({ config: { bots, pressure: { max_memory_mb: 1 } } });
+  service = await startService({
+    config: {
+      bots: [...bots, { id: 'stays', kind: 'synthetic' }],
+      pressure: { max_memory_mb: 1 },
+    },
+  });
   expect(await pressure()).toMatchObject({ status: 503, report: { short: ['memory'] } });
   const message = 'the service is short of memory, try again later';
   await expect.poll(refusal).toEqual({ status: 503, error: message });
@@ -136,7 +141,25 @@ it('memory: new streams and bots are refused, what is there goes on', async () =
   expectError(await act(service, 'only', 'start'), 503, message);
   const many = { action: 'start', ids: ['only'] };
   expectError(await call(service, 'POST', '/api/bots/actions', { body: many }), 503, message);
+  // A restart is a start where the bot does not run, and only there.
+  expectError(await act(service, 'only', 'restart'), 503, message);
+  expect((await act(service, 'stays', 'restart')).status).toBe(200);
+  const restart = { action: 'restart', ids: ['only', 'stays', 'nobody'] };
+  const results = {
+    only: { error: message },
+    stays: { status: expect.any(String) },
+    nobody: { error: 'no bot "nobody"' },
+  };
+  const { token } = await makeToken(service, {
+    scopes: ['control'],
+    bots: ['only', 'stays'],
+  });
+  for (const options of [{}, { token }]) {
+    const answer = await call(service, 'POST', '/api/bots/actions', { ...options, body: restart });
+    expect(answer.json).toEqual({ results });
+  }
   expect((await snapshot(service, 'only')).status).toBe('stopped');
+  await expect.poll(async () => (await snapshot(service, 'stays')).status).toBe('running');
   expect((await call(service, 'GET', '/health', { token: null })).status).toBe(200);
 });
 
