@@ -30,6 +30,10 @@ export class BotAccess {
 
   async create({ bot, rights }: Input<'createBot'>): Promise<void> {
     if (!reaches(rights.reach, bot.id, bot.labels)) throw beyond(rights.reach);
+    // Of its own bots or of another's: that the id cannot be had is all that this caller is told.
+    if (rights.reach !== null && this.#registry.has(bot.id)) {
+      throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
+    }
     this.#pressure.admitBot();
     await this.#registry.create(bot);
   }

@@ -179,6 +179,14 @@ describe.each([
     expect((await snapshot(service, 'mine')).labels).toEqual({ owner: 'mine' });
   });
 
+  it('is told of an id that is taken the same, whoever has it', async () => {
+    for (const id of 'bots' in limit ? ['mine'] : ['mine', 'other']) {
+      const body = { id, kind: 'synthetic', labels: { owner: 'mine' } };
+      const refused = await call(service, 'POST', '/api/bots', { token, body });
+      expectError(refused, 409, `the id ${id} cannot be used`);
+    }
+  });
+
   it('makes one that it reaches', async () => {
     const id = 'bots' in limit ? 'not-there' : 'fresh';
     const body = { id, kind: 'synthetic', labels: { owner: 'mine' } };
