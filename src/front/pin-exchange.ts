@@ -20,16 +20,16 @@ export class PinExchange {
 
   /**
    * Returns when the PIN is right. A right PIN costs nothing, a wrong one costs a token, and while there is none every
-   * PIN is refused.
+   * PIN is refused. The token is taken before the PIN is looked at: fronts that see the same last token would each compare.
    * @throws DroverError `wrong_pin` or `locked`.
    */
   check(pin: string, address: string): void {
-    const lockedForS = this.#bucket.lockedForS();
-    if (lockedForS > 0) throw locked(lockedForS);
-    if (this.isRight(pin)) return;
-    // Between the look and here other threads may have taken the last token.
     const waitS = this.#bucket.take();
     if (waitS > 0) throw locked(waitS);
+    if (this.isRight(pin)) {
+      this.#bucket.giveBack();
+      return;
+    }
     // Only what cost a token is told: no flood of attempts is faster than the bucket.
     this.#refused({ address, lockedForS: this.#bucket.lockedForS() });
     throw new DroverError('wrong_pin');

@@ -55,6 +55,12 @@ export class PinBucket {
     }
   }
 
+  /** Undoes one {@link take} that took a token. */
+  giveBack(): void {
+    // Never too much: a bucket that is full in the past is just full.
+    Atomics.sub(this.#fullAt, 0, this.#interval);
+  }
+
   #wait(fullAt: bigint, now: bigint): number {
     const remaining = fullAt - now - this.#burst;
     return remaining <= 0n ? 0 : Number((remaining + 999_999_999n) / 1_000_000_000n);

@@ -3,6 +3,7 @@
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PinExchange } from '../../src/front/pin-exchange.js';
 import { createPinBucket, PinBucket } from '../../src/shm/pin-bucket.js';
 
 const SECOND = 1_000_000_000n;
@@ -14,6 +15,7 @@ const script = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.constant('take' as const) },
     { weight: 1, arbitrary: fc.constant('look' as const) },
+    { weight: 1, arbitrary: fc.constant('take and give back' as const) },
     // How long nothing happens, in ns.
     { weight: 1, arbitrary: fc.bigInt({ min: 0n, max: 30n * SECOND }) },
   ),
@@ -60,7 +62,11 @@ describe('the bucket', () => {
         for (const step of steps) {
           if (step === 'take') expect(bucket.take()).toBe(model.take());
           else if (step === 'look') expect(bucket.lockedForS()).toBe(model.wait());
-          else {
+          else if (step === 'take and give back') {
+            const wait = bucket.take();
+            expect(wait).toBe(model.wait());
+            if (wait === 0) bucket.giveBack();
+          } else {
             now += step;
             model.pass(step);
           }
@@ -119,45 +125,94 @@ describe('the bucket', () => {
   });
 
   it('gives exactly 12 tokens to threads that race for them', async () => {
-    const THREADS = 4;
-    const ROUNDS = 200;
-    const url = new URL('../../dist/src/shm/pin-bucket.js', import.meta.url).href;
-    // Each round has a bucket of its own; the threads meet before each.
-    const buckets = Array.from({ length: ROUNDS }, () =>
-      createPinBucket({ capacity: 12, refillPerMinute: 1 }),
+    const takenBy = await race(
+      'pin-bucket',
+      `let taken = 0;
+       const bucket = new module.PinBucket(shared);
+       meet();
+       for (let attempt = 0; attempt < 20; attempt++) if (bucket.take() === 0) taken += 1;
+       return taken;`,
     );
-    const gate = new SharedArrayBuffer(4 * ROUNDS);
-    const code = `
-      const { parentPort, workerData } = require('node:worker_threads');
-      const { url, buckets, gate, threads } = workerData;
-      import(url).then(({ PinBucket }) => {
-        const cells = new Int32Array(gate);
-        parentPort.postMessage(buckets.map((shared, round) => {
-          const bucket = new PinBucket(shared);
-          Atomics.add(cells, round, 1);
-          while (Atomics.load(cells, round) < threads);
-          let taken = 0;
-          for (let attempt = 0; attempt < 20; attempt++) if (bucket.take() === 0) taken += 1;
-          return taken;
-        }));
-      });`;
-    const takenBy = await Promise.all(
-      Array.from({ length: THREADS }, () => {
-        const worker = new Worker(code, {
-          eval: true,
-          workerData: { url, buckets, gate, threads: THREADS },
-        });
-        return new Promise<number[]>((resolve, reject) => {
-          worker.once('message', resolve);
-          worker.once('error', reject);
-        });
-      }),
-    );
-    const sums = buckets.map((_, round) =>
-      takenBy.reduce((sum, taken) => sum + (taken[round] as number), 0),
-    );
-    expect(sums).toEqual(buckets.map(() => 12));
+    expect(sums(takenBy)).toEqual(Array(ROUNDS).fill(12));
     // They did race: more than one thread had its share.
     expect(takenBy.filter((taken) => taken.some((count) => count > 0)).length).toBeGreaterThan(1);
   });
 });
+
+describe('the exchange', () => {
+  it('compares exactly 12 PINs for fronts that race', async () => {
+    const comparedBy = await race(
+      '../front/pin-exchange',
+      `let compared = 0;
+       class Counting extends module.PinExchange {
+         isRight(pin) {
+           compared += 1;
+           return super.isRight(pin);
+         }
+       }
+       const exchange = new Counting('123456', new PinBucket(shared), () => {});
+       meet();
+       for (let attempt = 0; attempt < 20; attempt++) {
+         try { exchange.check('wrong', ''); } catch {}
+       }
+       return compared;`,
+    );
+    expect(sums(comparedBy)).toEqual(Array(ROUNDS).fill(12));
+    expect(comparedBy.filter((counts) => counts.some((n) => n > 0)).length).toBeGreaterThan(1);
+  });
+
+  it('takes nothing for a right PIN, and refuses it while there is none', () => {
+    const bucket = new PinBucket(createPinBucket({ capacity: 2, refillPerMinute: 1 }), () => 1n);
+    const exchange = new PinExchange('123456', bucket, () => {});
+    for (let n = 0; n < 10; n++) exchange.check('123456', '');
+    for (let n = 0; n < 2; n++) expect(() => exchange.check('1', '')).toThrow('wrong pin');
+    expect(() => exchange.check('123456', '')).toThrow('locked, retry in 60s');
+  });
+});
+
+const THREADS = 4;
+const ROUNDS = 200;
+
+/**
+ * Runs `round` in several threads at once, again and again, each time with a fresh bucket of 12.
+ * @param round a function's body: it calls `meet()` when it is ready, and returns a number.
+ * @returns by thread and round what it returned.
+ */
+async function race(name: string, round: string): Promise<number[][]> {
+  const buckets = Array.from({ length: ROUNDS }, () =>
+    createPinBucket({ capacity: 12, refillPerMinute: 1 }),
+  );
+  const gate = new SharedArrayBuffer(4 * ROUNDS);
+  const built = (of: string) => new URL(`../../dist/src/shm/${of}.js`, import.meta.url).href;
+  const urls = [built(name), built('pin-bucket')];
+  const code = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const { urls, buckets, gate, threads } = workerData;
+    Promise.all(urls.map((url) => import(url))).then(([module, { PinBucket }]) => {
+      const cells = new Int32Array(gate);
+      parentPort.postMessage(buckets.map((shared, number) => {
+        const meet = () => {
+          Atomics.add(cells, number, 1);
+          while (Atomics.load(cells, number) < threads);
+        };
+        ${round}
+      }));
+    });`;
+  return Promise.all(
+    Array.from({ length: THREADS }, () => {
+      const workerData = { urls, buckets, gate, threads: THREADS };
+      const worker = new Worker(code, { eval: true, workerData });
+      return new Promise<number[]>((resolve, reject) => {
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      });
+    }),
+  );
+}
+
+/** What all threads had together, by round. */
+function sums(byThread: number[][]): number[] {
+  return Array.from({ length: ROUNDS }, (_, round) =>
+    byThread.reduce((sum, counts) => sum + (counts[round] as number), 0),
+  );
+}
