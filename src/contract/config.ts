@@ -97,7 +97,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Requests that one front works on at once, for each path and method; one more gets 503.',
+            'Requests that one front works on at once, for each path and method; one more gets 503. Those whose body is still coming do not count.',
         }),
       },
       closed,

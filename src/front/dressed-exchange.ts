@@ -2,6 +2,7 @@
 // them requests go their way undressed.
 
 import type { Answer, Exchange, StreamSink } from './engine/engine.js';
+import type { Turn } from './turn.js';
 
 export interface Dress {
   /** Added to the headers of whatever answer there is. */
@@ -17,6 +18,7 @@ export class DressedExchange implements Exchange {
   readonly address: string;
   readonly #inner: Exchange;
   readonly #dress: Dress;
+  turn: Turn | undefined;
   #answered = false;
 
   constructor(inner: Exchange, dress: Dress) {

@@ -10,6 +10,7 @@ import type { Cors } from './cors.js';
 import { DressedExchange } from './dressed-exchange.js';
 import type { Exchange } from './engine/engine.js';
 import { type RouteMethods, Router } from './router.js';
+import { RouteLoad, Turn } from './turn.js';
 
 /** A handler of a route that anybody may call, or that asks itself who calls. */
 export type OpenHandler = (
@@ -123,21 +124,16 @@ export class Front {
   }
 }
 
-/**
- * The same handler, which refuses a request while `max` of them wait for something: a body, main, a bot. Each route has a
- * count of its own, so that bodies which never come keep nobody from another route.
- */
+/** The same handler, which refuses a request while `max` of its route wait for something. */
 function boundInFlight(handler: OpenHandler, max: number): OpenHandler {
-  let inFlight = 0;
+  const load = new RouteLoad(max);
   return (exchange, parameters) => {
-    if (inFlight >= max) throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
+    load.check();
+    const turn = new Turn(load);
+    exchange.turn = turn;
     const pending = handler(exchange, parameters);
     if (!pending) return;
-    inFlight += 1;
-    return pending.finally(() => {
-      inFlight -= 1;
-    });
+    turn.begin();
+    return pending.finally(() => turn.end());
   };
 }
-
-const RETRY_AFTER_S = 1;

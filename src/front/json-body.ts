@@ -29,7 +29,8 @@ export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
   return async (exchange, { maxBytes, timeoutMs, maxDepth }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
-    const bytes = await exchange.body(maxBytes, timeoutMs);
+    const body = exchange.body(maxBytes, timeoutMs);
+    const bytes = await (exchange.turn?.arrival(body) ?? body);
     if (isDeeper(bytes, maxDepth)) {
       throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
     }

@@ -2,9 +2,11 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
+import { create, FIXTURE_KINDS } from '../harness/bots.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
+const PING = { session_id: null, command: 'ping' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** uWebSockets.js closes what is silent after 8 to 12 s; the rest is for machines that are busy. */
 const CLOSED_WITHIN_MS = 30_000;
@@ -175,30 +177,68 @@ describe('many at once', () => {
 
   it('more requests in flight than the limit get 503, on that route alone', async () => {
     service = await startService({
-      config: { http: { max_requests_in_flight: 2, body_timeout_ms: 7000 } },
+      config: {
+        kinds: [FIXTURE_KINDS],
+        invoke: { timeout_ms: 7000 },
+        http: { max_requests_in_flight: 2 },
+      },
     });
     const token = await service.token();
-    const half = requestBytes('POST', '/auth/pin', { ...JSON_TYPE, 'Content-Length': '100' }, '{');
+    expect((await create(service, { id: 'slow', kind: 'faulty' })).status).toBe(201);
+    const headers = { ...JSON_TYPE, Authorization: `Bearer ${token}` };
+    const never = '{"session_id":"slow","command":"never","args":{}}';
     const waiting = [await connect(), await connect()];
-    for (const connection of waiting) await connection.send(half);
+    for (const connection of waiting) {
+      await connection.send(requestBytes('POST', '/invoke', headers, never));
+    }
     const refused = await connect();
     await expect
       .poll(async () => {
-        await refused.send(requestBytes('POST', '/auth/pin', JSON_TYPE, '{}'));
+        await refused.send(requestBytes('POST', '/invoke', headers, '{}'));
         const answer = await refused.response();
         return [answer.status, answer.headers['retry-after'], answer.body];
       })
       .toEqual([503, '1', '{"error":"too many requests are waiting for an answer, retry in 1s"}']);
-    const ping = await call(service, 'POST', '/invoke', {
-      token,
-      body: { session_id: null, command: 'ping' },
-    });
-    expect(ping.json).toEqual({ result: 'pong' });
+    expect((await call(service, 'GET', '/api/bots', { token })).status).toBe(200);
     for (const connection of waiting) {
-      expectError(await connection.response(), 408);
+      expectError(await connection.response(), 504);
     }
-    expect((await call(service, 'POST', '/auth/pin', { body: { pin: service.pin } })).status).toBe(
-      200,
-    );
+    expect((await call(service, 'POST', '/invoke', { token, body: PING })).json).toEqual({
+      result: 'pong',
+    });
+  });
+
+  it('bodies that do not come keep nobody from the route, and count once they are there', async () => {
+    service = await startService({
+      config: {
+        kinds: [FIXTURE_KINDS],
+        invoke: { timeout_ms: 7000 },
+        http: { max_requests_in_flight: 2 },
+      },
+    });
+    const token = await service.token();
+    expect((await create(service, { id: 'slow', kind: 'faulty' })).status).toBe(201);
+    const never = '{"session_id":"slow","command":"never","args":{}}';
+    const invokeHead = requestBytes('POST', '/invoke', {
+      ...JSON_TYPE,
+      Authorization: `Bearer ${token}`,
+      'Content-Length': String(never.length),
+    });
+    const pinHead = requestBytes('POST', '/auth/pin', { ...JSON_TYPE, 'Content-Length': '100' });
+    const waiting: RawConnection[] = [];
+    for (let n = 0; n < 4; n++) {
+      const connection = await connect();
+      await connection.send(invokeHead);
+      waiting.push(connection);
+      await (await connect()).send(Buffer.concat([pinHead, Buffer.from('{')]));
+    }
+    const pin = { token: null, body: { pin: service.pin } };
+    expect((await call(service, 'POST', '/auth/pin', pin)).status).toBe(200);
+    expect((await call(service, 'POST', '/invoke', { token, body: PING })).json).toEqual({
+      result: 'pong',
+    });
+    for (const connection of waiting) await connection.send(Buffer.from(never));
+    const answers = await Promise.all(waiting.map((connection) => connection.response()));
+    expect(answers.map(({ status }) => status).sort()).toEqual([503, 503, 504, 504]);
   });
 });

@@ -26,6 +26,7 @@ function request(authorization: string, query = ''): Exchange {
     path: '/api-info',
     query,
     aborted: false,
+    turn: undefined,
     address: '',
     header: (name) => (name === 'authorization' ? authorization : ''),
     body: unexpected,

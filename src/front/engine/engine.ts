@@ -1,6 +1,8 @@
 // Imported by the front. Owns the interface between the front and the HTTP server below it: small enough that any server
 // can stand behind it. uws.ts and node.ts are the two that there are; docs/ENGINES.md says where they differ.
 
+import type { Turn } from '../turn.js';
+
 /** A whole response. */
 export interface Answer {
   status: number;
@@ -23,6 +25,8 @@ export interface Exchange {
   readonly aborted: boolean;
   /** Address of the client, in text. */
   readonly address: string;
+  /** The front's own: its place among the requests of its route. */
+  turn: Turn | undefined;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
   header(name: string): string;
   /**

@@ -8,6 +8,7 @@ import uws, {
 } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { DroverError } from '../../errors.js';
+import type { Turn } from '../turn.js';
 import { BROKEN } from './broken.js';
 import type {
   Answer,
@@ -176,6 +177,7 @@ class UwsExchange implements Exchange {
   #noBody: (() => void) | undefined;
   #goes: AbortController | undefined;
   aborted = false;
+  turn: Turn | undefined;
 
   constructor(res: HttpResponse, req: HttpRequest) {
     this.#res = res;

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DroverError } from '../../../errors.js';
+import type { Turn } from '../../turn.js';
 import { BROKEN } from '../broken.js';
 import type { Answer, Exchange, StreamSink } from '../engine.js';
 import { NodeStream } from './stream.js';
@@ -27,6 +28,7 @@ export class NodeExchange implements Exchange {
   /** Length of the answer's body. */
   bytes = 0;
   aborted = false;
+  turn: Turn | undefined;
 
   constructor(
     request: IncomingMessage,
