@@ -35,6 +35,8 @@ const start = workerData as FrontStart;
 const { config, front: number, stream } = start;
 
 const DRILL_AFTER_MS = 50;
+/** Calls to main that wait at once for what bots have no part in, above those of bots. */
+const RESERVED_CALLS = 100;
 /** How often main is told which tokens were used, in ms. */
 const USES_MS = 5000;
 
@@ -151,12 +153,24 @@ const methods: Serves<FrontMethods> = {
 /**
  * Calls to main are bounded as the requests of one route are: each is a body in memory here and work at hand there. One more
  * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
+ * Bots can keep a call waiting for as long as they like. What main answers by itself has a reserve, so that no caller of
+ * bots stands in the way of a revocation, a login or a look at what is short.
  */
-const main = new Rpc<FrontMethods, ControlMethods>(
-  parent,
-  methods,
-  config.http.max_requests_in_flight,
-);
+const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, {
+  open: config.http.max_requests_in_flight,
+  reserve: {
+    calls: RESERVED_CALLS,
+    methods: new Set([
+      'createPinToken',
+      'createToken',
+      'tokens',
+      'revokeToken',
+      'createTicket',
+      'redeemTicket',
+      'pressure',
+    ]),
+  },
+});
 
 /** Tells main which tokens were used since it was last told. */
 function tellUses(): void {

@@ -40,9 +40,16 @@ export type RpcPort = Pick<MessagePort, 'postMessage'> & {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 };
 
+/** How many calls may wait for their answers at one time. */
+export interface CallBounds<Remote extends Methods> {
+  open: number;
+  /** So many more of these methods: what is always to get through while others wait long. */
+  reserve?: { calls: number; methods: ReadonlySet<keyof Remote> };
+}
+
 /**
  * One end of a two-way call channel. `Local` is what this end offers, `Remote` what the other end does.
- * The calls that wait for an answer are the one queue here. The fronts bound it (workers/front.ts): a call above `maxOpen`
+ * The calls that wait for an answer are the one queue here. The fronts bound it (workers/front.ts): a call above its bound
  * rejects with `overloaded` and is not sent. That bounds what main has at hand, and with it the calls that main makes
  * for it, so that main's own ends need no bound.
  * Messages keep their order, so a `tell` before a `call` is handled before it.
@@ -53,15 +60,18 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   readonly #pending = new Map<number, Pending>();
   /** Calls of the peer's that run here and that it may cancel, by their id. */
   readonly #cancellable = new Map<number, AbortController>();
-  readonly #maxOpen: number;
+  readonly #bounds: CallBounds<Remote>;
   #nextId = 1;
   #closed: Error | undefined;
 
-  /** @param maxOpen calls that may wait for their answers at one time. */
-  constructor(port: RpcPort, methods: Serves<Local>, maxOpen = Number.POSITIVE_INFINITY) {
+  constructor(
+    port: RpcPort,
+    methods: Serves<Local>,
+    bounds: CallBounds<Remote> = { open: Number.POSITIVE_INFINITY },
+  ) {
     this.#port = port;
     this.#methods = methods;
-    this.#maxOpen = maxOpen;
+    this.#bounds = bounds;
     port.on('message', (message) => this.#receive(message as Message));
   }
 
@@ -106,7 +116,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     transfer: Transferable[],
   ): Promise<Output<Remote, K>> {
     if (this.#closed) return Promise.reject(this.#closed);
-    if (this.#pending.size >= this.#maxOpen) {
+    if (this.#pending.size >= this.#maxOpen(message.method)) {
       return Promise.reject(new DroverError('overloaded', undefined, RETRY_AFTER_S));
     }
     const { id } = message;
@@ -119,6 +129,11 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
         throw thrown;
       }
     });
+  }
+
+  #maxOpen(method: string): number {
+    const { open, reserve } = this.#bounds;
+    return reserve?.methods.has(method) ? open + reserve.calls : open;
   }
 
   /** Tells the peer something that needs no answer. */

@@ -1,10 +1,11 @@
 // More requests than may wait for main at one time: the surplus is told to come again, and all else goes on.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { call, expectError } from '../harness/api.js';
+import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
+import { makeToken } from '../harness/tokens.js';
 
 const BOUND = 1024;
 const SURPLUS = 176;
@@ -39,6 +40,14 @@ it('the surplus gets 503 with Retry-After, the others their answer, and what nee
   await expect.poll(() => statuses.get(503), { timeout: 15_000 }).toBe(SURPLUS);
   expect((await call(service, 'GET', '/health', { token: null })).text).toBe('ok');
   expect((await call(service, 'GET', '/api/bots')).status).toBe(200);
+  // None of this is for a caller of bots to hold up.
+  const { id, token } = await makeToken(service, { name: 'to go', scopes: ['invoke'] });
+  expect((await call(service, 'DELETE', `/api/tokens/${id}`)).status).toBe(204);
+  expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
+  expect((await tryPin(service, service.pin)).status).toBe(200);
+  expect((await call(service, 'POST', '/auth/ticket')).status).toBe(200);
+  // Short of something or not, it is an answer.
+  expect((await call(service, 'GET', '/api/pressure')).json).toHaveProperty('short');
   const refused = await invoke(service, null, 'ping');
   expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');
   expect(refused.headers.get('retry-after')).toBe('1');

@@ -23,7 +23,10 @@ afterEach(() => {
   for (const { port1 } of open.splice(0)) port1.close();
 });
 
-function connect(methods: Partial<Serves<Offer>> = {}, maxOpen?: number): Rpc<never, Offer> {
+function connect(
+  methods: Partial<Serves<Offer>> = {},
+  maxOpen = Number.POSITIVE_INFINITY,
+): Rpc<never, Offer> {
   const channel = new MessageChannel();
   open.push(channel);
   const log: number[] = [];
@@ -47,7 +50,7 @@ function connect(methods: Partial<Serves<Offer>> = {}, maxOpen?: number): Rpc<ne
     size: (bytes) => bytes.byteLength,
     ...methods,
   });
-  return new Rpc<never, Offer>(channel.port2, {} as never, maxOpen);
+  return new Rpc<never, Offer>(channel.port2, {} as never, { open: maxOpen });
 }
 
 const rejection = (call: Promise<unknown>): Promise<unknown> =>
