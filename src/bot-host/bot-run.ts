@@ -81,7 +81,7 @@ export class BotRun implements BotContext, CurrentRun {
     this.id = id;
     this.number = number;
     this.config = config;
-    this.state = runAsBot(this, () => kind.state());
+    this.state = this.#makeState();
     // Each timer, request and connection listens; their number is the bot's own business.
     setMaxListeners(0, this.#abort.signal);
     this.log = new BotLogger(lines, 'bot');
@@ -234,6 +234,15 @@ export class BotRun implements BotContext, CurrentRun {
     this.#lines.close();
   }
 
+  /** @throws Error with a message that may be shown: it is why the bot could not be started. */
+  #makeState(): unknown {
+    try {
+      return runAsBot(this, () => this.#kind.state());
+    } catch (thrown) {
+      throw new Error(redactText(messageOf(thrown)));
+    }
+  }
+
   async #live(): Promise<RunEnd> {
     const failed = new Promise<never>((_, reject) => {
       this.#fail = reject;
@@ -316,7 +325,8 @@ function failure(thrown: unknown): RunEnd {
     const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
     return {
       error,
-      stack: typeof stack === 'string' ? stack.slice(0, MAX_STACK_UNITS) : null,
+      // Its first line is the message.
+      stack: typeof stack === 'string' ? redactText(stack).slice(0, MAX_STACK_UNITS) : null,
       // A BotError, which may come from another copy of the SDK than this one.
       restart: restart !== false,
     };

@@ -21,5 +21,6 @@ export function redactUrl(url: URL): string {
 
 /** Text as it may be shown: without the user names and passwords of URLs in it, as Node quotes them in errors. */
 export function redactText(text: string): string {
-  return text.replace(/\/\/[^\s/@]*@/g, '//***@');
+  // To the last @: one that stands in a password as it is ends nothing.
+  return text.replace(/\/\/[^\s/]*@/g, '//***@');
 }
