@@ -39,6 +39,8 @@ const MAX_RESULT_BYTES = 1_048_576;
 const MAX_STATUS_UNITS = 64;
 const MAX_ERROR_UNITS = 8192;
 const MAX_STACK_UNITS = 16_384;
+/** Longest that a timer of Node can wait, in ms: one that is to wait longer fires at once. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
 const CANCELLED = 'nobody waits for the answer any more';
 const RESERVED: readonly string[] = SERVICE_STATUSES;
 
@@ -121,16 +123,22 @@ export class BotRun implements BotContext, CurrentRun {
     this.#dataTimer ??= setTimeout(() => this.#flushData(), DATA_INTERVAL_MS);
   }
 
-  sleep(ms: number): Promise<void> {
+  async sleep(ms: number): Promise<void> {
+    checkWait(ms);
     return delay(ms, undefined, { signal: this.signal });
   }
 
   every(ms: number, task: () => void | Promise<void>): () => void {
+    checkWait(ms);
+    // As one made just before the end: what goes on after it must not tick for ever.
+    if (this.signal.aborted) return () => {};
     const timer = setInterval(() => void this.#attempt(task), ms);
     return this.#untilAborted(() => clearInterval(timer));
   }
 
   after(ms: number, task: () => void | Promise<void>): () => void {
+    checkWait(ms);
+    if (this.signal.aborted) return () => {};
     const timer = setTimeout(() => {
       cancel();
       void this.#attempt(task);
@@ -305,6 +313,11 @@ export class BotRun implements BotContext, CurrentRun {
     if (this.#silent) return;
     this.#outbox.add({ kind: 'session', id: this.id, patch });
   }
+}
+
+function checkWait(ms: number): void {
+  if (ms <= MAX_WAIT_MS) return;
+  throw new RangeError(`a wait of ${ms} ms is too long, ${MAX_WAIT_MS} are allowed`);
 }
 
 /** A command's result as plain JSON, so that what it returned cannot change or fail to cross threads later. */

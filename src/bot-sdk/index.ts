@@ -72,7 +72,7 @@ export interface BotContext<Config = JsonObject, State = unknown> {
   readonly config: Config;
   /** What the kind's `state` made for this run. */
   readonly state: State;
-  /** Aborted when the bot is to stop. Every method below rejects then. */
+  /** Aborted when the bot is to stop. What rejects below, rejects then. */
   readonly signal: AbortSignal;
   /** Scope `bot`. */
   readonly log: Logger;
@@ -83,11 +83,14 @@ export interface BotContext<Config = JsonObject, State = unknown> {
   setStatus(status: string): void;
   /** Merges into the snapshot's `data`; shown in one `session` event, at most ten a second. `null` removes a field. */
   updateData(patch: JsonObject): void;
-  /** Resolves after `ms`; rejects when the bot is to stop. */
+  /** Resolves after `ms`; rejects when the bot is to stop. No wait is longer than 2^31 - 1 ms (24 days): RangeError. */
   sleep(ms: number): Promise<void>;
-  /** Calls `task` every `ms` until the bot stops or the returned function is called. An error ends the bot. */
+  /**
+   * Calls `task` every `ms` until the bot stops or the returned function is called; never when the bot is to stop already.
+   * An error ends the bot.
+   */
   every(ms: number, task: () => void | Promise<void>): () => void;
-  /** Calls `task` once after `ms` unless the bot stops or the returned function is called. An error ends the bot. */
+  /** The same, but once, after `ms`. */
   after(ms: number, task: () => void | Promise<void>): () => void;
   /** `fetch` that logs the request and the answer as wire lines. */
   fetch(url: string | URL, options?: FetchOptions): Promise<Response>;

@@ -60,3 +60,50 @@ describe('a password in a URL', () => {
     expect((await start({ run }).bot.ended).error).toBe('no http://***@host/, nor a@b');
   });
 });
+
+describe('a timer', () => {
+  it('that is made after the stop never fires', async () => {
+    let go = (): void => {};
+    const stopped = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const calls: string[] = [];
+    let made = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      made = resolve;
+    });
+    const { bot } = start({
+      commands: {
+        dawdle: {
+          args: Type.Object({}),
+          async run(ctx) {
+            await stopped;
+            ctx.every(1, () => void calls.push('every'))();
+            ctx.every(1, () => void calls.push('every'));
+            ctx.after(1, () => void calls.push('after'));
+            made();
+          },
+        },
+      },
+    });
+    const answer = bot.invoke('dawdle', {}, 60_000);
+    bot.stop();
+    await expect(answer).rejects.toThrow('has stopped');
+    await bot.ended;
+    go();
+    await late;
+    // Later than they would have fired.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(calls).toEqual([]);
+  });
+
+  it('does not wait longer than Node can', async () => {
+    const { bot } = start({});
+    await expect(bot.sleep(2 ** 31)).rejects.toThrow(RangeError);
+    for (const ms of [2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
+      expect(() => bot.every(ms, () => {})).toThrow(RangeError);
+      expect(() => bot.after(ms, () => {})).toThrow(RangeError);
+    }
+    bot.after(2 ** 31 - 1, () => {})();
+  });
+});
