@@ -3,6 +3,7 @@
 import type { Level, LogEvent } from '../contract/events.js';
 import { messageJson } from '../contract/line-text.js';
 import type { Outbox } from './outbox.js';
+import { blotter } from './redact.js';
 
 /** Skipped lines are counted for this long, in ms, before one line says how many they were. */
 const REPORT_MS = 1000;
@@ -26,18 +27,30 @@ export class BotLines {
   readonly #outbox: Outbox;
   readonly #id: string;
   readonly #perSecond: number;
+  /** Undefined for a bot without secrets, so that its lines cost nothing more. */
+  readonly #blot: ((text: string) => string) | undefined;
   #budget: number;
   #filledAt = Date.now();
   #skipped = 0;
   #closed = false;
   #report: NodeJS.Timeout | undefined;
 
-  /** @param perSecond 0 for no limit. */
-  constructor(outbox: Outbox, id: string, perSecond: number) {
+  /** @param perSecond 0 for no limit. @param secrets are not to be seen in anything that the bot says. */
+  constructor(outbox: Outbox, id: string, perSecond: number, secrets: readonly string[] = []) {
     this.#outbox = outbox;
     this.#id = id;
     this.#perSecond = perSecond;
+    this.#blot = blotter(secrets);
     this.#budget = perSecond;
+  }
+
+  get hasSecrets(): boolean {
+    return this.#blot !== undefined;
+  }
+
+  /** The text as it may be shown: without the bot's secrets. */
+  shown(text: string): string {
+    return this.#blot ? this.#blot(text) : text;
   }
 
   write({ level, scope, transport, direction }: LineKind, message: string): void {
@@ -57,7 +70,9 @@ export class BotLines {
       transport,
       direction,
       // Bot code is not always TypeScript: what is not a string must not break the batch.
-      message_json: messageJson(typeof message === 'string' ? message : String(message)),
+      message_json: messageJson(
+        this.shown(typeof message === 'string' ? message : String(message)),
+      ),
     });
   }
 

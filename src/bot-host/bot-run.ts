@@ -83,11 +83,11 @@ export class BotRun implements BotContext, CurrentRun {
     this.id = id;
     this.number = number;
     this.config = config;
-    this.state = this.#makeState();
     // Each timer, request and connection listens; their number is the bot's own business.
     setMaxListeners(0, this.#abort.signal);
     this.log = new BotLogger(lines, 'bot');
     this.#lines = lines;
+    this.state = this.#makeState();
     this.settled = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -216,9 +216,9 @@ export class BotRun implements BotContext, CurrentRun {
     if (cancelled?.aborted) cancel();
     const result = runAsBot(this, async () => {
       try {
-        return toJson(await command.run(this, args, { signal: call.signal }));
+        return toJson(await command.run(this, args, { signal: call.signal }), this.#lines);
       } catch (thrown) {
-        throw new DroverError('command_failed', redactText(messageOf(thrown)));
+        throw new DroverError('command_failed', shownError(thrown, this.#lines));
       }
     });
     try {
@@ -247,7 +247,7 @@ export class BotRun implements BotContext, CurrentRun {
     try {
       return runAsBot(this, () => this.#kind.state());
     } catch (thrown) {
-      throw new Error(redactText(messageOf(thrown)));
+      throw new Error(shownError(thrown, this.#lines));
     }
   }
 
@@ -266,7 +266,7 @@ export class BotRun implements BotContext, CurrentRun {
       await Promise.race([life, failed]);
     } catch (thrown) {
       // While it stops, every pending call rejects: that is how a bot ends, not a failure.
-      if (!this.signal.aborted) end = failure(thrown);
+      if (!this.signal.aborted) end = failure(thrown, this.#lines);
     }
     this.#abort.abort(new DroverError('conflict', 'the bot has ended'));
     this.#flushData();
@@ -320,26 +320,36 @@ function checkWait(ms: number): void {
   throw new RangeError(`a wait of ${ms} ms is too long, ${MAX_WAIT_MS} are allowed`);
 }
 
-/** A command's result as plain JSON, so that what it returned cannot change or fail to cross threads later. */
-function toJson(result: unknown): Json {
+/**
+ * A command's result as plain JSON, so that what it returned cannot change or fail to cross threads later, and without
+ * the bot's secrets.
+ */
+function toJson(result: unknown, lines: BotLines): Json {
   const text = JSON.stringify(result);
   if (text === undefined) return null;
   const size = Buffer.byteLength(text);
   if (size > MAX_RESULT_BYTES) {
     throw new RangeError(`a result of ${size} bytes is too large, ${MAX_RESULT_BYTES} are allowed`);
   }
-  return JSON.parse(text) as Json;
+  const show = (_: string, value: Json): Json =>
+    typeof value === 'string' ? lines.shown(value) : value;
+  return JSON.parse(text, lines.hasSecrets ? show : undefined) as Json;
+}
+
+function shownError(thrown: unknown, lines: BotLines): string {
+  return lines.shown(redactText(messageOf(thrown)));
 }
 
 /** The end of a run that threw; what it threw can be anything. */
-function failure(thrown: unknown): RunEnd {
-  const error = redactText(messageOf(thrown)).slice(0, MAX_ERROR_UNITS);
+function failure(thrown: unknown, lines: BotLines): RunEnd {
+  const error = shownError(thrown, lines).slice(0, MAX_ERROR_UNITS);
   try {
     const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
     return {
       error,
       // Its first line is the message.
-      stack: typeof stack === 'string' ? redactText(stack).slice(0, MAX_STACK_UNITS) : null,
+      stack:
+        typeof stack === 'string' ? lines.shown(redactText(stack)).slice(0, MAX_STACK_UNITS) : null,
       // A BotError, which may come from another copy of the SDK than this one.
       restart: restart !== false,
     };

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind } from '../bot-sdk/index.js';
 import type { Json } from '../contract/events.js';
+import { secretStrings } from '../contract/secrets.js';
 import type { BotExit, HostedState, HostMethods } from '../contract/threads.js';
 import { DroverError } from '../errors.js';
 import { BotLines } from './bot-lines.js';
@@ -46,7 +47,8 @@ export class BotHost {
     const kind = this.#kinds.get(name);
     if (!kind) throw new DroverError('bad_request', `unknown kind ${JSON.stringify(name)}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
-    const lines = new BotLines(this.#outbox, id, this.#linesPerSecond);
+    const secrets = secretStrings(config, kind.config);
+    const lines = new BotLines(this.#outbox, id, this.#linesPerSecond, secrets);
     const run = new BotRun(kind, id, number, config, this.#outbox, lines);
     this.#runs.set(id, run);
     void run.ended.then((end) => {

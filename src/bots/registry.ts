@@ -11,6 +11,7 @@ import {
   type UpdateBotBody,
 } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
+import { keepSecretsInLists } from '../contract/secrets.js';
 import type { ActionOutcome, BotExit, HostedState } from '../contract/threads.js';
 import { hasLabels } from '../contract/tokens.js';
 import { DroverError, messageOf } from '../errors.js';

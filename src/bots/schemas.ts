@@ -3,9 +3,9 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { JsonObject } from '../contract/events.js';
 import { explainSchemaError } from '../contract/explain.js';
+import { withoutSecrets } from '../contract/secrets.js';
 import type { KindInfo, LoadedKinds } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import { withoutSecrets } from './secrets.js';
 
 interface CompiledKind {
   info: KindInfo;

@@ -5,7 +5,8 @@ import { BotLines } from '../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../src/bot-host/outbox.js';
 import { type BotDefinition, defineBot, type TSchema, Type } from '../../src/bot-sdk/index.js';
-import type { Item } from '../../src/contract/events.js';
+import type { Item, JsonObject } from '../../src/contract/events.js';
+import { secretStrings } from '../../src/contract/secrets.js';
 
 type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;
 
@@ -17,7 +18,7 @@ afterEach(async () => {
   }
 });
 
-function start(definition: Definition): { bot: BotRun; items: Item[] } {
+function start(definition: Definition, config: JsonObject = {}): { bot: BotRun; items: Item[] } {
   const kind = defineBot({
     kind: 'tried',
     config: Type.Object({}),
@@ -30,7 +31,9 @@ function start(definition: Definition): { bot: BotRun; items: Item[] } {
     hasRoom: () => true,
     flush: () => {},
   } as unknown as Outbox;
-  const bot = new BotRun(kind, 'tried', 1, {}, outbox, new BotLines(outbox, 'tried', 0));
+  const secrets = secretStrings(config, kind.config);
+  const lines = new BotLines(outbox, 'tried', 0, secrets);
+  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines);
   started.push(bot);
   return { bot, items };
 }
@@ -105,5 +108,57 @@ describe('a timer', () => {
       expect(() => bot.after(ms, () => {})).toThrow(RangeError);
     }
     bot.after(2 ** 31 - 1, () => {})();
+  });
+});
+
+describe('a secret of the configuration', () => {
+  const token = 'tok/en of "mine"';
+  const config = Type.Object({
+    token: Type.String({ writeOnly: true }),
+    pin: Type.String({ writeOnly: true }),
+    // As the irc kind has it: the name beside a password is no secret.
+    login: Type.Object(
+      { name: Type.String(), password: Type.String({ writeOnly: true }) },
+      { writeOnly: true },
+    ),
+    whole: Type.Object({ a: Type.Array(Type.String()) }, { writeOnly: true }),
+  });
+  const values = {
+    token,
+    pin: '12',
+    login: { name: 'anna', password: 'hunter2' },
+    whole: { a: ['inside'] },
+  };
+
+  it('is in no line, error, stack or result', async () => {
+    const { bot, items } = start(
+      {
+        config,
+        commands: {
+          tell: { args: Type.Object({}), run: () => ({ token: [`<${token}>`, 'anna', 12] }) },
+          end: {
+            args: Type.Object({}),
+            run: (ctx) => void ctx.after(1, () => Promise.reject(new Error(`it was ${token}`))),
+          },
+          fail: {
+            args: Type.Object({}),
+            run() {
+              throw new Error(`not with ${token}`);
+            },
+          },
+        },
+      },
+      values,
+    );
+    bot.log.warn(`anna 12 ${token}, ${encodeURIComponent(token)}, hunter2 and inside`);
+    expect(await bot.invoke('tell', {}, 60_000)).toEqual({ token: ['<***>', 'anna', 12] });
+    await expect(bot.invoke('fail', {}, 60_000)).rejects.toThrow('not with ***');
+    await bot.invoke('end', {}, 60_000);
+    const { error, stack } = await bot.ended;
+    expect(error).toBe('it was ***');
+    expect(stack).toContain('it was ***');
+    const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+    expect(lines).toContain('anna 12 ***, ***, *** and ***');
+    expect(JSON.stringify([items, stack])).not.toMatch(/of .{0,3}mine|hunter2|inside/);
   });
 });

@@ -60,4 +60,24 @@ describe('redactUrl', () => {
   it('does not show a secret in the fragment', () => {
     expect(redact('http://host/callback#access_token=Qsecret&state=1')).not.toContain('Qsecret');
   });
+
+  it('does not show the tokens that some services have in paths', () => {
+    for (const [url, shown] of [
+      [
+        'https://api.telegram.org/bot123:AAsecret/sendMessage',
+        'https://api.telegram.org/bot***/sendMessage',
+      ],
+      [
+        'https://discord.com/api/webhooks/123/secret_x-y?wait=true',
+        'https://discord.com/api/webhooks/123/***?wait=true',
+      ],
+      [
+        'https://hooks.slack.com/services/T01/B01/secret',
+        'https://hooks.slack.com/services/T01/***',
+      ],
+      ['https://host/bots/12/services/list', 'https://host/bots/12/services/list'],
+    ] as const) {
+      expect(redact(url)).toBe(shown);
+    }
+  });
 });

@@ -1,8 +1,8 @@
 // Run by vitest. What a schema lets be read, for all the ways in which it can say that something is secret.
 
 import { describe, expect, it } from 'vitest';
-import { keepSecretsInLists, withoutSecrets } from '../../src/bots/secrets.js';
 import type { JsonObject } from '../../src/contract/events.js';
+import { keepSecretsInLists, withoutSecrets } from '../../src/contract/secrets.js';
 
 const secret: JsonObject = { type: 'string', writeOnly: true };
 const account: JsonObject = { type: 'object', properties: { password: secret, name: {} } };

@@ -1,7 +1,7 @@
-// Pure; used by main. Owns what of a bot's configuration may be shown: its schema marks secrets as `writeOnly`.
+// Pure; used by main and bot hosts. Owns what of a bot's configuration may be shown: its schema marks secrets as `writeOnly`.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from '../contract/events.js';
+import type { Json, JsonObject } from './events.js';
 
 /** Keywords whose schemas apply to the same value. Which of them holds is not looked at: secret in one is secret. */
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else'];
@@ -9,6 +9,35 @@ const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else'];
 /** A copy of the configuration without its secrets. */
 export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObject {
   return (visible(config, [schema], schema) ?? {}) as JsonObject;
+}
+
+/**
+ * The strings of a configuration that its schema marks as secret. Where that is said of an object and of something in it
+ * too, only the latter: what stands beside a password may be a name that is everywhere.
+ */
+export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
+  return marked(config, [schema], schema) ?? [];
+}
+
+/** Undefined when nothing of the value is marked. */
+function marked(value: Json, schemas: Json[], root: JsonObject): string[] | undefined {
+  const all = expand(schemas, root);
+  let found: string[] | undefined;
+  if (typeof value === 'object' && value !== null) {
+    for (const [name, below] of Object.entries(value)) {
+      const own = all.flatMap((schema) =>
+        Array.isArray(value) ? ofItem(schema, Number(name)) : ofProperty(schema, name),
+      );
+      const deeper = marked(below, own, root);
+      if (deeper) found = [...(found ?? []), ...deeper];
+    }
+  }
+  return found ?? (all.some((schema) => schema['writeOnly'] === true) ? strings(value) : undefined);
+}
+
+function strings(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
 }
 
 /**
