@@ -14,6 +14,8 @@ import type {
 import { LineSplitter } from '../wire/line-splitter.js';
 
 const MAX_LINE_BYTES = 65_536;
+/** Bytes that may wait for a server that does not read. The next message then ends the connection with an error. */
+const MAX_WAITING_BYTES = 1_048_576;
 
 /**
  * Opens a connection; rejects when it cannot be made or `signal` is aborted. What is received waits in the socket until
@@ -85,7 +87,13 @@ async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promi
 }
 
 function write(socket: Socket, data: string | Uint8Array): Promise<void> {
+  if (socket.writableLength > MAX_WAITING_BYTES) {
+    socket.destroy(
+      new Error(`more than ${MAX_WAITING_BYTES} bytes wait to be sent: the server does not read`),
+    );
+  }
   return new Promise((resolve, reject) => {
+    if (socket.errored) return reject(socket.errored);
     socket.write(data, (error) => (error ? reject(error) : resolve()));
   });
 }

@@ -1,5 +1,7 @@
 // Run by vitest. One run of a bot: what is shown of it and its end, and what it cannot do any more after that.
 
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BotLines } from '../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../src/bot-host/bot-run.js';
@@ -161,4 +163,30 @@ describe('a secret of the configuration', () => {
     expect(lines).toContain('anna 12 ***, ***, *** and ***');
     expect(JSON.stringify([items, stack])).not.toMatch(/of .{0,3}mine|hunter2|inside/);
   });
+});
+
+it('a server that does not read ends its connection, and memory does not grow', async () => {
+  const peers: net.Socket[] = [];
+  const server = net.createServer((socket) => {
+    peers.push(socket.pause().on('error', () => {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const { bot } = start({});
+    const connection = await bot.connectTcp({ host: '127.0.0.1', port }, () => null);
+    const failed: unknown[] = [];
+    const chunk = Buffer.alloc(65_536);
+    // More than the system's buffers of both ends hold, and one for the bound.
+    for (let n = 0; n < 512 && failed.length === 0; n++) {
+      connection.send(chunk).catch((thrown) => failed.push(thrown));
+      await new Promise(setImmediate);
+    }
+    expect(String(failed[0])).toContain('the server does not read');
+    await expect(connection[Symbol.asyncIterator]().next()).rejects.toThrow('does not read');
+  } finally {
+    for (const peer of peers) peer.destroy();
+    server.close();
+  }
 });
