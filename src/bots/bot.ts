@@ -60,6 +60,7 @@ export class Bot {
   #startedAt = 0;
   /** Whether it has been on the stream. */
   #shown = false;
+  /** Of a bot in `backoff`: undefined when the wait is over. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(spec: BotSpec, world: BotWorld) {
@@ -242,6 +243,8 @@ export class Bot {
         await task();
       } finally {
         this.#operation = undefined;
+        // The wait for a restart has ended meanwhile, and the operation has not decided otherwise.
+        if (this.#timer === undefined) this.#resume();
       }
     })();
     this.#operation = { name, done };
@@ -336,12 +339,18 @@ export class Bot {
     }
     this.#phase = 'backoff';
     this.#timer = setTimeout(() => {
-      // An operation that has begun meanwhile decides what becomes of the bot.
-      if (this.#operation || this.#phase !== 'backoff') return;
-      this.#snapshot.restarts += 1;
-      void this.#launch();
+      this.#timer = undefined;
+      // An operation that is under way may decide otherwise; when it has ended and has not, the bot is restarted.
+      if (!this.#operation) this.#resume();
     }, decision.waitMs);
     await this.#transition('backoff', { ...NOT_RUNNING, last_error: lastError });
+  }
+
+  /** Restarts a bot whose wait is over. */
+  #resume(): void {
+    if (this.#phase !== 'backoff' || this.#shuttingDown) return;
+    this.#snapshot.restarts += 1;
+    void this.#launch();
   }
 
   #leaveHost(): void {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
 import {
   act,
   create,
@@ -149,6 +150,16 @@ it('a stop is final: whatever happens to the bot then, it is not restarted', asy
   }
   expectSingle(stream);
   await remove(service, id);
+});
+
+it('a bot that waits for its restart is not forgotten, whatever else is done with it meanwhile', async () => {
+  await mortal('throw', { max_restarts: 40, backoff_ms: 5, backoff_cap_ms: 5 }, 5);
+  for (let n = 0; n < 100; n++) {
+    const labels = { n: String(n) };
+    const answer = await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } });
+    expect(answer.status, answer.text).toBe(200);
+  }
+  expect(await statusFrom(stream, 0, id, 'failed')).toMatchObject({ restarts: 40 });
 });
 
 it('without a wait a bot that falls over and over still gets all its restarts, one at a time', async () => {

@@ -126,13 +126,17 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
   const operate = async (): Promise<void> => {
     const id = pick([...wanted.keys()]);
     const bot = wanted.get(id) as Wanted;
-    const what = pick(['start', 'stop', 'restart', 'patch'] as const);
+    const what = pick(['start', 'stop', 'restart', 'patch', 'label'] as const);
     count(operations, what);
     if (what === 'patch') {
       const note = String(Math.floor(random() * 1e9));
       const body = { config: { note } };
       expect((await call(running, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
       bot.note = note;
+    } else if (what === 'label') {
+      // Leaves a bot alone that runs, and one that waits for its restart.
+      const body = { labels: { seen: String(Math.floor(random() * 1e9)) } };
+      expect((await call(running, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
     } else {
       expect((await act(running, id, what)).status).toBe(200);
       bot.desired = what === 'stop' ? 'stopped' : 'running';
