@@ -16,7 +16,7 @@ import type { BotExit } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import type { HostPool } from './host-pool.js';
 import type { HostThread } from './host-thread.js';
-import { RestartBackoff } from './restart-backoff.js';
+import { RestartBackoff, type RestartDecision } from './restart-backoff.js';
 import { logItem, type ServiceEvents, sessionItem } from './service-events.js';
 
 /** What a bot needs of its surroundings. */
@@ -54,7 +54,7 @@ export class Bot {
   #host: HostThread | undefined;
   /** Number of its last run, so that an exit that crosses with a new start is told from its own. */
   #run = 0;
-  /** A run of it did not end when it was to: it has a host of its own from then on, so that it holds up no other again. */
+  /** A run of it did not end when it was to, or took its host with it: from then on it has a host of its own. */
   #apart = false;
   #shuttingDown = false;
   #startedAt = 0;
@@ -211,12 +211,22 @@ export class Bot {
     return this.#host.peer.cancellableCall('invoke', input, cancelled);
   }
 
-  /** Its run has ended by itself, or its host was lost. */
-  ended(exit: Pick<BotExit, 'error' | 'restart'>): void {
+  /** Its host was lost. The suspect answers for that; the others come back whatever their policy and their past. */
+  hostLost(error: string, suspected: boolean): void {
+    if (suspected && !this.#apart) {
+      this.#apart = true;
+      const line = 'its bot host was lost because of it; from now on it has a bot host of its own';
+      this.#world.events.tell(logItem('warn', 'bot', line, this.id));
+    }
+    this.ended({ error, restart: true }, suspected);
+  }
+
+  /** Its run has ended by itself, or its host was lost; `charged`: by its own fault, as far as can be told. */
+  ended(exit: Pick<BotExit, 'error' | 'restart'>, charged = true): void {
     this.#leaveHost();
     // A stop is under way: it ends what was running, and says so.
     if (this.#phase === 'stopping') return;
-    void this.#decide(exit);
+    void this.#decide(exit, charged);
   }
 
   isRun(run: number): boolean {
@@ -318,17 +328,24 @@ export class Bot {
   }
 
   /** What becomes of a bot whose run has ended: by what is wanted, its policy, and its past. */
-  async #decide({ error, restart }: Pick<BotExit, 'error' | 'restart'>): Promise<void> {
+  async #decide(
+    { error, restart }: Pick<BotExit, 'error' | 'restart'>,
+    charged = true,
+  ): Promise<void> {
     const policy = this.#spec.restart;
     const lastError = error?.slice(0, MAX_ERROR_UNITS) ?? null;
     if (error !== null) this.#world.events.tell(logItem('error', 'bot', error, this.id));
-    if (this.#spec.desired === 'stopped' || !restart || !wantsRestart(policy, error)) {
+    const wanted = !charged || (restart && wantsRestart(policy, error));
+    if (this.#spec.desired === 'stopped' || !wanted) {
       this.#phase = error === null ? 'stopped' : 'failed';
       await this.#transition(this.#phase, { ...NOT_RUNNING, last_error: lastError });
       return;
     }
     const now = Date.now();
-    const decision = this.#backoff.next(policy, now, now - this.#startedAt);
+    const ranMs = now - this.#startedAt;
+    const decision: RestartDecision = charged
+      ? this.#backoff.next(policy, now, ranMs)
+      : { restart: true, waitMs: this.#backoff.uncharged(policy, ranMs) };
     if (!decision.restart) {
       this.#phase = 'failed';
       const reason = `${decision.reason}; last: ${error ?? 'its run returned'}`;

@@ -20,7 +20,6 @@ import { Bot, type BotWorld } from './bot.js';
 import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './schemas.js';
-import { keepSecretsInLists } from './secrets.js';
 import { logItem, SERVICE_SCOPE } from './service-events.js';
 
 export class BotRegistry {
@@ -221,7 +220,8 @@ export class BotRegistry {
     const line = `${lost} (bots that ran there: ${bots.length}): ${reason}`;
     this.#world.events.tell(logItem('error', SERVICE_SCOPE, line));
     for (const bot of bots) {
-      bot.ended({ error: bot.id === suspect ? `${lost}: ${reason}` : lost, restart: true });
+      const charged = bot.id === suspect;
+      bot.hostLost(charged ? `${lost}: ${reason}` : lost, charged);
     }
   }
 

@@ -41,10 +41,20 @@ export class RestartBackoff {
       };
     }
     this.#restarts.push(now);
+    return { restart: true, waitMs: this.#wait(policy) };
+  }
+
+  /** How long to wait, in ms, for a restart that is not charged to the bot: it ended through no fault of its own. */
+  uncharged(policy: RestartPolicy, ranMs: number): number {
+    if (ranMs >= policy.healthy_ms) this.#streak = 0;
+    return this.#wait(policy);
+  }
+
+  #wait(policy: RestartPolicy): number {
     const full = policy.backoff_ms * 2 ** this.#streak;
     const wait = Math.min(policy.backoff_cap_ms, full, MAX_WAIT_MS);
     this.#streak = Math.min(MAX_DOUBLINGS, this.#streak + 1);
     // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
-    return { restart: true, waitMs: Math.round(wait * (0.5 + this.#random() / 2)) };
+    return Math.round(wait * (0.5 + this.#random() / 2));
   }
 }

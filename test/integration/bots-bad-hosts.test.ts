@@ -245,3 +245,69 @@ describe('when two things break at once', () => {
     }
   });
 });
+
+describe('when it happens over and over', () => {
+  let service: Service;
+  let stream: SseStream;
+
+  beforeAll(async () => {
+    service = await startService({
+      config: {
+        kinds: [FIXTURE_KINDS],
+        hosts: { count: 1 },
+        watchdog: { hang_ms: HANG_MS },
+        restart: { max_restarts: 2, backoff_ms: 20, backoff_cap_ms: 40 },
+      },
+      env: { DROVER_DRILLS_ENABLED: 'true' },
+    });
+    stream = await watch(service);
+    for (const [id, restart] of [
+      ['always', { policy: 'always' }],
+      ['never', { policy: 'never' }],
+    ]) {
+      await create(service, { id, kind: 'faulty', restart });
+      await statusFrom(stream, 0, id as string, 'online');
+    }
+  });
+  afterAll(async () => {
+    stream?.close();
+    await stopClean(service);
+  });
+
+  /** What `restarts` of both says, once they are there again. */
+  async function neighbours(restarts: number): Promise<void> {
+    for (const id of ['always', 'never']) {
+      await snapshotFrom(
+        stream,
+        0,
+        id,
+        (s) => s.status === 'online' && s.restarts === restarts,
+        15_000,
+      );
+      expect(await snapshot(service, id)).toMatchObject({ status: 'online', restarts });
+    }
+  }
+
+  it('a bot that hangs its host each time fails alone: its neighbours are restarted once', async () => {
+    const config = { end: 'loop' };
+    await create(service, { id: 'culprit', kind: 'mortal', config, restart: { policy: 'always' } });
+    const failed = await statusFrom(stream, 0, 'culprit', 'failed', 60_000);
+    expect(failed).toMatchObject({ restarts: 2 });
+    expect(failed.last_error).toMatch(/^restarted 2 times .* last: bot host \d+ was lost: /);
+    await neighbours(1);
+    const hangs = await incidents(service, 'culprit');
+    expect(hangs.map(({ type, suspect }) => [type, suspect])).toEqual(
+      Array(3).fill(['hang', 'culprit']),
+    );
+    // Once it had a host of its own nobody else was there.
+    expect(hangs.map(({ bots }) => bots.length)).toEqual([1, 1, 3]);
+  });
+
+  it('a loss that nobody is suspected of is charged to nobody', async () => {
+    for (let loss = 1; loss <= 4; loss++) {
+      const { host } = await snapshot(service, 'always');
+      await invoke(service, null, 'drill', { kill: 'host', host, fault: 'crash' });
+      await neighbours(1 + loss);
+    }
+  });
+});

@@ -122,3 +122,14 @@ describe('RestartBackoff', () => {
     }
   });
 });
+
+it('a restart that is not charged waits as any other, and leaves the window as it was', () => {
+  const backoff = new RestartBackoff(() => 1);
+  const rules = policy({ max_restarts: 1 });
+  expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual([
+    100, 200, 400, 800, 1000,
+  ]);
+  expect(backoff.uncharged(rules, 5000)).toBe(100);
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200 });
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
+});
