@@ -300,8 +300,8 @@ export class Bot {
         started_at_ms: this.#startedAt,
         host: host.number,
       });
-      // It may have been lost in the meantime; its bots are told so one by one.
-      if (this.#host !== host) return;
+      // The host may have been lost in the meantime (its bots are told so one by one), or the service ends.
+      if (this.#phase !== 'starting' || this.#host !== host || this.#shuttingDown) return;
       this.#phase = 'running';
       await host.startBot({ id, run: this.#run, kind, config });
     } catch (thrown) {
