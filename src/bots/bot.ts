@@ -27,6 +27,8 @@ export interface BotWorld {
   configFor(spec: BotSpec): JsonObject;
   /** Keeps the spec; it is on disk when this resolves. */
   save(spec: BotSpec): Promise<void>;
+  /** Is told of a bot that is not started again, where what it ended with last has no dossier yet. */
+  failed(id: string, reason: string): void;
   graceMs: number;
 }
 
@@ -226,7 +228,7 @@ export class Bot {
     this.#leaveHost();
     // A stop is under way: it ends what was running, and says so.
     if (this.#phase === 'stopping') return;
-    void this.#decide(exit, charged);
+    void this.#decide(exit, { charged, dossier: exit.error !== null });
   }
 
   isRun(run: number): boolean {
@@ -311,7 +313,7 @@ export class Bot {
       this.#leaveHost();
       // Of a kind that is gone, or with a configuration that is not valid any more: it would be the same again.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
-      await this.#decide({ error: messageOf(thrown), restart: !hopeless });
+      await this.#decide({ error: messageOf(thrown), restart: !hopeless }, { dossier: false });
     }
   }
 
@@ -327,10 +329,13 @@ export class Bot {
     await this.#transition('stopped', NOT_RUNNING);
   }
 
-  /** What becomes of a bot whose run has ended: by what is wanted, its policy, and its past. */
+  /**
+   * What becomes of a bot whose run has ended: by what is wanted, its policy, and its past. `charged`: by its own fault,
+   * as far as can be told; `dossier`: there is one of this end.
+   */
   async #decide(
     { error, restart }: Pick<BotExit, 'error' | 'restart'>,
-    charged = true,
+    { charged = true, dossier }: { charged?: boolean; dossier: boolean },
   ): Promise<void> {
     const policy = this.#spec.restart;
     const lastError = error?.slice(0, MAX_ERROR_UNITS) ?? null;
@@ -338,6 +343,7 @@ export class Bot {
     const wanted = !charged || (restart && wantsRestart(policy, error));
     if (this.#spec.desired === 'stopped' || !wanted) {
       this.#phase = error === null ? 'stopped' : 'failed';
+      if (error !== null && !dossier) this.#world.failed(this.id, error);
       await this.#transition(this.#phase, { ...NOT_RUNNING, last_error: lastError });
       return;
     }
@@ -350,6 +356,7 @@ export class Bot {
       this.#phase = 'failed';
       const reason = `${decision.reason}; last: ${error ?? 'its run returned'}`;
       this.#world.events.tell(logItem('error', 'bot', reason, this.id));
+      if (!dossier) this.#world.failed(this.id, reason);
       const last_error = reason.slice(0, MAX_ERROR_UNITS);
       await this.#transition('failed', { ...NOT_RUNNING, last_error });
       return;

@@ -29,15 +29,14 @@ export class Incidents {
   /**
    * Keeps a dossier and puts a line about it on the stream; when it cannot be kept the line says so. Never rejects: a
    * full disk must not end the service, nor keep a broken host from being replaced.
-   * @param host the host that it happened on. @param bots the bots that were running there.
+   * @param host the host that it happened on, undefined when it was none. @param bots the bots that were running there.
    */
   async report(
     found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>,
-    host: HostThread,
+    host: HostThread | undefined,
     bots: string[],
   ): Promise<void> {
     const now = Date.now();
-    const { heap } = host;
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
@@ -47,11 +46,11 @@ export class Incidents {
         id,
         at_ms: now,
         ...found,
-        host: host.number,
-        heap,
+        host: host?.number ?? null,
+        heap: host?.heap ?? null,
         bots,
         last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
-        last_commands: [...host.commands],
+        last_commands: [...(host?.commands ?? [])],
       });
     } catch (thrown) {
       line += `; its dossier could not be kept: ${messageOf(thrown)}`;

@@ -32,7 +32,7 @@ export class BotRegistry {
   readonly #defaults: RestartPolicy;
 
   constructor(
-    world: Omit<BotWorld, 'save' | 'configFor'>,
+    world: Omit<BotWorld, 'save' | 'configFor' | 'failed'>,
     schemas: KindSchemas,
     store: BotStore,
     incidents: Incidents,
@@ -42,6 +42,10 @@ export class BotRegistry {
       ...world,
       configFor: ({ kind, config }) => schemas.checkConfig(kind, config),
       save: (spec) => store.put(spec),
+      failed: (suspect, reason) =>
+        void incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [
+          suspect,
+        ]),
     };
     this.#schemas = schemas;
     this.#store = store;

@@ -135,9 +135,10 @@ export interface Incident {
   at_ms: number;
   /**
    * `crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended.
-   * `overdue`: a run of a bot did not end when it was to, and its host was replaced.
+   * `overdue`: a run of a bot did not end when it was to, and its host was replaced. `failed`: a bot is not started again,
+   * and what it ended with last is no crash: its run returned, or it could not be started.
    */
-  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost' | 'overdue';
+  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost' | 'overdue' | 'failed';
   reason: string;
   /** The bot that did it, as far as can be told; `reason` says how it is known. */
   suspect: string | null;

@@ -7,6 +7,8 @@ import type { Store } from './store.js';
 
 /** Incidents that are kept; the oldest goes when there is one more. */
 const MAX_INCIDENTS = 1000;
+/** Those of one suspect, so that a bot that crashes over and over does not drive out all others'. */
+const MAX_OF_SUSPECT = 50;
 
 export class BotStore {
   readonly #store: Store;
@@ -38,9 +40,15 @@ export class BotStore {
 
 export class IncidentStore {
   readonly #incidents: Database<Incident, string>;
+  /** What is there, oldest first. Bounded by MAX_INCIDENTS. */
+  readonly #kept: Pick<Incident, 'id' | 'suspect'>[];
 
   constructor(store: Store) {
     this.#incidents = store.root.openDB<Incident, string>({ name: 'incidents' });
+    this.#kept = Array.from(this.#incidents.getRange(), ({ value: { id, suspect } }) => ({
+      id,
+      suspect,
+    }));
   }
 
   /** Newest first; of one bot, or all. */
@@ -57,9 +65,17 @@ export class IncidentStore {
   async add(incident: Incident): Promise<void> {
     // Ids begin with the time, so that their order is that of the incidents.
     await this.#incidents.put(incident.id, incident);
-    const surplus = this.#incidents.getCount() - MAX_INCIDENTS;
-    if (surplus <= 0) return;
-    for (const key of this.#incidents.getKeys({ limit: surplus }))
-      await this.#incidents.remove(key);
+    const { id, suspect } = incident;
+    this.#kept.push({ id, suspect });
+    const own = this.#kept.filter((other) => other.suspect === suspect);
+    if (suspect !== null && own.length > MAX_OF_SUSPECT) await this.#remove(own[0]);
+    if (this.#kept.length > MAX_INCIDENTS) await this.#remove(this.#kept[0]);
+  }
+
+  async #remove(surplus: Pick<Incident, 'id' | 'suspect'> | undefined): Promise<void> {
+    if (!surplus) return;
+    // Before the wait: another may be added meanwhile.
+    this.#kept.splice(this.#kept.indexOf(surplus), 1);
+    await this.#incidents.remove(surplus.id);
   }
 }

@@ -100,6 +100,22 @@ it('a bot that has failed says why on the stream, and its last lines are kept', 
   expect(newest?.stack).toContain('mortal.mjs');
 });
 
+it('a bot that has failed without a crash has a dossier too: its run returned, or it cannot be started', async () => {
+  await mortal('return', { policy: 'always', max_restarts: 1 });
+  await statusFrom(stream, 0, id, 'failed');
+  await eventually(async () => (await incidents(service, id)).length > 0, 'the dossier');
+  const found = await incidents(service, id);
+  expect(found).toMatchObject([
+    {
+      type: 'failed',
+      reason: expect.stringMatching(/^restarted 1 times .*; last: its run returned$/),
+      suspect: id,
+      bots: [id],
+    },
+  ]);
+  expect(found[0]?.last_lines).toContain(`info ${id} bot: my last line`);
+});
+
 it('a bot that has failed can be started again, with a new count', async () => {
   await mortal('throw', { max_restarts: 1 });
   await statusFrom(stream, 0, id, 'failed');

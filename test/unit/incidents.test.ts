@@ -63,3 +63,28 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
     /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
   );
 });
+
+it('a bot that crashes over and over does not drive out the dossiers of others', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  let kept = new IncidentStore(store);
+  let serial = 0;
+  const add = (suspect: string | null): Promise<void> => {
+    const id = String(++serial).padStart(6, '0');
+    const more = { at_ms: serial, host: 0, bots: [], last_lines: [], last_commands: [] };
+    return kept.add({ ...FOUND, ...more, id, suspect });
+  };
+  const counted = (suspect: string | null): number =>
+    kept.list(undefined, 10_000).filter((found) => found.suspect === suspect).length;
+  await add('quiet');
+  await Promise.all(Array.from({ length: 600 }, () => add('looping')));
+  // What was there before counts for a service that starts anew too.
+  kept = new IncidentStore(store);
+  await Promise.all(Array.from({ length: 600 }, () => add('looping')));
+  expect([counted('quiet'), counted('looping')]).toEqual([1, 50]);
+  expect(kept.list(undefined, 1)[0]?.at_ms).toBe(serial);
+  await Promise.all(Array.from({ length: 1000 }, () => add(null)));
+  expect([counted('quiet'), counted('looping'), counted(null)]).toEqual([0, 0, 1000]);
+});
