@@ -242,12 +242,12 @@ export class BotRun implements BotContext, CurrentRun {
     this.#lines.close();
   }
 
-  /** @throws Error with a message that may be shown: it is why the bot could not be started. */
+  /** @throws DroverError with a message that may be shown: it is why the bot could not be started, and main keeps it. */
   #makeState(): unknown {
     try {
       return runAsBot(this, () => this.#kind.state());
     } catch (thrown) {
-      throw new Error(shownError(thrown, this.#lines));
+      throw new DroverError('internal', shownError(thrown, this.#lines));
     }
   }
 
