@@ -154,12 +154,16 @@ export class BotRun implements BotContext, CurrentRun {
     const log = this.log.scope(scope);
     const line = `${(init.method ?? 'GET').toUpperCase()} ${redactUrl(new URL(url))}`;
     const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
+    const signal = link?.signal ?? this.signal;
+    // It would not be sent.
+    signal.throwIfAborted();
     log.wire('http', 'outgoing', line);
     let response: Response;
     try {
-      response = await fetch(url, { ...init, signal: link?.signal ?? this.signal });
+      response = await fetch(url, { ...init, signal });
     } catch (thrown) {
       link?.release();
+      log.info(`${line} failed: ${redactText(explain(thrown))}`);
       throw thrown;
     }
     // The body is still to come, and is to end with the bot too.
@@ -336,8 +340,22 @@ function toJson(result: unknown, lines: BotLines): Json {
   return JSON.parse(text, lines.hasSecrets ? show : undefined) as Json;
 }
 
+/** The message of what was thrown, and in brackets what it says besides: the code of a BotError, and its cause. */
+function explain(thrown: unknown): string {
+  const message = messageOf(thrown);
+  try {
+    const { name, code, cause } = (thrown ?? {}) as Record<string, unknown>;
+    const more: string[] = [];
+    if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
+    if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
+    return more.length === 0 ? message : `${message} (${more.join(', ')})`;
+  } catch {
+    return message;
+  }
+}
+
 function shownError(thrown: unknown, lines: BotLines): string {
-  return lines.shown(redactText(messageOf(thrown)));
+  return lines.shown(redactText(explain(thrown)));
 }
 
 /** The end of a run that threw; what it threw can be anything. */

@@ -67,6 +67,10 @@ export async function connectLines(
           yield line;
         }
       }
+      const last = splitter.end();
+      if (last === undefined) return;
+      show(log, 'incoming', describe(last, 'incoming'));
+      yield last;
     },
   };
 }

@@ -4,8 +4,9 @@
 export interface BotErrorOptions {
   /** False when starting the bot again is of no use (a wrong password): it has failed, whatever its policy says. */
   restart?: boolean;
-  /** A short name of the error for programs, for example `banned`. */
+  /** A short name of the error for programs, for example `banned`: `(code banned)` behind the message. */
   code?: string;
+  /** What led to it; the message of an Error is shown behind this one's. */
   cause?: unknown;
 }
 

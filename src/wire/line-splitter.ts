@@ -37,6 +37,14 @@ export class LineSplitter {
     return lines;
   }
 
+  /** The line that had no ending when the stream ended; undefined when there is none. */
+  end(): string | undefined {
+    const { length } = this.#rest;
+    return length === 0
+      ? undefined
+      : this.#rest.toString('utf8', 0, this.#contentEnd(this.#rest, 0, length));
+  }
+
   /** Where the content of a line ends, before a CR. */
   #contentEnd(bytes: Buffer, start: number, end: number): number {
     const content = end > start && bytes[end - 1] === CR ? end - 1 : end;

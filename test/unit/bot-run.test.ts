@@ -6,7 +6,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BotLines } from '../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../src/bot-host/outbox.js';
-import { type BotDefinition, defineBot, type TSchema, Type } from '../../src/bot-sdk/index.js';
+import {
+  type BotDefinition,
+  BotError,
+  defineBot,
+  type TSchema,
+  Type,
+} from '../../src/bot-sdk/index.js';
 import type { Item, JsonObject } from '../../src/contract/events.js';
 import { secretStrings } from '../../src/contract/secrets.js';
 
@@ -189,4 +195,43 @@ it('a server that does not read ends its connection, and memory does not grow', 
     for (const peer of peers) peer.destroy();
     server.close();
   }
+});
+
+it('the code of a BotError and its cause stand behind its message', async () => {
+  const error = new BotError('no entry', {
+    code: 'banned',
+    cause: new Error('by http://a:b@host/'),
+  });
+  const run = (): never => {
+    throw error;
+  };
+  const shown = 'no entry (code banned, cause: by http://***@host/)';
+  const { bot } = start({ commands: { enter: { args: Type.Object({}), run } } });
+  await expect(bot.invoke('enter', {}, 60_000)).rejects.toThrow(shown);
+  expect((await start({ run }).bot.ended).error).toBe(shown);
+});
+
+it('fetch tells of a failure, and nothing of a request that is not sent', async () => {
+  const { bot, items } = start({});
+  const url = 'http://127.0.0.1:1/';
+  await expect(bot.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
+  expect(items).toEqual([]);
+  await expect(bot.fetch(url)).rejects.toThrow('fetch failed');
+  const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+  expect(lines[0]).toBe(`GET ${url}`);
+  expect(lines[1]).toMatch(/^GET http:\/\/127\.0\.0\.1:1\/ failed: fetch failed \(cause: .+\)$/);
+  expect(lines).toHaveLength(2);
+});
+
+it('a last line without an ending is not lost', async () => {
+  const server = net.createServer((socket) => socket.end('one\ntwo\r\nthree'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { bot } = start({});
+  const options = { host: '127.0.0.1', port, describe: (line: string) => line };
+  const lines: string[] = [];
+  for await (const line of await bot.connectLines(options)) lines.push(line);
+  expect(lines).toEqual(['one', 'two', 'three']);
+  server.close();
 });
