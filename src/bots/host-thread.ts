@@ -63,6 +63,11 @@ export interface Reattached {
 const MAX_COMMANDS = 20;
 /** How long a host that is well may take to answer what needs no bot, in ms. */
 const ANSWER_MS = 500;
+/**
+ * What V8 lets a heap grow above the limit that the memory guard keeps, in MB. It is not reserved. V8 ends the process when
+ * one allocation goes far beyond its own limit, so there is room for the largest that a program makes at once.
+ */
+const HEADROOM_MB = 4096;
 
 export class HostThread {
   readonly number: number;
@@ -106,7 +111,7 @@ export class HostThread {
       idleTimeout: Number.POSITIVE_INFINITY,
       // Its default may put a thread to sleep in Atomics.wait between two tasks.
       atomics: 'disabled',
-      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
+      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb + HEADROOM_MB },
     });
     // It is made at once and, as it never has no task, for good.
     this.#worker = this.#piscina.threads[0] as Worker;
@@ -135,6 +140,7 @@ export class HostThread {
       inFlight,
       inFlightLimit: options.inFlightBytes,
       botLinesPerSecond: options.botLinesPerSecond,
+      maxHeapMb: options.maxHeapMb,
       heartbeat,
       lastRun,
     };
@@ -216,7 +222,7 @@ export class HostThread {
     return this.#heartbeat.count;
   }
 
-  /** Its heap as of its last heartbeat; null before the first. */
+  /** Its memory as of its last heartbeat; null before the first. */
   get heap(): HeapFigures | null {
     return this.#heartbeat.heap;
   }
@@ -248,9 +254,9 @@ export class HostThread {
   }
 
   /** Ends the thread as a crash would. A thread that is stuck in native code may take long to be {@link gone}. */
-  kill(): void {
+  kill(reason = new Error('it was ended')): void {
     void this.#worker.terminate();
-    this.#lose(new Error('it was ended'));
+    this.#lose(reason);
   }
 
   /** Ends the thread in order. Bots are to be stopped before. What does not end within `withinMs` is terminated. */

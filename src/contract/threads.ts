@@ -178,6 +178,7 @@ export interface HostStart {
   inFlight: SharedArrayBuffer;
   inFlightLimit: number;
   botLinesPerSecond: number;
+  maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
   lastRun: SharedArrayBuffer;
 }
