@@ -9,7 +9,6 @@ import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { LastLines } from './bots/last-lines.js';
-import { MemoryGuard } from './bots/memory-guard.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
 import {
@@ -70,7 +69,6 @@ export class Service {
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
-  readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   #world: Promise<DemoWorldThread> | undefined;
 
@@ -112,7 +110,6 @@ export class Service {
       config.watchdog.hang_ms,
       (host, forMs) => void this.#faults.hung(host, forMs),
     );
-    this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     const quota = newQuota(config);
     this.#access = this.#createAccess(quota);
     this.#fronts = this.#createFronts(stream, quota);
@@ -173,7 +170,6 @@ export class Service {
   async stop(): Promise<void> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
-    this.#memoryGuard.stop();
     this.#access.beginStop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);

@@ -90,11 +90,6 @@ export class HostPool {
     return this.#hosts.values();
   }
 
-  /** Also those that are just starting, or ending. */
-  threads(): IterableIterator<HostThread> {
-    return this.#threads.values();
-  }
-
   /** @throws DroverError `unavailable` when the host is not there any more. */
   get(number: number): HostThread {
     const host = this.#hosts.get(number);

@@ -63,11 +63,6 @@ export interface Reattached {
 const MAX_COMMANDS = 20;
 /** How long a host that is well may take to answer what needs no bot, in ms. */
 const ANSWER_MS = 500;
-/**
- * What V8 lets a heap grow above the limit that the memory guard keeps, in MB. It is not reserved. V8 ends the process when
- * one allocation goes far beyond its own limit, so there is room for the largest that a program makes at once.
- */
-const HEADROOM_MB = 4096;
 
 export class HostThread {
   readonly number: number;
@@ -111,7 +106,7 @@ export class HostThread {
       idleTimeout: Number.POSITIVE_INFINITY,
       // Its default may put a thread to sleep in Atomics.wait between two tasks.
       atomics: 'disabled',
-      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb + HEADROOM_MB },
+      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
     });
     // An error of the thread that comes when its task has ended already; unheard it would be thrown in main.
     this.#piscina.on('error', (thrown: unknown) => {
@@ -145,7 +140,6 @@ export class HostThread {
       inFlight,
       inFlightLimit: options.inFlightBytes,
       botLinesPerSecond: options.botLinesPerSecond,
-      maxHeapMb: options.maxHeapMb,
       heartbeat,
       lastRun,
     };
@@ -227,7 +221,7 @@ export class HostThread {
     return this.#heartbeat.count;
   }
 
-  /** Its memory as of its last heartbeat; null before the first. */
+  /** Its heap as of its last heartbeat; null before the first. */
   get heap(): HeapFigures | null {
     return this.#heartbeat.heap;
   }
@@ -259,9 +253,9 @@ export class HostThread {
   }
 
   /** Ends the thread as a crash would. A thread that is stuck in native code may take long to be {@link gone}. */
-  kill(reason = new Error('it was ended')): void {
+  kill(): void {
     void this.#worker.terminate();
-    this.#lose(reason);
+    this.#lose(new Error('it was ended'));
   }
 
   /** Ends the thread in order. Bots are to be stopped before. What does not end within `withinMs` is terminated. */

@@ -180,8 +180,7 @@ export const Config = Type.Object(
         }),
         max_heap_mb: Type.Integer({
           minimum: 32,
-          description:
-            'What one bot host may use, its heap and its Buffers, in MB; above it is ended.',
+          description: 'Heap limit of one bot host, in MB.',
         }),
         in_flight_bytes: Type.Integer({
           minimum: 65_536,

@@ -178,7 +178,6 @@ export interface HostStart {
   inFlight: SharedArrayBuffer;
   inFlightLimit: number;
   botLinesPerSecond: number;
-  maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
   lastRun: SharedArrayBuffer;
 }

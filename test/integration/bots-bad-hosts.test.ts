@@ -105,9 +105,7 @@ describe('with two hosts', () => {
     expect(incident.bots).not.toContain(neighbour);
     expect(incident.last_commands.at(-1)).toBe(`cause on ${culprit}`);
     expect(incident.heap?.used).toBeGreaterThan(1_000_000);
-    if (type !== 'out_of_memory') {
-      expect(incident.heap?.limit).toBeGreaterThan(incident.heap?.used ?? 0);
-    }
+    expect(incident.heap?.limit).toBeGreaterThan(incident.heap?.used ?? 0);
     expect((await incidents(service)).map(({ id }) => id)).toContain(incident.id);
     expect((await incidents(service, neighbour)).map(({ id }) => id)).not.toContain(incident.id);
     await expectUndisturbed(stream, neighbour);
@@ -144,18 +142,15 @@ describe('with two hosts', () => {
     ]);
   });
 
-  it.each(['hog', 'hog_map', 'hog_array', 'hog_buffers'])(
-    'a memory hog (%s): its host is lost for that reason',
-    async (fault) => {
-      await settle();
-      const incident = await cause(fault, 'out_of_memory');
-      expect(incident.reason).toMatch(/memory/);
-      // Nobody can ask the thread any more, but what ran last is known.
-      expect(incident.suspect).toBe(culprit);
-      expect(incident.reason).toContain(`the code of bot ${culprit} ran last there`);
-      expect(incident.last_lines.join('\n')).toContain('about to hoard');
-    },
-  );
+  it('a memory hog: its host is lost for that reason', async () => {
+    await settle();
+    const incident = await cause('hog', 'out_of_memory');
+    expect(incident.reason).toMatch(/memory/);
+    // Nobody can ask the thread any more, but what ran last is known.
+    expect(incident.suspect).toBe(culprit);
+    expect(incident.reason).toContain(`the code of bot ${culprit} ran last there`);
+    expect(incident.last_lines.join('\n')).toContain('about to hoard');
+  });
 
   it('process.exit() ends its host, not the service', async () => {
     await settle();
