@@ -206,6 +206,7 @@ const front = createFront(parts, streamRoute);
 const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config), {
   tls: tlsFiles(),
   connections: new Connections(new Quota(start.connections, number), names),
+  maxUrlBytes: config.http.max_url_bytes,
   maxHeaderBytes: config.http.max_header_bytes,
   headerTimeoutMs: config.http.header_timeout_ms,
   bodyTimeoutMs: config.http.body_timeout_ms,

@@ -74,6 +74,7 @@ const REQUESTS: [string, Make][] = [
   ['a token in the query', ({ token }) => requestBytes('GET', `/api-info?token=${token}`)],
   ['a body on GET', (side) => requestBytes('GET', '/api-info', bearer(side), 'hello')],
   ['a long URL', get(`/${'a'.repeat(600)}`)],
+  ['a long query of what has a fixed answer', get(`/health?${'a'.repeat(600)}`)],
   ['an upgrade', get('/api-info', { Connection: 'Upgrade', Upgrade: 'websocket' })],
   ['an expectation', get('/api-info', { Expect: 'teapot' })],
   ['a coding', post('/invoke', '0\r\n\r\n', { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' })],

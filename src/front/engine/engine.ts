@@ -84,7 +84,7 @@ export interface Engine {
   close(): void;
 }
 
-/** By path: what a GET without `Transfer-Encoding` is always answered with, status 200. The engine may do so by itself. */
+/** By path: what a GET without `Transfer-Encoding`, of at most `maxUrlBytes`, is always answered with, status 200. The engine may do so by itself. */
 export type FixedAnswers = ReadonlyMap<string, Answer>;
 
 /** Counts connections and refuses those that are too many. */
@@ -107,6 +107,8 @@ export interface TlsFiles {
 export interface EngineOptions {
   tls: TlsFiles | null;
   connections: ConnectionGate;
+  /** Longest path with its query that gets a fixed answer; the handler refuses what is longer. */
+  maxUrlBytes: number;
   /** Request line and headers together. */
   maxHeaderBytes: number;
   /** How long a request's head may take, and a connection that has sent nothing. */

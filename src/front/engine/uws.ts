@@ -83,7 +83,7 @@ class UwsEngine implements Engine {
   }
 
   #createApp(): TemplatedApp {
-    const { tls } = this.#options;
+    const { tls, maxUrlBytes } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
     const handle = (res: HttpResponse, req: HttpRequest): void => {
       const exchange = new UwsExchange(res, req);
@@ -98,7 +98,9 @@ class UwsEngine implements Engine {
     for (const [path, { headers, body }] of this.#fixed) {
       const [name, value] = inOneHeader(headers);
       app.get(path, (res, req) => {
+        // What is not to be answered so goes the way of all others.
         if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
+        if (path.length + (req.getQuery()?.length ?? 0) > maxUrlBytes) return handle(res, req);
         res.writeHeader(name, value);
         res.end(body);
       });
