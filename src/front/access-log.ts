@@ -8,6 +8,9 @@ const FLUSH_MS = 50;
 /** Lines that wait, at most. More are left out and counted, and the count is a line of its own. */
 const MAX_WAITING = 5000;
 
+/** Characters of a method: clients can send any. */
+const MAX_METHOD = 16;
+
 /** A request as the log shows it. */
 export interface LoggedRequest {
   method: string;
@@ -50,7 +53,7 @@ export class AccessLog {
     const target = redactTarget(path, query, this.#pin);
     const at = new Date().toISOString();
     this.#waiting.push(
-      `${at} ${address} ${token ?? '-'} ${method} ${target} ${status} ${ms.toFixed(1)}ms\n`,
+      `${at} ${address} ${token ?? '-'} ${method.slice(0, MAX_METHOD)} ${target} ${status} ${ms.toFixed(1)}ms\n`,
     );
   }
 

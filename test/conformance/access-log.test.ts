@@ -1,8 +1,9 @@
 // Decision "log": the access log on standard output, without a secret in it.
 
+import type { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { call, tryPin } from '../harness/api.js';
-import { raw, requestBytes } from '../harness/http.js';
+import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import { openStream } from '../harness/sse.js';
 import { makeTicket } from '../harness/tokens.js';
@@ -110,6 +111,28 @@ it('what is logged when the service ends is not lost', async () => {
   for (let n = 0; n < 50; n++) await call(service, 'GET', `/nowhere/${n}`, { token: null });
   await stopClean(service);
   expect(targets(service).filter((line) => line.includes('/nowhere/'))).toHaveLength(50);
+});
+
+it('lines that nobody reads are left out above a bound, and counted when somebody reads again', async () => {
+  const service = await start('all');
+  const output = service.child.stdout as Readable;
+  output.pause();
+  const path = `/${'a.'.repeat(240)}`;
+  const request = requestBytes('GET', path).toString();
+  const connection = await RawConnection.open(service.port);
+  const BATCH = 20;
+  for (let sent = 0; sent < 15_000; sent += BATCH) {
+    await connection.send(Buffer.from(request.repeat(BATCH)));
+    for (let n = 0; n < BATCH; n++) await connection.response();
+  }
+  connection.close();
+  output.resume();
+  await expect.poll(() => service.stdout()).toMatch(/Z [1-9]\d* lines are left out: nobody read/);
+  // On node:http it does not come so far.
+  await raw(service.port, requestBytes('LONGERTHANSIXTEENLETTERS', '/method'));
+  await call(service, 'GET', '/last');
+  await expect.poll(() => targets(service).join('\n')).toContain('GET /last');
+  expect(service.stdout()).not.toContain('LONGERTHANSIXTEENL');
 });
 
 it('the service goes on when nobody reads its output any more', async () => {
