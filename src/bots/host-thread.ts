@@ -108,6 +108,11 @@ export class HostThread {
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
     });
+    // An error of the thread that comes when its task has ended already; unheard it would be thrown in main.
+    this.#piscina.on('error', (thrown: unknown) => {
+      process.stderr.write(`drover: bot host ${number}: ${messageOf(thrown)}\n`);
+      this.#lose(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    });
     // It is made at once and, as it never has no task, for good.
     this.#worker = this.#piscina.threads[0] as Worker;
     this.gone = new Promise((resolve) => {
