@@ -198,6 +198,8 @@ export class Service {
       exited: (exit) => this.#registry.exited(exit),
       lost: (host, error) => void this.#faults.lost(host, error),
       overdue: (host, bot) => this.#faults.overdue(host, bot),
+      kindDropped: (host, module, reason) =>
+        this.#say('error', `bot host ${host} does without the bot kind ${module}: ${reason}`),
       retiring: (host) => this.#registry.hostRetiring(host),
     });
   }

@@ -22,6 +22,8 @@ export interface PoolEvents {
   lost(host: HostThread, error: Error): void;
   /** A host is to be replaced because of a run of this bot that does not end. Resolves when that is noted. */
   overdue(host: HostThread, bot: string): Promise<void>;
+  /** A host does without a kind that hung it or ended it while it was loaded; the others have it. */
+  kindDropped(host: number, module: string, reason: string): void;
   /** A host takes no more bots and ends when those that it has have moved. */
   retiring(host: HostThread): void;
 }
@@ -70,7 +72,7 @@ export class HostPool {
     const failed: LoadedKinds['failed'] = [];
     for (;;) {
       try {
-        const loaded = await this.#spawn(0, true);
+        const loaded = await this.#open(0, true, this.#modules);
         return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
       } catch (thrown) {
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
@@ -207,8 +209,24 @@ export class HostPool {
     await Promise.all(ends);
   }
 
+  /** A kind may break a later host only: by a port or lock that the first one has, or on a busy machine. */
+  async #spawn(number: number, shared: boolean): Promise<void> {
+    let modules = this.#modules;
+    for (;;) {
+      try {
+        await this.#open(number, shared, modules);
+        return;
+      } catch (thrown) {
+        if (!(thrown instanceof KindBrokeHost) || this.#stopping) throw thrown;
+        const { module, message } = thrown;
+        this.#events.kindDropped(number, module, message);
+        modules = modules.filter((other) => other !== module);
+      }
+    }
+  }
+
   /** @throws KindBrokeHost */
-  async #spawn(number: number, shared: boolean): Promise<LoadedKinds> {
+  async #open(number: number, shared: boolean, modules: readonly string[]): Promise<LoadedKinds> {
     // What begins after the end would not be ended by it.
     if (this.#stopping) throw new DroverError('unavailable');
     const host: HostThread = new HostThread(number, this.#options, this.#broadcaster, {
@@ -219,7 +237,7 @@ export class HostPool {
     void host.gone.then(() => this.#threads.delete(host));
     let loaded: LoadedKinds;
     try {
-      loaded = await host.open(this.#modules);
+      loaded = await host.open(modules);
     } catch (thrown) {
       await settlesWithin(host.end(0), END_WITHIN_MS);
       throw thrown;

@@ -4,7 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
-import { create, FIXTURE_KINDS, lineFrom, statusFrom, watch } from '../harness/bots.js';
+import {
+  create,
+  FIXTURE_KINDS,
+  invoke,
+  lineFrom,
+  snapshotFrom,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
 const kind = (fields: string): string =>
@@ -51,6 +59,40 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopClean(service);
   removeDir(dir);
+});
+
+it('a kind that breaks every host but the first: the others do without it, also when they are replaced', async () => {
+  const kinds = path.join(dir, 'second');
+  mkdirSync(kinds);
+  // The first host has it; the others find it taken.
+  const taken = JSON.stringify(path.join(dir, 'taken'));
+  const text = `import { existsSync, writeFileSync } from 'node:fs';
+    if (existsSync(${taken})) process.exit(7);
+    writeFileSync(${taken}, '');
+    ${kind(`kind: 'single', config: {}`)}`;
+  writeFileSync(path.join(kinds, 'single.mjs'), text);
+  const other = await startService({
+    config: { kinds: [kinds, FIXTURE_KINDS], hosts: { count: 2 }, restart: { backoff_ms: 20 } },
+    env: { DROVER_DRILLS_ENABLED: 'true' },
+  });
+  const stream = await watch(other);
+  try {
+    for (const id of ['one', 'two']) {
+      await create(other, { id, kind: 'faulty' });
+      await statusFrom(stream, 0, id, 'online');
+    }
+    const from = stream.frames.length;
+    await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
+    const line = await lineFrom(stream, from, ({ message }) =>
+      message.startsWith('bot host 0 does without the bot kind '),
+    );
+    expect(line.message).toMatch(/single\.mjs: it ended its bot host while it was loaded/);
+    const risen = await snapshotFrom(stream, from, 'one', ({ restarts }) => restarts === 1);
+    expect(risen).toBeDefined();
+  } finally {
+    stream.close();
+    await stopClean(other);
+  }
 });
 
 it('the rest of the kinds is there and works', async () => {
