@@ -11,6 +11,9 @@ export class Watchdog {
   readonly #hung: (host: HostThread, forMs: number) => void;
   /** The last count that was seen of each host, and since when. */
   readonly #seen = new WeakMap<HostThread, { beats: number; since: number }>();
+  /** When the hosts were looked at last. */
+  #looked = performance.now();
+  readonly #lookMs: number;
   /** Hosts that were reported; they are on their way out. */
   readonly #reported = new WeakSet<HostThread>();
   readonly #timer: NodeJS.Timeout;
@@ -24,7 +27,8 @@ export class Watchdog {
     this.#hosts = hosts;
     this.#hangMs = hangMs;
     this.#hung = hung;
-    this.#timer = setInterval(() => this.#look(), Math.min(LOOK_MS, hangMs / 4));
+    this.#lookMs = Math.min(LOOK_MS, hangMs / 4);
+    this.#timer = setInterval(() => this.#look(), this.#lookMs);
   }
 
   stop(): void {
@@ -33,11 +37,18 @@ export class Watchdog {
 
   #look(): void {
     const now = performance.now();
+    const late = now - this.#looked - this.#lookMs;
+    this.#looked = now;
+    // Main itself stood still (the process was stopped, or had no processor), and the hosts may have too: they get that
+    // time on top.
+    const forgiven = late > this.#lookMs ? late : 0;
     for (const host of this.#hosts()) {
       const seen = this.#seen.get(host);
       const { beats } = host;
       if (!seen || seen.beats !== beats) {
         this.#seen.set(host, { beats, since: now });
+      } else if (forgiven > 0) {
+        seen.since = Math.min(now, seen.since + forgiven);
       } else if (now - seen.since >= this.#hangMs && !this.#reported.has(host)) {
         this.#reported.add(host);
         this.#hung(host, Math.round(now - seen.since));
