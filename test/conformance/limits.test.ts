@@ -74,7 +74,8 @@ describe('one request', () => {
     expectError(await send(nested(11)), 400, 'the body is nested more than 10 levels deep');
   });
 
-  it.each([
+  // These wait for the service to close: together, so that they wait once.
+  it.concurrent.each([
     ['nothing is sent', []],
     ['a head does not come to its end', ['GET /health HTTP/1.1\r\nHost: a\r\n', 'X: 1\r\n']],
   ])('the connection is closed when %s', async (_, pieces) => {
@@ -84,7 +85,7 @@ describe('one request', () => {
     connection.close();
   });
 
-  it('a head that comes byte by byte and never ends is closed too', async () => {
+  it.concurrent('a head that comes byte by byte and never ends is closed too', async () => {
     const connection = await RawConnection.open(service.port);
     await connection.send('GET /health HTTP/1.1\r\nHost: a\r\nX: ');
     const drip = setInterval(() => void connection.send('y'), 100);
@@ -93,7 +94,7 @@ describe('one request', () => {
     connection.close();
   });
 
-  it('a connection is closed that idles after its answer', async () => {
+  it.concurrent('a connection is closed that idles after its answer', async () => {
     const connection = await RawConnection.open(service.port);
     await connection.send(requestBytes('GET', '/health'));
     expect((await connection.response()).body).toBe('ok');
@@ -101,7 +102,7 @@ describe('one request', () => {
     connection.close();
   });
 
-  it('a connection is closed on which a body drips that nobody reads', async () => {
+  it.concurrent('a connection is closed on which a body drips that nobody reads', async () => {
     const connection = await RawConnection.open(service.port);
     await connection.send(requestBytes('GET', '/health', { 'Content-Length': '100000' }));
     expect((await connection.response()).body).toBe('ok');
