@@ -118,7 +118,7 @@ export class TokenRegistry {
   async revoke(id: string, by: string): Promise<void> {
     if (this.#ending.has(id)) return this.#end(id);
     if (!this.#tokens.has(id)) throw new DroverError('not_found', `no token ${JSON.stringify(id)}`);
-    await this.#remove(id, `was revoked by ${this.#nameOf(by)}`);
+    await this.#remove(id, `was revoked by ${id === by ? 'its holder' : this.#nameOf(by)}`);
   }
 
   used(uses: Readonly<Record<string, number>>): void {

@@ -30,6 +30,7 @@ export const ACCESS = {
   'GET /api/pressure': 'read',
   'GET /api/tokens': 'admin',
   'POST /api/tokens': 'admin',
+  'DELETE /api/tokens/current': 'any token',
   'DELETE /api/tokens/{id}': 'admin',
   'POST /invoke': 'invoke',
 } as const satisfies Record<`${Method} /${string}`, Access>;

@@ -12,6 +12,7 @@ type AuthRoutes =
   | 'GET /api-info'
   | 'GET /api/tokens'
   | 'POST /api/tokens'
+  | 'DELETE /api/tokens/current'
   | 'DELETE /api/tokens/{id}';
 
 export function authRoutes(parts: FrontParts): Pick<Handlers, AuthRoutes> {
@@ -45,6 +46,10 @@ export function authRoutes(parts: FrontParts): Pick<Handlers, AuthRoutes> {
       const by = caller.record.id;
       const { token, info } = await control.call('createToken', { body, by });
       exchange.answer(secretAnswer(JSON.stringify({ token, ...info }), 201));
+    },
+    async 'DELETE /api/tokens/current'(exchange, { record: { id } }) {
+      await control.call('revokeToken', { id, by: id });
+      exchange.answer(emptyAnswer(204));
     },
     async 'DELETE /api/tokens/{id}'(exchange, { record }, [id = '']) {
       await control.call('revokeToken', { id, by: record.id });

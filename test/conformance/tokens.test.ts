@@ -144,6 +144,21 @@ describe('a revoked token', () => {
     expectError(await call(service, 'GET', '/api-info', { token }), 401, 'invalid token');
   });
 
+  it('may be any one, which ends itself and no other', async () => {
+    const { id, token } = await makeToken(service, { bots: ['only'] });
+    const other = await makeToken(service, { bots: ['only'] });
+    const streams = await manyStreams(token);
+    const signOut = () => call(service, 'DELETE', '/api/tokens/current', { token });
+    expect((await signOut()).status).toBe(204);
+    await Promise.all(streams.map((stream) => stream.ended));
+    expect(await statusesOf(token)).toEqual(new Set([401]));
+    expectError(await signOut(), 401, 'invalid token');
+    expect(await statusesOf(other.token)).toEqual(new Set([200]));
+    const left = (await listTokens(service)).map((one) => one.id);
+    expect(left).not.toContain(id);
+    expect(left).toContain(other.id);
+  });
+
   it('does not get done what its body asks for when that comes later', async () => {
     const { id, token } = await makeToken(service, { scopes: ['control'] });
     const body = JSON.stringify({ id: 'too-late', kind: 'synthetic' });
