@@ -1,6 +1,8 @@
-// Imported by the fronts. Owns the JSON Schemas of request bodies; those of bots are in bots.ts.
+// Imported by the fronts. Owns the JSON Schemas of request bodies and what
+// is answered; what concerns bots is in bots.ts.
 
 import Type, { type Static } from 'typebox';
+import type { Json } from './events.js';
 
 const closed = { additionalProperties: false };
 
@@ -21,3 +23,9 @@ export const InvokeBody = Type.Object(
   closed,
 );
 export type InvokeBody = Static<typeof InvokeBody>;
+
+/** What came of a command to one of many bots. */
+export type InvokeOutcome = { result: Json } | { error: string };
+
+/** Body of the answer to `POST /invoke`: of one target, or of each of a list. */
+export type InvokeOutput = { result: Json } | { results: Record<string, InvokeOutcome> };

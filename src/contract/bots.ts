@@ -153,3 +153,21 @@ export interface Incident {
   /** Commands that were running or ran last on the host, oldest first. */
   last_commands: string[];
 }
+
+/** What a bot kind tells of itself; the schemas are JSON Schemas. */
+export interface KindInfo {
+  kind: string;
+  description: string;
+  config: JsonObject;
+  commands: Record<string, { description: string; args: JsonObject }>;
+}
+
+/** Body of `GET /api/kinds`: what is loaded. */
+export interface LoadedKinds {
+  kinds: KindInfo[];
+  /** Modules that are no kinds or do not load, with the reason in one line. */
+  failed: { module: string; error: string }[];
+}
+
+/** What came of an action on one of many bots. */
+export type ActionOutcome = { status: string } | { error: string };

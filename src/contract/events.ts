@@ -53,6 +53,13 @@ export interface SessionEvent {
   snapshot: BotSnapshot;
 }
 
+/** Data of a `gap` frame: ids of the first and the last lost event, and how many, null when that is not known. */
+export interface GapEvent {
+  from: string;
+  to: string;
+  dropped: number | null;
+}
+
 /** One logger line on its way to the broadcaster: its message is JSON already (line-text.ts). */
 export interface LogItem extends Omit<LogEvent, 'message'> {
   kind: 'log';

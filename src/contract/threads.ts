@@ -5,11 +5,15 @@ import type { MessagePort } from 'node:worker_threads';
 import type { SharedRing } from '../shm/layout.js';
 import type { SharedPinBucket } from '../shm/pin-bucket.js';
 import type { SharedQuota } from '../shm/quota.js';
+import type { InvokeOutcome, InvokeOutput } from './api.js';
 import type {
+  ActionOutcome,
   BotAction,
   BotActionsBody,
   CreateBotBody,
   Incident,
+  KindInfo,
+  LoadedKinds,
   RestartPolicy,
   UpdateBotBody,
 } from './bots.js';
@@ -18,19 +22,13 @@ import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 
+export type { ActionOutcome, InvokeOutcome, InvokeOutput, KindInfo, LoadedKinds };
+
 /** Everything that names the stream: which ring, which numbering, which hash key. */
 export interface StreamIdentity {
   ring: SharedRing;
   epoch: string;
   hashKey: string;
-}
-
-/** What a bot kind tells of itself; the schemas are JSON Schemas. */
-export interface KindInfo {
-  kind: string;
-  description: string;
-  config: JsonObject;
-  commands: Record<string, { description: string; args: JsonObject }>;
 }
 
 // ---- main → broadcaster -------------------------------------------------------------------------------------------
@@ -156,17 +154,11 @@ export type ControlMethods = {
   failed(input: { message: string }): void;
 };
 
-/** What came of an action on one of many bots. */
-export type ActionOutcome = { status: string } | { error: string };
-
 export interface InvokeInput {
   session_id: string | string[] | null;
   command: string;
   args: JsonObject;
 }
-
-export type InvokeOutput = { result: Json } | { results: Record<string, InvokeOutcome> };
-export type InvokeOutcome = { result: Json } | { error: string };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
 
@@ -188,13 +180,6 @@ export interface HostedState {
   status: string;
   since_ms: number;
   data: JsonObject;
-}
-
-/** What a host has loaded. */
-export interface LoadedKinds {
-  kinds: KindInfo[];
-  /** Modules that are no kinds or do not load, with the reason in one line. */
-  failed: { module: string; error: string }[];
 }
 
 /** How a bot ended by itself. */

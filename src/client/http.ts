@@ -1,0 +1,138 @@
+// Runs in clients, in Node and in browsers. Owns HTTP: how a request is put together, and what of its answer is an error.
+
+import { ApiError } from './api-error.js';
+
+/** What is asked of `fetch`. */
+export interface FetchInit {
+  method: Method;
+  headers: Record<string, string>;
+  body?: string;
+  signal?: AbortSignal;
+  cache: 'no-store';
+}
+
+/** `fetch`, or what stands for it. */
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** A value of a query parameter; a list is sent comma-separated, what is undefined is left out. */
+export type QueryValue = string | number | readonly string[] | undefined;
+
+export interface CallOptions {
+  /** Ends the call; it then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Request extends CallOptions {
+  query?: Readonly<Record<string, QueryValue>>;
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Statuses above 299 that are no error of this call. */
+  accept?: readonly number[];
+}
+
+/** Calls to one service, with one token or none. */
+export class Http {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly fetch: Fetch;
+
+  /** @throws TypeError when `url` is no http or https URL. */
+  constructor(url: string, token: string | undefined, fetch: Fetch | undefined) {
+    this.url = baseUrl(url);
+    this.token = token;
+    // Looked up at each call, and called as a function: browsers refuse a `fetch` that was taken off its window.
+    this.fetch = fetch ?? ((target, init) => globalThis.fetch(target, init));
+  }
+
+  /**
+   * Sends a request. @returns an answer of 2xx, or of a status that the request accepts, its body unread.
+   * @throws ApiError; the signal's reason when it was aborted.
+   */
+  async send(method: Method, path: string, request: Request = {}): Promise<Response> {
+    const { signal, body } = request;
+    const headers: Record<string, string> = { ...request.headers };
+    if (this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
+    const init: FetchInit = { method, headers, cache: 'no-store' };
+    if (signal) init.signal = signal;
+    if (body !== undefined) {
+      headers['content-type'] = 'application/json';
+      init.body = JSON.stringify(body);
+    }
+    const target = `${this.url}${path}${queryString(request.query ?? {})}`;
+    const response = await this.#orApiError(signal, () => this.fetch(target, init));
+    if (response.ok || request.accept?.includes(response.status)) return response;
+    throw await this.#errorOf(response, signal);
+  }
+
+  /** The JSON body of an answer. @throws as {@link send}. */
+  async json<T>(method: Method, path: string, request: Request = {}): Promise<T> {
+    const response = await this.send(method, path, request);
+    const text = await this.#orApiError(request.signal, () => response.text());
+    try {
+      return JSON.parse(text) as T;
+    } catch (cause) {
+      const why = `${this.url} answered ${method} ${path} with something that is not JSON; is it a Drover service?`;
+      throw new ApiError(response.status, why, { cause });
+    }
+  }
+
+  async #errorOf(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
+    const { status } = response;
+    const text = await this.#orApiError(signal, () => response.text());
+    const message =
+      messageIn(text) ?? `${this.url} answered ${status}, and not as a Drover service does`;
+    const after = Number(response.headers.get('retry-after') ?? Number.NaN);
+    const retryAfterMs = after >= 0 ? after * 1000 : undefined;
+    return new ApiError(status, message, { retryAfterMs });
+  }
+
+  async #orApiError<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    try {
+      return await task();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new ApiError(0, `no answer from ${this.url}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+}
+
+/** Why a fetch failed, in one line. Node says it in a cause, browsers say nothing. */
+export function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+  if (!(cause instanceof Error)) return String(cause);
+  // An AggregateError, as of a name with several addresses, has its message in its parts.
+  const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
+  const text = cause.message || (first instanceof Error ? first.message : cause.name);
+  return text.replace(/\s*[\r\n]+\s*/g, ' ');
+}
+
+function baseUrl(url: string): string {
+  const isUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isUrl) {
+    throw new TypeError(
+      `${JSON.stringify(url)} is no URL of a service; one looks like http://localhost:8090`,
+    );
+  }
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+function queryString(query: Readonly<Record<string, QueryValue>>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === 'string' ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

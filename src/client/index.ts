@@ -1,0 +1,40 @@
+// What a client imports as `drover/client`, in Node and in browsers: no module of Node, no dependency.
+
+export type { InvokeOutcome } from '../contract/api.js';
+export type {
+  ActionOutcome,
+  BotAction,
+  BotActionsBody,
+  Incident,
+  KindInfo,
+  LoadedKinds,
+  RestartPolicy,
+  StackFrame,
+  UpdateBotBody,
+} from '../contract/bots.js';
+export type {
+  BotSnapshot,
+  GapEvent,
+  Json,
+  JsonObject,
+  Level,
+  LogEvent,
+  SessionEvent,
+} from '../contract/events.js';
+export type { PressureReport, Resource } from '../contract/pressure.js';
+export type { CreateTokenBody, Scope, TokenInfo } from '../contract/tokens.js';
+export { ApiError } from './api-error.js';
+export type { BackoffOptions } from './backoff.js';
+export {
+  type BotConfig,
+  DroverClient,
+  type DroverClientOptions,
+  type LiveOptions,
+  type NewBot,
+  type NewToken,
+} from './client.js';
+export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
+export type { StreamEvent } from './events.js';
+export type { EventFilter } from './filter.js';
+export type { EventsPage, EventsQuery, Stats, StatsBucket, StatsQuery } from './history.js';
+export type { CallOptions, Fetch, FetchInit } from './http.js';
