@@ -3,7 +3,7 @@
 import type { InvokeOutcome } from '../contract/api.js';
 import type {
   ActionOutcome,
-  BotActionsBody,
+  BotAction,
   CreateBotBody,
   Incident,
   LoadedKinds,
@@ -34,6 +34,13 @@ export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &
 
 /** A token that was just made: the only time that it is shown. */
 export type NewToken = TokenInfo & { token: string };
+
+/** One action for many bots: by id, by label, or both. */
+export interface BotActions {
+  action: BotAction;
+  ids?: string[];
+  labels?: Record<string, string>;
+}
 
 export interface BotConfig {
   config: JsonObject;
@@ -229,10 +236,7 @@ class BotCalls {
   }
 
   /** `POST /api/bots/actions`: one action for many. @returns of each its status or its error. */
-  async act(
-    actions: BotActionsBody,
-    options?: CallOptions,
-  ): Promise<Record<string, ActionOutcome>> {
+  async act(actions: BotActions, options?: CallOptions): Promise<Record<string, ActionOutcome>> {
     const request = { ...options, body: actions };
     return part(this.#http, 'POST', '/api/bots/actions', 'results', request);
   }

@@ -4,7 +4,6 @@ export type { InvokeOutcome } from '../contract/api.js';
 export type {
   ActionOutcome,
   BotAction,
-  BotActionsBody,
   Incident,
   KindInfo,
   LoadedKinds,
@@ -26,6 +25,7 @@ export type { CreateTokenBody, Scope, TokenInfo } from '../contract/tokens.js';
 export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
 export {
+  type BotActions,
   type BotConfig,
   DroverClient,
   type DroverClientOptions,

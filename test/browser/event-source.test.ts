@@ -1,11 +1,10 @@
 // The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of the README.
 
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
+import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 
@@ -50,23 +49,6 @@ async function event(predicate: (event: Seen) => boolean, from = 0): Promise<See
     )
     .toBe(true);
   return found as Seen;
-}
-
-/**
- * A free port below those that the system gives to outgoing connections. Not 0: uWebSockets.js then leaves SO_REUSEADDR
- * out, and the port could not be bound again while connections of the first service are in TIME_WAIT.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const free = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    server.close();
-    if (free) return port;
-  }
 }
 
 function start(port: number): Promise<Service> {

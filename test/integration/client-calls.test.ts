@@ -1,0 +1,181 @@
+// drover/client: every call of it to the built service, and what it makes of answers that are errors.
+
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { ApiError, DroverClient } from '../../src/client/index.js';
+import { freePort } from '../harness/ports.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service;
+let client: DroverClient;
+beforeAll(async () => {
+  service = await startService({
+    demo: true,
+    config: { pin: { capacity: 1 }, bots: [{ id: 'calm', kind: 'synthetic' }] },
+  });
+  const stranger = new DroverClient({ url: `${service.url}/` });
+  client = stranger.withToken(await stranger.exchangePin(service.pin));
+});
+afterAll(() => stopClean(service));
+
+/** The error that a call ends with. */
+async function errorOf(call: Promise<unknown>): Promise<ApiError> {
+  const thrown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(thrown).toBeInstanceOf(ApiError);
+  return thrown as ApiError;
+}
+
+describe('the calls of the client', () => {
+  it('health, the token and the port', async () => {
+    await client.health();
+    expect(client.url).toBe(service.url);
+    expect(await client.apiInfo()).toEqual({ port: service.port, token: client.token });
+    const { ticket, expires_at_ms } = await client.ticket();
+    expect(ticket).not.toBe('');
+    expect(expires_at_ms).toBeGreaterThan(Date.now());
+  });
+
+  it('the life of a bot', async () => {
+    const { bots } = client;
+    const made = await bots.create({ id: 'a.b', kind: 'synthetic', labels: { team: 'x' } });
+    expect(made).toMatchObject({ id: 'a.b', desired: 'running', labels: { team: 'x' } });
+    expect(await bots.get('a.b')).toMatchObject({ id: 'a.b', kind: 'synthetic' });
+    expect(await bots.stop('a.b')).toMatchObject({ status: 'stopped' });
+    expect((await bots.start('a.b')).started_at_ms).not.toBeNull();
+    const before = await bots.get('a.b');
+    const after = await bots.restart('a.b');
+    expect(after.started_at_ms).toBeGreaterThanOrEqual(before.started_at_ms ?? 0);
+    await bots.update('a.b', { config: { events_per_second: 3 } });
+    expect((await bots.config('a.b')).config).toMatchObject({ events_per_second: 3 });
+    const results = await bots.act({ action: 'stop', ids: ['a.b', 'nobody'] });
+    expect(results).toEqual({ 'a.b': { status: 'stopped' }, nobody: { error: 'no bot "nobody"' } });
+    const stopped = await bots.list({ status: ['stopped', 'failed'], kind: ['synthetic'] });
+    expect(stopped.map(({ id }) => id)).toEqual(['a.b']);
+    expect((await bots.list()).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['demo-1', 'calm', 'a.b']),
+    );
+    await bots.delete('a.b');
+    expect(await errorOf(bots.get('a.b'))).toMatchObject({
+      status: 404,
+      message: 'no bot "a.b"',
+      isPassing: false,
+    });
+  });
+
+  it('commands to a bot, to many, and to the service', async () => {
+    await expect
+      .poll(async () => (await client.bots.get('demo-1')).status, { timeout: 20_000 })
+      .toBe('in_world');
+    expect(await client.invoke('demo-1', 'move', { x: 3, y: 4 })).toEqual({ x: 3, y: 4 });
+    expect(await client.invokeMany(['demo-1', 'x'], 'say', { text: 'hi' })).toEqual({
+      'demo-1': { result: { said: 'hi' } },
+      x: { error: 'no bot "x"' },
+    });
+    expect(await client.invoke(null, 'ping')).toBe('pong');
+    const wrong = await errorOf(client.invoke('demo-1', 'move', { x: 3 }));
+    expect(wrong).toMatchObject({ status: 400, message: 'args.y is missing' });
+  });
+
+  it('kinds, pressure and incidents', async () => {
+    const { kinds } = await client.kinds();
+    expect(kinds.map(({ kind }) => kind)).toContain('demo');
+    expect(await client.pressure()).toMatchObject({ short: [], bots: { present: 4 } });
+    expect(await client.incidents({ limit: 5 })).toEqual([]);
+    expect(await client.incidents({ bot: 'calm' })).toEqual([]);
+    expect((await errorOf(client.incidents({ limit: 0 }))).status).toBe(400);
+  });
+
+  it('tokens, and signing out', async () => {
+    const { token, ...made } = await client.tokens.create({ name: 'wall', scopes: ['read'] });
+    const known = (await client.tokens.list()).find(({ id }) => id === made.id);
+    expect(known).toEqual(made);
+    const wall = client.withToken(token);
+    expect(await errorOf(wall.tokens.list())).toMatchObject({
+      status: 403,
+      message: 'this needs a token with the scope admin',
+    });
+    await wall.tokens.revokeCurrent();
+    expect(await errorOf(wall.apiInfo())).toMatchObject({ status: 401, message: 'invalid token' });
+    const other = await client.tokens.create({ name: 'other', scopes: ['read'] });
+    await client.tokens.revoke(other.id);
+    expect((await errorOf(client.withToken(other.token).apiInfo())).status).toBe(401);
+    expect((await errorOf(client.tokens.revoke(other.id))).status).toBe(404);
+  });
+
+  it('a PIN that is wrong, and the wait when there were too many', async () => {
+    const wrong = service.pin === '000000' ? '000001' : '000000';
+    const first = await errorOf(client.exchangePin(wrong));
+    expect(first).toMatchObject({ status: 401, message: 'wrong pin', isPassing: false });
+    const locked = await errorOf(client.exchangePin(wrong));
+    expect(locked).toMatchObject({ status: 429, isPassing: true });
+    expect(locked.message).toBe(`locked, retry in ${(locked.retryAfterMs ?? 0) / 1000}s`);
+  });
+});
+
+describe('what is no answer of the service', () => {
+  it('nobody listens', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const error = await errorOf(new DroverClient({ url }).health());
+    expect(error).toMatchObject({ status: 0, isPassing: true, retryAfterMs: undefined });
+    expect(error.message).toBe(
+      `no answer from ${url}: connect ECONNREFUSED ${url.slice('http://'.length)}`,
+    );
+  });
+
+  it('something else listens', async () => {
+    const server = createServer((request, response) => {
+      if (request.url?.startsWith('/bad')) response.writeHead(502).end('<html>Bad gateway</html>');
+      else if (request.url?.startsWith('/json')) response.end('{}');
+      else response.end('<html>hello</html>');
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const at = (path: string) => new DroverClient({ url: `http://127.0.0.1:${port}${path}` });
+    expect(await errorOf(at('').health())).toMatchObject({ status: 200, isPassing: false });
+    const html = await errorOf(at('').bots.list());
+    expect(html.message).toMatch(/answered GET \/api\/bots with something that is not JSON/);
+    const json = await errorOf(at('/json/').bots.list());
+    expect(json.message).toMatch(/\/json does not answer as a Drover service/);
+    const bad = await errorOf(at('/bad').bots.list());
+    expect(bad).toMatchObject({ status: 502, isPassing: true });
+    expect(bad.message).toMatch(/answered 502, and not as a Drover service does/);
+  });
+
+  it('the caller has had enough', async () => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const controller = new AbortController();
+    const silent = new DroverClient({ url: `http://127.0.0.1:${port}` });
+    const call = silent.bots.list({ signal: controller.signal });
+    const reason = new Error('enough');
+    controller.abort(reason);
+    await expect(call).rejects.toBe(reason);
+  });
+
+  it.each(['', 'localhost:8090', 'ftp://x', 'not a url'])('%j is no URL', (url) => {
+    expect(() => new DroverClient({ url })).toThrow(/is no URL of a service; one looks like http:/);
+  });
+});
+
+it('is what a package gets that imports drover/client', async () => {
+  const script =
+    "import('drover/client').then(async ({ DroverClient }) => { await new DroverClient({ url: process.argv[1] }).health(); console.log('well'); })";
+  const cwd = new URL('../..', import.meta.url).pathname;
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, service.url], {
+    cwd,
+  });
+  expect(stdout).toBe('well\n');
+});
