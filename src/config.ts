@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
-import type { TSchema } from 'typebox';
 import { Config, MAX_SHUTDOWN_MS } from './contract/config.js';
 import type { Json, JsonObject } from './contract/events.js';
 import { explainSchemaError } from './contract/explain.js';
+import type { TSchema } from './contract/typebox.js';
 import { messageOf, StartupError } from './errors.js';
 
 const DEFAULTS_URL = new URL('../../config/default.json', import.meta.url);

@@ -1,7 +1,7 @@
 // What a bot author imports as `drover/bot-sdk`. Types and defineBot only; the bot host (src/bot-host) does the work.
 
-import Type, { type Static, type TSchema } from 'typebox';
 import type { Json, JsonObject } from '../contract/events.js';
+import Type, { type Static, type TSchema } from '../contract/typebox.js';
 
 export { BotError, type BotErrorOptions } from './errors.js';
 export type { Json, JsonObject, Static, TSchema };

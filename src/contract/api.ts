@@ -1,8 +1,8 @@
 // Imported by the fronts. Owns the JSON Schemas of request bodies and what
 // is answered; what concerns bots is in bots.ts.
 
-import Type, { type Static } from 'typebox';
 import type { Json } from './events.js';
+import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
 

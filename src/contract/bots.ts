@@ -1,7 +1,7 @@
 // Imported by main and the fronts. Owns the schemas of bots: what one is made of, and what can be asked of it.
 
-import Type, { type Static } from 'typebox';
 import type { JsonObject } from './events.js';
+import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
 

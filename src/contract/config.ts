@@ -1,8 +1,8 @@
 // Imported by main and, as a type, by all threads. Owns the shape of the configuration: config/schema.json and
 // docs/CONFIGURATION.md are made from here, config/default.json holds a value for every key.
 
-import Type, { type Static } from 'typebox';
 import { CreateBotBody, RestartPolicy } from './bots.js';
+import Type, { type Static } from './typebox.js';
 
 /**
  * What bots and streams may take together at a shutdown, in ms. It is over within 10 s, and the hard kill comes at 9.5 s

@@ -1,7 +1,7 @@
 // Imported by main and the fronts. Owns what a token is, what it may do and which bots it reaches.
 
-import Type, { type Static } from 'typebox';
 import { BOT_ID, Labels } from './bots.js';
+import Type, { type Static } from './typebox.js';
 
 /** What a token may do. `admin` includes all others; none of the others includes another. */
 export const SCOPES = ['read', 'control', 'invoke', 'admin'] as const;

@@ -1,10 +1,10 @@
 // Runs in a front thread. Owns the routes of bots: what they show, and what can be done with them.
 
-import type { Static, TSchema } from 'typebox';
 import { InvokeBody } from '../contract/api.js';
 import { type BotAction, BotActionsBody, CreateBotBody, UpdateBotBody } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
 import type { Rights } from '../contract/tokens.js';
+import type { Static, TSchema } from '../contract/typebox.js';
 import { DroverError } from '../errors.js';
 import { emptyAnswer, jsonAnswer } from './answers.js';
 import type { Caller } from './auth.js';

@@ -1,8 +1,8 @@
 // Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
 
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { Static, TSchema } from 'typebox';
 import { explainSchemaError } from '../contract/explain.js';
+import type { Static, TSchema } from '../contract/typebox.js';
 import { DroverError } from '../errors.js';
 import type { Exchange } from './engine/engine.js';
 
