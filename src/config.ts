@@ -44,7 +44,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     merged = merge(merged, rest);
     // After each layer, so that the error names the source that brought the fault.
     if (!validate(merged)) {
-      const fault = explainSchemaError('', validate.errors?.[0]);
+      const fault = explainSchemaError('', validate.errors);
       throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
     }
   }

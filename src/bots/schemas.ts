@@ -102,6 +102,6 @@ export class KindSchemas {
 function check(validate: ValidateFunction, what: string, value: JsonObject): JsonObject {
   const copy = structuredClone(value);
   if (!validate(copy))
-    throw new DroverError('bad_request', explainSchemaError(what, validate.errors?.[0]));
+    throw new DroverError('bad_request', explainSchemaError(what, validate.errors));
   return copy;
 }

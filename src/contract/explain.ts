@@ -2,21 +2,73 @@
 
 import type { ErrorObject } from 'ajv';
 
-/** Where the fault is, as a dotted path that begins with `what`, and what it must be. */
-export function explainSchemaError(what: string, error: ErrorObject | null | undefined): string {
-  if (!error) return `${what} is not valid`;
-  const path = [what, ...error.instancePath.split('/').slice(1)].filter(Boolean).join('.');
-  if (error.keyword === 'additionalProperties') {
-    const name = (error.params as { additionalProperty: string }).additionalProperty;
-    return `unknown key ${path === '' ? name : `${path}.${name}`}`;
+type Errors = readonly ErrorObject[];
+
+/**
+ * Where the fault is, as a dotted path that begins with `what`, and what it must be.
+ * @param errors as Ajv leaves them: of alternatives there is one for each, and one for all of them at the end.
+ */
+export function explainSchemaError(what: string, errors: Errors | null | undefined): string {
+  const first = errors?.[0];
+  const last = errors?.at(-1);
+  if (!errors || !first || !last) return `${what} is not valid`;
+  if (!isChoice(last)) return explainOne(what, first);
+  const tried = errors.filter((error) => !isChoice(error));
+  if (tried.length === 0) return explainOne(what, last);
+  const path = pathOf(what, last);
+  const isHere = ({ instancePath }: ErrorObject): boolean => instancePath === last.instancePath;
+  if (tried.every((error) => error.keyword === 'required' && isHere(error))) {
+    return `${tried.map((error) => keyOf(path, error)).join(' or ')} is missing`;
   }
-  if (error.keyword === 'required') {
-    const name = (error.params as { missingProperty: string }).missingProperty;
-    return `${path === '' ? name : `${path}.${name}`} is missing`;
+  // Of the right type and wrong in another way, or wrong further in: that is the alternative that was meant.
+  const meant = tried.find((error) => !(error.keyword in ALLOWS) || !isHere(error));
+  if (meant) return explainOne(what, meant);
+  // A value that must be just so needs no word of its type.
+  const exact = new Set(tried.filter(({ keyword }) => keyword !== 'type').map(schemaOf));
+  const telling = tried.filter((error) => error.keyword !== 'type' || !exact.has(schemaOf(error)));
+  const words = telling.flatMap((error) => ALLOWS[error.keyword]?.(error) ?? []);
+  const isMixed = telling.some(({ keyword }) => keyword === 'type');
+  return `${path} must be ${isMixed ? words.join(' or ') : `one of ${words.join(', ')}`}`;
+}
+
+/** What an error says that there may be instead. */
+const ALLOWS: Readonly<Record<string, (error: ErrorObject) => readonly string[]>> = {
+  const: ({ params }) => [String(params['allowedValue'])],
+  enum: ({ params }) => (params['allowedValues'] as unknown[]).map(String),
+  type: ({ params }) => [params['type']].flat().map(String),
+};
+
+function isChoice({ keyword }: ErrorObject): boolean {
+  return keyword === 'anyOf' || keyword === 'oneOf';
+}
+
+/** The alternative that an error is about. */
+function schemaOf({ schemaPath }: ErrorObject): string {
+  return schemaPath.slice(0, schemaPath.lastIndexOf('/'));
+}
+
+function explainOne(what: string, error: ErrorObject): string {
+  const path = pathOf(what, error);
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return `unknown key ${keyOf(path, error)}`;
+    case 'required':
+      return `${keyOf(path, error)} is missing`;
+    case 'const':
+      return `${path} must be ${error.params['allowedValue']}`;
+    case 'enum':
+      return `${path} must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
+    default:
+      return `${path} ${error.message ?? 'is not valid'}`;
   }
-  if (error.keyword === 'enum') {
-    const { allowedValues } = error.params as { allowedValues: readonly string[] };
-    return `${path} must be one of ${allowedValues.join(', ')}`;
-  }
-  return `${path} ${error.message ?? 'is not valid'}`;
+}
+
+function pathOf(what: string, { instancePath }: ErrorObject): string {
+  return [what, ...instancePath.split('/').slice(1)].filter(Boolean).join('.');
+}
+
+/** The path of the key that an error is about. */
+function keyOf(path: string, { params }: ErrorObject): string {
+  const name = String(params['missingProperty'] ?? params['additionalProperty']);
+  return path === '' ? name : `${path}.${name}`;
 }

@@ -42,7 +42,7 @@ export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
     }
     const value = parse(bytes);
     if (!validate(value)) {
-      throw new DroverError('bad_request', explainSchemaError('body', validate.errors?.[0]));
+      throw new DroverError('bad_request', explainSchemaError('body', validate.errors));
     }
     return value;
   };
