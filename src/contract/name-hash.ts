@@ -16,6 +16,8 @@ export interface NameHash {
 
 /** Bounded; the oldest half goes when it is full, and is computed anew when asked for again. */
 const MAX_CACHED = 65_536;
+/** Characters of a name that is remembered. Bots have shorter ones; a longer one comes from a query, and may be very long. */
+const MAX_REMEMBERED = 128;
 
 export class NameHasher {
   readonly #key: string;
@@ -42,6 +44,7 @@ export class NameHasher {
       high: digest.readUInt32LE(4),
       json: JSON.stringify(name),
     };
+    if (name.length > MAX_REMEMBERED) return hash;
     if (this.#cache.size >= MAX_CACHED) {
       let surplus = MAX_CACHED / 2;
       for (const oldest of this.#cache.keys()) {
@@ -49,7 +52,8 @@ export class NameHasher {
         this.#cache.delete(oldest);
       }
     }
-    this.#cache.set(name, hash);
+    // A copy: what was cut out of a query keeps all of the query in memory.
+    this.#cache.set(Buffer.from(name).toString(), hash);
     return hash;
   }
 }

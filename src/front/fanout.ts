@@ -13,6 +13,7 @@ import { eventId } from '../broadcast/frame.js';
 import type { RingReader } from '../shm/ring-reader.js';
 import type { StreamSink } from './engine/engine.js';
 import type { Filter } from './filter.js';
+import { GatherArena } from './gather-arena.js';
 import { Prelude, type SnapshotFrames } from './prelude.js';
 import { gapFrame, HEARTBEAT, resumePoint } from './stream-text.js';
 import { type Beginning, Subscriber } from './subscriber.js';
@@ -68,6 +69,7 @@ export class Fanout {
   readonly #options: FanoutOptions;
   readonly #subscribers: Subscriber[] = [];
   readonly #groups = new Map<string, SubscriberGroup>();
+  readonly #arena = new GatherArena();
   /** Work at hand: `idle` waits for the doorbell, `passing` is in a pass, `resting` after one. */
   #state: 'idle' | 'passing' | 'resting' = 'idle';
   #head = 0;
@@ -182,6 +184,8 @@ export class Fanout {
   #begin(): void {
     this.#state = 'passing';
     this.#options.snapshots.sync();
+    // In this pass there is more to send than in the last: nothing of it would be used again.
+    this.#arena.restart();
     this.#head = this.#options.reader.head();
     this.#at = 0;
     this.#woken = false;
@@ -295,7 +299,8 @@ export class Fanout {
     const key = filter?.key ?? '';
     let group = this.#groups.get(key);
     if (!group) {
-      group = new SubscriberGroup(this.#options.reader, filter, this.#options.maxWriteBytes);
+      const { reader, maxWriteBytes } = this.#options;
+      group = new SubscriberGroup(reader, filter, maxWriteBytes, this.#arena);
       this.#groups.set(key, group);
     }
     group.members += 1;

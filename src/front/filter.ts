@@ -6,6 +6,7 @@ import type { NameHasher } from '../contract/name-hash.js';
 import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { RingReader } from '../shm/ring-reader.js';
+import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
 /** The parameters that filter; each comma-separated, repeated, or both. */
@@ -28,9 +29,6 @@ export type StreamReach =
   | { labels: BotLabels; history: LabelHistory }
   | null;
 
-/** A set of names by their hashes: low word to the high words that go with it. */
-type HashSet = Map<number, Set<number>>;
-
 /**
  * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
  * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them.
@@ -39,7 +37,7 @@ type HashSet = Map<number, Set<number>>;
 export class Filter {
   /** The same for the same filter, however it was written. */
   readonly key: string;
-  readonly #values: ReadonlyMap<FilterName, ReadonlySet<string>>;
+  readonly #names: NameHasher;
   readonly #kinds: ReadonlySet<number> | undefined;
   readonly #levels: ReadonlySet<number> | undefined;
   readonly #sessions: HashSet | undefined;
@@ -51,7 +49,7 @@ export class Filter {
     names: NameHasher,
     labelled?: { labels: BotLabels; history: LabelHistory },
   ) {
-    this.#values = values;
+    this.#names = names;
     this.#labelled = labelled;
     // Not given lets everything through, given without a value nothing: null and [] are not the same.
     const lists = FILTERS.map((name) => values.get(name)).map((set) => set && [...set].sort());
@@ -73,14 +71,14 @@ export class Filter {
     if (kind === KIND_CODE.gap) return true;
     if (this.#kinds && !this.#kinds.has(kind)) return false;
     if (this.#levels && !this.#levels.has(frames.level(seq))) return false;
-    if (this.#sessions && !has(this.#sessions, frames.sessionLow(seq), frames.sessionHigh(seq))) {
+    if (this.#sessions && !this.#sessions.has(frames.sessionLow(seq), frames.sessionHigh(seq))) {
       return false;
     }
     if (this.#labelled) {
       const { labels, history } = this.#labelled;
       if (!history.had(frames.sessionLow(seq), frames.sessionHigh(seq), seq, labels)) return false;
     }
-    return !this.#scopes || has(this.#scopes, frames.scopeLow(seq), frames.scopeHigh(seq));
+    return !this.#scopes || this.#scopes.has(frames.scopeLow(seq), frames.scopeHigh(seq));
   }
 
   /** Whether a `session` frame of this bot passes. */
@@ -88,7 +86,8 @@ export class Filter {
     if (this.#levels || this.#scopes) return false;
     if (this.#kinds && !this.#kinds.has(KIND_CODE.session)) return false;
     if (this.#labelled && !hasLabels(snapshot.labels, this.#labelled.labels)) return false;
-    return this.#values.get('session')?.has(snapshot.id) ?? true;
+    const { low, high } = this.#names.of(snapshot.id);
+    return this.#sessions?.has(low, high) ?? true;
   }
 }
 
@@ -144,16 +143,5 @@ function codes(
 }
 
 function hashes(values: ReadonlySet<string> | undefined, names: NameHasher): HashSet | undefined {
-  if (!values) return undefined;
-  const set: HashSet = new Map();
-  for (const value of values) {
-    const { low, high } = names.of(value);
-    const highs = set.get(low) ?? new Set();
-    set.set(low, highs.add(high));
-  }
-  return set;
-}
-
-function has(set: HashSet, low: number, high: number): boolean {
-  return set.get(low)?.has(high) ?? false;
+  return values && new HashSet([...values].map((value) => names.of(value)));
 }

@@ -1,30 +1,36 @@
 // Runs in a front thread. Owns which bytes of the ring the subscribers with one filter get.
 
-import { MAX_FRAME_BYTES } from '../shm/layout.js';
 import type { RingReader, Slice } from '../shm/ring-reader.js';
 import type { Filter } from './filter.js';
+import type { GatherArena } from './gather-arena.js';
 
 /** Frames that one gathering looks at, at most, so that a filter that lets little through cannot hold the front up. */
 const MAX_SCANNED = 8192;
 
 /**
  * Subscribers with the same filter. What a cursor gets next is found once, and the same bytes go to every member that
- * stands at that cursor. The bytes are valid until the next call and while the ring is protected.
+ * stands at that cursor. The bytes are valid until the next call for any group and while the ring is protected.
  */
 export class SubscriberGroup {
   readonly filter: Filter | null;
   members = 0;
   readonly #reader: RingReader;
+  readonly #arena: GatherArena;
   readonly #maxWriteBytes: number;
-  /** Only with a filter: where matching frames are gathered. Made when first needed, shared by all members. */
-  #gathered: Buffer | undefined;
   // The last answer and what it answered. Members move in step, so one is enough.
   #from = -1;
   #end = -1;
+  #round = -1;
   #slice: Slice = { bytes: new Uint8Array(), next: 0 };
 
-  constructor(reader: RingReader, filter: Filter | null, maxWriteBytes: number) {
+  constructor(
+    reader: RingReader,
+    filter: Filter | null,
+    maxWriteBytes: number,
+    arena: GatherArena,
+  ) {
     this.#reader = reader;
+    this.#arena = arena;
     this.#maxWriteBytes = maxWriteBytes;
     this.filter = filter;
   }
@@ -35,28 +41,34 @@ export class SubscriberGroup {
    */
   next(from: number, head: number): Slice {
     const end = this.filter ? Math.min(head, this.filter.known) : head;
-    if (from !== this.#from || end !== this.#end) {
+    if (from !== this.#from || end !== this.#end || this.#round !== this.#arena.round) {
       this.#slice = this.filter
         ? this.#gather(this.filter, from, end)
         : this.#reader.slice(from, end, this.#maxWriteBytes);
       this.#from = from;
       this.#end = end;
+      this.#round = this.#arena.round;
     }
     return this.#slice;
   }
 
   #gather(filter: Filter, from: number, before: number): Slice {
     const reader = this.#reader;
-    this.#gathered ??= Buffer.allocUnsafeSlow(MAX_FRAME_BYTES);
     const end = Math.min(before, from + MAX_SCANNED);
-    let size = 0;
     let seq = from;
+    while (seq < end && !filter.matches(reader, seq)) seq += 1;
+    if (seq >= end) return { bytes: new Uint8Array(), next: Math.max(from, end) };
+    // A frame that is larger than a write goes alone, as it lies in the ring.
+    if (reader.length(seq) > this.#maxWriteBytes)
+      return { bytes: reader.frame(seq), next: seq + 1 };
+    const room = this.#arena.room(this.#maxWriteBytes);
+    let size = 0;
     for (; seq < end; seq++) {
       if (!filter.matches(reader, seq)) continue;
-      // A frame that is larger than a write goes alone.
-      if (size > 0 && size + reader.length(seq) > this.#maxWriteBytes) break;
-      size += reader.copy(seq, this.#gathered, size);
+      if (size + reader.length(seq) > this.#maxWriteBytes) break;
+      size += reader.copy(seq, room, size);
     }
-    return { bytes: this.#gathered.subarray(0, size), next: seq };
+    this.#arena.keep(size);
+    return { bytes: room.subarray(0, size), next: seq };
   }
 }

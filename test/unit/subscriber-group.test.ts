@@ -6,6 +6,7 @@ import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import type { Item } from '../../src/contract/events.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { parseFilter } from '../../src/front/filter.js';
+import { GatherArena } from '../../src/front/gather-arena.js';
 import { LabelHistory } from '../../src/front/label-history.js';
 import { SubscriberGroup } from '../../src/front/subscriber-group.js';
 import { MAX_FRAME_BYTES } from '../../src/shm/layout.js';
@@ -35,7 +36,7 @@ describe('a group', () => {
           ),
         );
         const filter = session === null ? null : parseFilter([['session', session]], names);
-        const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+        const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES, new GatherArena());
         expect(reader.protect(1)).toBe(true);
         let expected = '';
         for (let seq = 1; seq < head; seq++) {
@@ -75,7 +76,7 @@ describe('a group', () => {
           minLength: 1,
         }),
         (places) => {
-          const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+          const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES, new GatherArena());
           expect(reader.protect(1)).toBe(true);
           for (const [from, to] of places) {
             if (from >= to) continue;
@@ -99,6 +100,7 @@ describe('a group', () => {
       reader,
       parseFilter([['session', 'nobody']], names),
       MAX_FRAME_BYTES,
+      new GatherArena(),
     );
     const first = reader.tail();
     expect(reader.protect(first)).toBe(true);
@@ -116,7 +118,7 @@ describe('a group', () => {
     const history = new LabelHistory();
     history.set(names.of('a'), { team: 'x' }, 0, 0);
     const filter = parseFilter([], names, { labels: { team: 'x' }, history });
-    const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES);
+    const group = new SubscriberGroup(reader, filter, MAX_FRAME_BYTES, new GatherArena());
     expect(reader.protect(1)).toBe(true);
     history.known = 11;
     const first = group.next(1, head);
@@ -131,6 +133,84 @@ describe('a group', () => {
       .toString()
       .match(/^id: .*$/gm);
     expect(ids).toEqual([11, 12, 13, 14, 15].map((seq) => `id: e-${seq}`));
+    reader.release();
+  });
+
+  it('takes no memory of its own: hundreds of filters share what one has, and each gets its frames', () => {
+    const bots = 500;
+    const { reader, head } = filled(
+      Array.from({ length: 3 * bots }, (_, at) =>
+        logLine({ session_id: `b${at % bots}`, message: 'm'.repeat(300) }),
+      ),
+    );
+    // Room for a good dozen of writes: most of what is gathered is overwritten before all have had theirs.
+    const arena = new GatherArena(16 * MAX_FRAME_BYTES);
+    const groups = Array.from({ length: bots }, (_, bot) => {
+      const filter = parseFilter([['session', `b${bot}`]], names);
+      return new SubscriberGroup(reader, filter, MAX_FRAME_BYTES, arena);
+    });
+    expect(reader.protect(1)).toBe(true);
+    const before = process.memoryUsage().arrayBuffers;
+    // Twice in the same order, so that none finds what it gathered the first time.
+    for (let turn = 0; turn < 2; turn++) {
+      for (const [bot, group] of groups.entries()) {
+        const { bytes, next } = group.next(1, head);
+        const ids = Buffer.from(bytes)
+          .toString()
+          .match(/^id: .*$/gm);
+        expect(ids).toEqual([1, 1 + bots, 1 + 2 * bots].map((seq) => `id: e-${bot + seq}`));
+        expect(next).toBe(head);
+      }
+    }
+    reader.release();
+    // Of each its own would be 31 MiB.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20);
+  });
+
+  it('a round that ends in between costs nobody a byte', () => {
+    const { reader, head } = filled(
+      Array.from({ length: 40 }, (_, at) =>
+        logLine({ session_id: at % 2 ? 'odd' : 'even', message: `${at}`.padEnd(30_000, '.') }),
+      ),
+    );
+    const expected = (session: string): string => {
+      let text = '';
+      const filter = parseFilter([['session', session]], names);
+      for (let seq = 1; seq < head; seq++)
+        if (filter?.matches(reader, seq)) text += reader.text(seq);
+      return text;
+    };
+    // One write at a time has room; nothing that was gathered for one is still there when it is the other's turn.
+    const arena = new GatherArena(MAX_FRAME_BYTES);
+    const places = ['odd', 'even'].map((session) => ({
+      session,
+      group: new SubscriberGroup(
+        reader,
+        parseFilter([['session', session]], names),
+        MAX_FRAME_BYTES,
+        arena,
+      ),
+      // Two members of each, which take turns.
+      members: [
+        { cursor: 1, text: '' },
+        { cursor: 1, text: '' },
+      ],
+    }));
+    expect(reader.protect(1)).toBe(true);
+    for (let turn = 0; turn < 40; turn++) {
+      for (const at of [0, 1] as const) {
+        for (const { group, members } of places) {
+          const member = members[at];
+          if (!member || member.cursor >= head) continue;
+          const { bytes, next } = group.next(member.cursor, head);
+          member.text += Buffer.from(bytes).toString();
+          member.cursor = next;
+        }
+      }
+    }
+    for (const { session, members } of places) {
+      for (const { text } of members) expect(text).toBe(expected(session));
+    }
     reader.release();
   });
 });
