@@ -13,14 +13,17 @@ export interface Caller {
   record: TokenRecord;
 }
 
-/** Tokens whose digest need not be computed again. Bounded; emptied when full. */
-const MAX_CACHED = 10_000;
 const BEARER = /^bearer +(\S+) *$/i;
+/** How nearly everybody writes it. */
+const USUAL = 'Bearer ';
 
 export class Authenticator {
   readonly #byDigest = new Map<string, TokenRecord>();
   readonly #byId = new Map<string, TokenRecord>();
+  /** By token: those whose digest need not be computed again. A good token has one spelling, so there are as many at most. */
   readonly #callers = new Map<string, Caller>();
+  /** The tokens in {@link #callers}, by id. */
+  readonly #known = new Map<string, string>();
   /** Since the last {@link takeUses}; as many as there are tokens, at most. */
   #uses = new Map<string, number>();
 
@@ -38,7 +41,9 @@ export class Authenticator {
     if (!record) return;
     this.#byId.delete(id);
     this.#byDigest.delete(record.digest);
-    this.#callers.clear();
+    const token = this.#known.get(id);
+    this.#known.delete(id);
+    if (token !== undefined) this.#callers.delete(token);
   }
 
   /**
@@ -79,24 +84,26 @@ export class Authenticator {
   #identify(exchange: Exchange): Caller {
     const header = exchange.header('authorization');
     if (header !== '') {
-      const known = this.#callers.get(`header ${header}`);
-      if (known) return known;
-      const token = BEARER.exec(header)?.[1];
-      return this.#lookUp(token, `header ${header}`);
+      const usual = header.startsWith(USUAL) && this.#callers.get(header.slice(USUAL.length));
+      return usual || this.#lookUp(BEARER.exec(header)?.[1]);
     }
     const token = queryValues(exchange.query, 'token')[0];
     if (token === undefined || token === '') throw new DroverError('missing_token');
     // Base64 has no space: one that arrives was a `+` that somebody on the way took for an encoded space.
-    const repaired = token.replaceAll(' ', '+');
-    return this.#callers.get(`query ${repaired}`) ?? this.#lookUp(repaired, `query ${repaired}`);
+    return this.#lookUp(token.replaceAll(' ', '+'));
   }
 
-  #lookUp(token: string | undefined, key: string): Caller {
-    const record = token === undefined ? undefined : this.#byDigest.get(tokenDigest(token));
-    if (token === undefined || !record) throw new DroverError('invalid_token');
-    const caller: Caller = { token, record };
-    if (this.#callers.size >= MAX_CACHED) this.#callers.clear();
-    this.#callers.set(key, caller);
+  #lookUp(token: string | undefined): Caller {
+    if (token === undefined) throw new DroverError('invalid_token');
+    const known = this.#callers.get(token);
+    if (known) return known;
+    const record = this.#byDigest.get(tokenDigest(token));
+    if (!record) throw new DroverError('invalid_token');
+    // A copy: what was cut out of a header keeps all of the header in memory.
+    const kept = Buffer.from(token).toString();
+    const caller: Caller = { token: kept, record };
+    this.#callers.set(kept, caller);
+    this.#known.set(record.id, kept);
     return caller;
   }
 }

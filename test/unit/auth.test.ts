@@ -7,6 +7,7 @@ import { DroverError } from '../../src/errors.js';
 import { Authenticator } from '../../src/front/auth.js';
 import type { Exchange } from '../../src/front/engine/engine.js';
 import { tokenDigest } from '../../src/store/token-digest.js';
+import { usedMemory } from './heap.js';
 
 const record = (token: string, id = 'one', expires: number | null = null): TokenRecord => ({
   id,
@@ -128,6 +129,23 @@ describe('a token', () => {
     expect(codeOf(() => auth.recheck(caller))).toBe('invalid_token');
     expect(codeOf(() => auth.fromTicket('one'))).toBe('invalid_ticket');
     expect(auth.authenticate(request('Bearer other')).record.id).toBe('two');
+  });
+
+  it('is remembered once, however its header was written, and without the rest of it', () => {
+    const count = 2000;
+    const list = Array.from({ length: count }, (_, n) => `${n}`.padStart(64, 'a'));
+    const auth = new Authenticator(list.map((token) => record(token, token)));
+    // Known, so that what is measured is what their spellings add.
+    for (const token of list) auth.authenticate(request(`Bearer ${token}`));
+    const other = new Authenticator(list.map((token) => record(token, token)));
+    const before = usedMemory();
+    for (const [n, token] of list.entries()) {
+      const sent = `bearer ${token}${' '.repeat(15_000 + n)}`;
+      for (const each of [auth, other]) expect(each.authenticate(request(sent)).token).toBe(token);
+    }
+    // All headers would be 32 MB.
+    expect(usedMemory() - before).toBeLessThan(10e6);
+    expect(auth.authenticate(request(`Bearer ${list[0]}`)).token).toBe(list[0]);
   });
 
   it('is refused from its expiry on, also where it was remembered', () => {

@@ -1,7 +1,5 @@
 // Run by vitest. Filters as the ring's index sees them, beside a filter that looks at the events themselves.
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Broadcaster } from '../../src/broadcast/broadcaster.js';
@@ -9,17 +7,10 @@ import { type BotSnapshot, type Item, KINDS, LEVELS } from '../../src/contract/e
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { DroverError } from '../../src/errors.js';
 import { type Filter, parseFilter } from '../../src/front/filter.js';
+import { usedMemory } from './heap.js';
 import { logLine, testRing } from './ring-fixture.js';
 
 const names = new NameHasher('key');
-/** Collects what nobody needs any more; the flag counts for contexts that are made after it. */
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc') as () => void;
-function memory(): number {
-  gc();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return heapUsed + arrayBuffers;
-}
 
 type Pair = readonly [string, string];
 
@@ -263,13 +254,13 @@ describe('parseFilter', () => {
     // What is remembered of names is not theirs.
     for (const name of pool) names.of(name);
     const filters: (Filter | null)[] = [];
-    const before = memory();
+    const before = usedMemory();
     for (let at = 0; at < 20; at++) {
       const values = pool.slice(at * 1000, (at + 1) * 1000).join(',');
       filters.push(parseFilter([['session', values]], names));
     }
     // The key and the hashes. A Set of strings and a Map of Sets would be ten times as much.
-    expect((memory() - before) / filters.length).toBeLessThan(40_000);
+    expect((usedMemory() - before) / filters.length).toBeLessThan(40_000);
     expect(filters.every((filter) => filter !== null)).toBe(true);
   });
 
