@@ -11,8 +11,6 @@ import type { Pressure } from './pressure.js';
 
 /** Commands of the service that break something on purpose. */
 const ADMIN_COMMANDS: ReadonlySet<string> = new Set(['drill']);
-/** More incidents than are ever kept. */
-const ALL_INCIDENTS = 10_000;
 
 type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
@@ -74,11 +72,11 @@ export class BotAccess {
   }
 
   incidents({ bot, limit, rights }: Input<'incidents'>): Output<'incidents'> {
-    if (rights.reach === null) return { incidents: this.#registry.incidents(bot, limit) };
-    const incidents = this.#registry
-      .incidents(bot, ALL_INCIDENTS)
-      .flatMap((incident) => this.#shown(incident, rights) ?? []);
-    return { incidents: incidents.slice(0, limit) };
+    const asked = bot === null ? null : [bot];
+    if (rights.reach === null) return { incidents: this.#registry.incidents(asked, limit) };
+    const reached = (asked ?? this.#registry.ids()).filter((id) => this.#reached(id, rights));
+    const show = (incident: Incident): Incident | undefined => this.#shown(incident, rights);
+    return { incidents: this.#registry.incidents(reached, limit, show) };
   }
 
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {

@@ -22,8 +22,13 @@ export class Incidents {
     this.#lines = lines;
   }
 
-  list(bot: string | null, limit: number): Incident[] {
-    return this.#store.list(bot ?? undefined, limit);
+  /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
+  list(
+    bots: readonly string[] | null,
+    limit: number,
+    show?: (incident: Incident) => Incident | undefined,
+  ): Incident[] {
+    return this.#store.list(bots, limit, show);
   }
 
   /**

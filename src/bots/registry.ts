@@ -239,8 +239,13 @@ export class BotRegistry {
     return this.#on(host).map(({ id }) => id);
   }
 
-  incidents(bot: string | null, limit: number): Incident[] {
-    return this.#incidents.list(bot, limit);
+  /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
+  incidents(
+    bots: readonly string[] | null,
+    limit: number,
+    show?: (incident: Incident) => Incident | undefined,
+  ): Incident[] {
+    return this.#incidents.list(bots, limit, show);
   }
 
   /** The snapshot of every bot, with what the hosts say of those that run. */

@@ -38,26 +38,44 @@ export class BotStore {
   }
 }
 
+/** What is known of an incident without reading it. */
+interface Kept {
+  id: string;
+  suspect: string | null;
+  /** {@link hashOf} each bot that it names, in order. */
+  bots: Uint32Array;
+}
+
 export class IncidentStore {
   readonly #incidents: Database<Incident, string>;
   /** What is there, oldest first. Bounded by MAX_INCIDENTS. */
-  readonly #kept: Pick<Incident, 'id' | 'suspect'>[];
+  readonly #kept: Kept[];
 
   constructor(store: Store) {
     this.#incidents = store.root.openDB<Incident, string>({ name: 'incidents' });
-    this.#kept = Array.from(this.#incidents.getRange(), ({ value: { id, suspect } }) => ({
-      id,
-      suspect,
-    }));
+    this.#kept = Array.from(this.#incidents.getRange(), ({ value }) => keptOf(value));
   }
 
-  /** Newest first; of one bot, or all. */
-  list(bot: string | undefined, limit: number): Incident[] {
+  /**
+   * Newest first. An incident can name thousands of bots: only what is shown is read.
+   * @param bots those that name one of these; null for all. @param show what is told of one; undefined leaves it out.
+   */
+  list(
+    bots: readonly string[] | null,
+    limit: number,
+    show: (incident: Incident) => Incident | undefined = (incident) => incident,
+  ): Incident[] {
+    const wanted = bots && sortedHashes(bots);
+    const named = new Set(bots);
     const found: Incident[] = [];
-    for (const { value } of this.#incidents.getRange({ reverse: true })) {
-      if (bot !== undefined && value.suspect !== bot && !value.bots.includes(bot)) continue;
-      found.push(value);
-      if (found.length === limit) break;
+    for (let at = this.#kept.length - 1; at >= 0 && found.length < limit; at--) {
+      const { id, bots: hashes } = this.#kept[at] as Kept;
+      if (wanted && !overlap(wanted, hashes)) continue;
+      const incident = this.#incidents.get(id);
+      // Two names can have one hash.
+      if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
+      const shown = show(incident);
+      if (shown) found.push(shown);
     }
     return found;
   }
@@ -65,17 +83,49 @@ export class IncidentStore {
   async add(incident: Incident): Promise<void> {
     // Ids begin with the time, so that their order is that of the incidents.
     await this.#incidents.put(incident.id, incident);
-    const { id, suspect } = incident;
-    this.#kept.push({ id, suspect });
+    const { suspect } = incident;
+    this.#kept.push(keptOf(incident));
     const own = this.#kept.filter((other) => other.suspect === suspect);
     if (suspect !== null && own.length > MAX_OF_SUSPECT) await this.#remove(own[0]);
     if (this.#kept.length > MAX_INCIDENTS) await this.#remove(this.#kept[0]);
   }
 
-  async #remove(surplus: Pick<Incident, 'id' | 'suspect'> | undefined): Promise<void> {
+  async #remove(surplus: Kept | undefined): Promise<void> {
     if (!surplus) return;
     // Before the wait: another may be added meanwhile.
     this.#kept.splice(this.#kept.indexOf(surplus), 1);
     await this.#incidents.remove(surplus.id);
   }
+}
+
+function keptOf(incident: Incident): Kept {
+  const { id, suspect } = incident;
+  return { id, suspect, bots: sortedHashes(botsOf(incident)) };
+}
+
+function botsOf({ bots, suspect }: Incident): string[] {
+  return suspect === null ? bots : [...bots, suspect];
+}
+
+function sortedHashes(bots: readonly string[]): Uint32Array {
+  return Uint32Array.from(bots, hashOf).sort();
+}
+
+/** FNV-1a. Whoever makes two names meet makes one more incident be read, and no more. */
+function hashOf(bot: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < bot.length; at++) {
+    hash = Math.imul(hash ^ bot.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** Whether two sorted lists have a number in common. */
+function overlap(one: Uint32Array, other: Uint32Array): boolean {
+  let at = 0;
+  for (const number of one) {
+    while (at < other.length && (other[at] as number) < number) at += 1;
+    if (other[at] === number) return true;
+  }
+  return false;
 }

@@ -9,6 +9,7 @@ import type { HostThread } from '../../src/bots/host-thread.js';
 import { Incidents } from '../../src/bots/incidents.js';
 import { LastLines } from '../../src/bots/last-lines.js';
 import { ServiceEvents } from '../../src/bots/service-events.js';
+import type { Incident } from '../../src/contract/bots.js';
 import type { Item } from '../../src/contract/events.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { Rpc } from '../../src/contract/rpc.js';
@@ -77,14 +78,76 @@ it('a bot that crashes over and over does not drive out the dossiers of others',
     return kept.add({ ...FOUND, ...more, id, suspect });
   };
   const counted = (suspect: string | null): number =>
-    kept.list(undefined, 10_000).filter((found) => found.suspect === suspect).length;
+    kept.list(null, 10_000).filter((found) => found.suspect === suspect).length;
   await add('quiet');
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
   // What was there before counts for a service that starts anew too.
   kept = new IncidentStore(store);
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
   expect([counted('quiet'), counted('looping')]).toEqual([1, 50]);
-  expect(kept.list(undefined, 1)[0]?.at_ms).toBe(serial);
+  expect(kept.list(null, 1)[0]?.at_ms).toBe(serial);
   await Promise.all(Array.from({ length: 1000 }, () => add(null)));
   expect([counted('quiet'), counted('looping'), counted(null)]).toEqual([0, 0, 1000]);
+});
+
+it('of what is asked for only that is read, whatever else there is', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  let read = 0;
+  // The store as it is, which counts what is taken out of it.
+  const counting = {
+    root: {
+      openDB: (options: object) => {
+        const db = store.root.openDB<Incident, string>(options as never);
+        return new Proxy(db, {
+          get: (_, name) => {
+            if (name === 'get') read += 1;
+            const value = Reflect.get(db, name, db) as unknown;
+            return typeof value === 'function' ? value.bind(db) : value;
+          },
+        });
+      },
+    },
+  } as unknown as Store;
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const all: Incident[] = [];
+  let incidents = new IncidentStore(counting);
+  for (let n = 0; n < 200; n++) {
+    const incident: Incident = {
+      ...FOUND,
+      id: String(n).padStart(6, '0'),
+      at_ms: n,
+      host: 0,
+      suspect: n % 7 === 0 ? (names[n % 5] as string) : null,
+      bots: n % 3 === 0 ? [] : names.filter((_, at) => (n >> at) % 3 === 0),
+      last_lines: [],
+      last_commands: [],
+    };
+    all.unshift(incident);
+    await incidents.add(incident);
+  }
+  // FNV-1a takes these two for one.
+  const same = ['costarring', 'liquid'];
+  await incidents.add({ ...(all[0] as Incident), id: '000200', bots: ['costarring'] });
+  for (const opened of [incidents, new IncidentStore(counting)]) {
+    incidents = opened;
+    for (const wanted of [['a'], ['b', 'd'], names, ['nobody'], [], same.slice(1)]) {
+      const expected = all.filter(
+        ({ bots, suspect }) =>
+          bots.some((bot) => wanted.includes(bot)) || wanted.includes(suspect ?? ''),
+      );
+      for (const limit of [1, 5, 1000]) {
+        read = 0;
+        const found = incidents.list(wanted, limit);
+        expect(found).toEqual(expected.slice(0, limit));
+        expect(read - found.length).toBe(wanted[0] === 'liquid' ? 1 : 0);
+      }
+    }
+    // What is left out is not counted against the limit.
+    const even = incidents.list(['a'], 3, (found) => (found.at_ms % 2 ? undefined : found));
+    expect(even).toHaveLength(3);
+    expect(even.every(({ at_ms }) => at_ms % 2 === 0)).toBe(true);
+  }
 });
