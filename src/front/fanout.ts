@@ -107,7 +107,8 @@ export class Fanout {
     const subscriber = new Subscriber(sink, this.#group(filter), this.#subscribers.length, removed);
     this.#subscribers.push(subscriber);
     const resume = resumePoint(lastEventId, epoch, reader.head());
-    if (resume.kind === 'at' && resume.next >= reader.tail()) {
+    const oldest = Math.max(reader.tail(), filter?.since ?? 0);
+    if (resume.kind === 'at' && resume.next >= oldest) {
       subscriber.cursor = resume.next;
       subscriber.prelude = new Prelude([Buffer.from(opening)]);
     } else if (resume.kind === 'live') {
@@ -251,7 +252,9 @@ export class Fanout {
 
   #advance(subscriber: Subscriber, head: number): void {
     const { reader, epoch } = this.#options;
-    if (!reader.protect(subscriber.cursor)) {
+    const { filter } = subscriber.group;
+    // What was missed by the front that knows the labels is lost to the stream, also where the ring still has it.
+    if (subscriber.cursor < (filter?.since ?? 0) || !reader.protect(subscriber.cursor)) {
       const loss = { from: eventId(epoch, subscriber.cursor), first: subscriber.cursor };
       subscriber.beginning = { opening: '', loss, snapshots: true };
       return;

@@ -61,6 +61,11 @@ export class Filter {
     this.#scopes = hashes(values.get('scope'), names);
   }
 
+  /** Frames below this cannot be judged here any more. */
+  get since(): number {
+    return this.#labelled?.history.since ?? 0;
+  }
+
   /** Frames from this on cannot be judged yet. */
   get known(): number {
     return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;

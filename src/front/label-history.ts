@@ -26,6 +26,19 @@ export class LabelHistory {
   readonly #ended: { session: Session; until: number }[] = [];
   /** Frames below this are accounted for. */
   known = 0;
+  #since = 0;
+
+  /** Of frames below this nobody here knows what labels their bots had. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** Frames were missed before frame `seq`: what labels bots had until then is not known, also where it was. */
+  restart(seq: number): void {
+    this.#since = seq;
+    this.#sessions.clear();
+    this.#ended.length = 0;
+  }
 
   /**
    * A bot has these labels from frame `from` on. What it had before ends before frame `until`: one later for a change

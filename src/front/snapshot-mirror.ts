@@ -47,10 +47,11 @@ export class SnapshotMirror {
 
   /** Starts over from what the broadcaster knows: the `session` events' JSON as of just before frame `next`. */
   reset(next: number, sessions: readonly string[]): void {
+    // What is still in the ring says exactly when labels changed. What was missed says it to nobody any more.
+    if (!this.#read()) this.labels.restart(next);
     const gone = new Set(this.#sessions.keys());
     this.#sessions.clear();
-    // When exactly labels changed is not known: what they are now counts for all that was missed.
-    for (const json of sessions) gone.delete(this.#apply(json, this.#next, this.#next));
+    for (const json of sessions) gone.delete(this.#apply(json, next, next));
     for (const id of gone) this.labels.remove(this.#names.of(id), next);
     this.#moveTo(next);
     this.#version += 1;
@@ -61,12 +62,15 @@ export class SnapshotMirror {
    * @returns false when frames were missed: what is here is old until {@link reset} is called.
    */
   sync(): boolean {
+    const isCurrent = this.#read();
+    if (!isCurrent) this.#lapped();
+    return isCurrent;
+  }
+
+  #read(): boolean {
     const head = this.#reader.head();
     if (this.#next >= head) return true;
-    if (!this.#reader.protect(this.#next)) {
-      this.#lapped();
-      return false;
-    }
+    if (!this.#reader.protect(this.#next)) return false;
     for (let seq = this.#next; seq < head; seq++) {
       if (this.#reader.kind(seq) !== KIND_CODE.session) continue;
       const text = this.#reader.text(seq);

@@ -14,7 +14,7 @@ import { SnapshotFrames } from '../../src/front/prelude.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
 import { HEARTBEAT } from '../../src/front/stream-text.js';
 import type { Subscriber } from '../../src/front/subscriber.js';
-import { createRing, MAX_FRAME_BYTES } from '../../src/shm/layout.js';
+import { createRing, MAX_FRAME_BYTES, type SharedRing } from '../../src/shm/layout.js';
 import { RingReader } from '../../src/shm/ring-reader.js';
 
 export const EPOCH = 'abcdef0123';
@@ -114,18 +114,29 @@ export class TestFront {
   /** By bot: its labels from a frame on, null when it was deleted by that frame. */
   readonly #labels = new Map<string, { seq: number; labels: Labels | null }[]>();
 
-  constructor(bytes: number, slots: number, times = { heartbeatMs: 60_000, stallMs: 60_000 }) {
-    const ring = createRing({ bytes, slots, fronts: 1 }, FIRST);
-    this.broadcaster = new Broadcaster({ ring, epoch: EPOCH, hashKey: 'key' }, () =>
-      this.fanout.wake(),
-    );
-    this.reader = new RingReader(ring, 0);
+  readonly #ring: SharedRing;
+
+  /** @param before the front that this one is in the place of. */
+  constructor(
+    bytes: number,
+    slots: number,
+    times = { heartbeatMs: 60_000, stallMs: 60_000 },
+    before?: TestFront,
+  ) {
+    this.#ring = before ? before.#ring : createRing({ bytes, slots, fronts: 2 }, FIRST);
+    const identity = { ring: this.#ring, epoch: EPOCH, hashKey: 'key' };
+    this.broadcaster = before?.broadcaster ?? new Broadcaster(identity, () => this.fanout.wake());
+    if (before) {
+      this.items.push(...before.items);
+      for (const [id, changes] of before.#labels) this.#labels.set(id, [...changes]);
+    }
+    this.reader = new RingReader(this.#ring, before ? 1 : 0);
     // As workers/front.ts does it: the answer comes in a later turn.
     this.mirror = new SnapshotMirror(this.reader, this.#names, () => {
       this.rebases += 1;
-      setImmediate(() => this.#rebase());
+      setImmediate(() => this.rebase());
     });
-    this.#rebase();
+    this.rebase();
     this.fanout = new Fanout({
       reader: this.reader,
       epoch: EPOCH,
@@ -136,7 +147,14 @@ export class TestFront {
     this.fanout.wake();
   }
 
-  #rebase(): void {
+  /** A front on the same ring that knows nothing of what was before; this one goes. */
+  replaced(): TestFront {
+    this.abandon();
+    return new TestFront(0, 0, undefined, this);
+  }
+
+  /** Takes all snapshots from the broadcaster. */
+  rebase(): void {
     const { next, sessions } = this.broadcaster.baseline();
     if (!this.answers) return;
     this.mirror.reset(next, sessions);
