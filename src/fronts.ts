@@ -2,6 +2,7 @@
 // its own sockets and says so; it is never terminated, which would abort the process while sockets are open.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { BroadcasterPeer, EventSink } from './bots/service-events.js';
 import type { Shortage } from './contract/pressure.js';
@@ -11,6 +12,10 @@ import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
 import { clearQuota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
+import type { TlsUser } from './tls.js';
+
+/** Between two tries to replace a front, in ms. */
+const RESPAWN_MS = 1000;
 
 /** What a front answers when it has bound the port. */
 type Bound = ReturnType<FrontMethods['listen']>;
@@ -70,11 +75,21 @@ export class FrontPool {
     return bound;
   }
 
-  /** Takes certificate and key from their files anew, for new connections. @throws DroverError when a front cannot. */
-  async reloadTls(): Promise<void> {
-    // One that just ends needs none; the one in its place reads the files as they are.
-    const live = this.#fronts.filter((front) => front !== undefined);
-    await Promise.all(live.map(({ peer }) => peer.call('reloadTls', null)));
+  /** The fronts as {@link changeTls} needs them. */
+  tlsUsers(): TlsUser[] {
+    return this.#fronts.flatMap((front, number) => {
+      if (!front) return [];
+      const { peer } = front;
+      // One that just ends needs none; the one in its place reads the files as they are.
+      const unlessGone = (thrown: unknown): void => {
+        if (this.#fronts[number] === front) throw thrown;
+      };
+      return {
+        name: `front ${number}`,
+        prepare: () => peer.call('prepareTls', null).catch(unlessGone),
+        settle: (apply) => peer.call('settleTls', { apply }).catch(unlessGone),
+      };
+    });
   }
 
   /** Resolves when every front accepts the token. */
@@ -168,12 +183,23 @@ export class FrontPool {
     return bound;
   }
 
+  /** Until there is one in its place: what keeps it from starting (a port, a certificate) may be mended. */
   async #respawn(front: number): Promise<void> {
-    try {
-      await this.#spawn(front, false);
-      this.#report(`front ${front} was replaced`);
-    } catch (thrown) {
-      this.#report(`front ${front} could not be restarted: ${messageOf(thrown)}`);
+    let told = '';
+    while (!this.#closing) {
+      try {
+        await this.#spawn(front, false);
+        this.#report(`front ${front} was replaced`);
+        return;
+      } catch (thrown) {
+        const reason = messageOf(thrown);
+        if (reason !== told) this.#report(`front ${front} could not be restarted: ${reason}`);
+        told = reason;
+      }
+      const failed = this.#fronts[front];
+      failed?.peer.tell('close', { head: 0, withinMs: 0 });
+      await failed?.ended;
+      await delay(RESPAWN_MS);
     }
   }
 }

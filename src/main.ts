@@ -36,7 +36,7 @@ import { RingReader } from './shm/ring-reader.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
-import { checkTls } from './tls.js';
+import { changeTls, checkTls } from './tls.js';
 
 /** First sequence number, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;
@@ -71,6 +71,8 @@ export class Service {
   readonly #watchdog: Watchdog;
   readonly #fronts: FrontPool;
   #world: Promise<DemoWorldThread> | undefined;
+  /** One after the other. */
+  #tlsChange: Promise<void> = Promise.resolve();
 
   /**
    * Prepares everything that can fail for a reason of the surroundings before any socket is opened.
@@ -157,13 +159,16 @@ export class Service {
 
   /** Takes certificate and key from their files anew. When they cannot be used the old ones stay, and a line says so. */
   async reloadTls(): Promise<void> {
-    try {
-      checkTls(this.#config.tls);
-      await this.#fronts.reloadTls();
-      this.#say('info', 'certificate and key were read anew');
-    } catch (thrown) {
-      this.#say('error', `certificate and key stay as they were: ${messageOf(thrown)}`);
-    }
+    const before = this.#tlsChange;
+    this.#tlsChange = before.then(async () => {
+      try {
+        await changeTls(this.#fronts.tlsUsers(), () => checkTls(this.#config.tls));
+        this.#say('info', 'certificate and key were read anew');
+      } catch (thrown) {
+        this.#say('error', messageOf(thrown));
+      }
+    });
+    await this.#tlsChange;
   }
 
   /** Stops bots, lets streams have their last frames, ends every thread. */

@@ -1,5 +1,6 @@
-// Runs in main. Owns what is checked of certificate and key before a front may use them.
+// Runs in main. Owns what is checked of certificate and key before the fronts use them, and that all of them do or none.
 
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -8,19 +9,53 @@ import { messageOf, StartupError } from './errors.js';
 
 /**
  * Makes sure that there are both files or neither, that they can be read, and that they belong together.
- * @throws StartupError
+ * @returns a digest of what is in them. @throws StartupError
  */
-export function checkTls({ cert, key }: Config['tls']): void {
-  if (cert === null && key === null) return;
+export function checkTls({ cert, key }: Config['tls']): string {
+  if (cert === null && key === null) return '';
   if (cert === null || key === null) {
     throw new StartupError('tls.cert and tls.key are of use together only; set both or neither');
   }
   try {
-    createSecureContext({ cert: readFileSync(cert), key: readFileSync(key) });
+    const files = { cert: readFileSync(cert), key: readFileSync(key) };
+    createSecureContext(files);
+    return createHash('sha256').update(files.cert).update('\0').update(files.key).digest('hex');
   } catch (thrown) {
     throw new StartupError(
       `TLS cannot use the certificate ${cert} with the key ${key}: ${messageOf(thrown)}`,
     );
+  }
+}
+
+/** Whoever uses certificate and key: a front. */
+export interface TlsUser {
+  name: string;
+  /** Reads the files; nothing changes by it. Rejects when it cannot use them. */
+  prepare(): Promise<void>;
+  /** Uses what it has read, or forgets it. */
+  settle(apply: boolean): Promise<void>;
+}
+
+/**
+ * Has all of them use what is in the files now, or none: each reads and checks first.
+ * @param check looks at the files and tells their contents' digest. @throws Error that says in a line what has happened.
+ */
+export async function changeTls(users: readonly TlsUser[], check: () => string): Promise<void> {
+  try {
+    const digest = check();
+    await Promise.all(users.map((user) => user.prepare()));
+    // Each has read them at a moment of its own.
+    if (check() !== digest) throw new Error('the files were changed while they were read');
+  } catch (thrown) {
+    await Promise.allSettled(users.map((user) => user.settle(false)));
+    throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
+  }
+  const settled = await Promise.allSettled(users.map((user) => user.settle(true)));
+  const failed = settled.flatMap((result, at) =>
+    result.status === 'rejected' ? `${users[at]?.name} (${messageOf(result.reason)})` : [],
+  );
+  if (failed.length > 0) {
+    throw new Error(`certificate and key stay as they were in ${failed.join(', ')}`);
   }
 }
 

@@ -15,7 +15,7 @@ import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { Connections } from '../src/front/connections.js';
-import type { TlsFiles } from '../src/front/engine/engine.js';
+import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
 import { listenFault } from '../src/front/listen-fault.js';
@@ -45,6 +45,7 @@ const { kind: engineKind, line: engineLine } = await loadEngine(config.engine, c
 let port = 0;
 let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
 let broadcasterPort: MessagePort | undefined;
+let nextTls: PreparedTls | undefined;
 const reader = new RingReader(stream.ring, number);
 const names = new NameHasher(stream.hashKey);
 const mirror = new SnapshotMirror(reader, names, () => void rebase());
@@ -116,19 +117,22 @@ const methods: Serves<FrontMethods> = {
       if (!input.probe || input.shared)
         port = await engine.listen(host, input.probe ? port : input.port, input.shared);
     } catch (thrown) {
-      // No client is told: main gives it to the operator, and only a DroverError keeps its message on the way.
+      // As with orInternal().
       const reason = (await listenFault(host, input.port)) ?? messageOf(thrown);
       throw new DroverError('internal', reason);
     }
     return { port, engine: engineLine };
   },
-  reloadTls() {
-    try {
-      engine.reloadTls();
-    } catch (thrown) {
-      // As with listen().
-      throw new DroverError('internal', messageOf(thrown));
-    }
+  prepareTls() {
+    nextTls?.drop();
+    nextTls = undefined;
+    nextTls = orInternal(() => engine.prepareTls());
+  },
+  settleTls({ apply }) {
+    const prepared = nextTls;
+    nextTls = undefined;
+    if (apply) orInternal(() => prepared?.apply());
+    else prepared?.drop();
   },
   addToken: ({ token }) => auth.add(token),
   removeToken({ id }) {
@@ -213,6 +217,15 @@ const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnsw
   idleTimeoutMs: config.http.idle_timeout_ms,
 });
 
+/** No client is told of such a fault: main gives it to the operator, and only a DroverError keeps its message on the way. */
+function orInternal<T>(task: () => T): T {
+  try {
+    return task();
+  } catch (thrown) {
+    throw new DroverError('internal', messageOf(thrown));
+  }
+}
+
 /** Main has made sure that both are there or neither. */
 function tlsFiles(): TlsFiles | null {
   const { cert, key } = config.tls;
@@ -221,6 +234,7 @@ function tlsFiles(): TlsFiles | null {
 
 /** Closes every socket and everything that keeps the thread alive. */
 function end(): void {
+  nextTls?.drop();
   engine.close();
   fanout.stop();
   clearInterval(usesTimer);

@@ -99,8 +99,10 @@ export type FrontMethods = {
     port: number;
     engine: string;
   };
-  /** Takes certificate and key from their files anew. Throws when they cannot be used; the old ones then stay. */
-  reloadTls(input: null): void;
+  /** Reads certificate and key from their files anew, and uses them from {@link settleTls} on. Throws when they cannot be used. */
+  prepareTls(input: null): void;
+  /** Uses what was prepared for new connections, or forgets it. */
+  settleTls(input: { apply: boolean }): void;
   /** From the answer on, the token is accepted. */
   addToken(input: { token: TokenRecord }): void;
   /** From the answer on, the token is refused and its streams are closed. */

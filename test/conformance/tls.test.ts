@@ -74,13 +74,18 @@ class TlsStream {
   readonly #request: ReturnType<typeof https.request>;
   #changed: () => void = () => {};
 
-  constructor(port: number, ca: Certificate, token: string) {
+  constructor(
+    port: number,
+    ca: Certificate,
+    token: string,
+    { target = '/events', lastEventId = '' } = {},
+  ) {
     this.#request = https.request(
       {
         port,
         host: '127.0.0.1',
-        path: '/events',
-        headers: { Authorization: `Bearer ${token}` },
+        path: target,
+        headers: { Authorization: `Bearer ${token}`, 'Last-Event-ID': lastEventId },
         ca: ca.certPem,
         agent: false,
       },
@@ -97,7 +102,10 @@ class TlsStream {
         response.on('error', () => {});
       },
     );
-    this.#request.on('error', () => {});
+    this.#request.on('error', () => {
+      this.isOver = true;
+      this.#changed();
+    });
     this.#request.end();
   }
 
@@ -128,6 +136,7 @@ describe('a service with a certificate', () => {
       args: frontFlags(2),
       config: {
         tls: { cert, key },
+        drills: { enabled: true },
         bots: [
           { id: 'a', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 500 } },
         ],
@@ -206,6 +215,66 @@ describe('a service with a certificate', () => {
       stream.close();
     },
   );
+
+  it.runIf(process.platform !== 'win32')(
+    'what main can read and a front cannot changes nothing, in no front, however often it is tried',
+    async (context) => {
+      const isNode = service.stdout().includes('engine: node:http');
+      context.skip(isNode, 'node:http reads certificates as main does');
+      const stream = new TlsStream(service.port, first, token, { target: '/events?scope=drover' });
+      await stream.until(() => stream.text.includes('id: '));
+      use(makeCertificate(dir, 'loose', 3, true));
+      for (let times = 1; times <= 3; times++) {
+        service.child.kill('SIGHUP');
+        const line =
+          /certificate and key stay as they were: BoringSSL cannot use the certificate [^"]*used\.crt with the key [^"]*used\.key"/g;
+        await stream.until(() => [...stream.text.matchAll(line)].length === times);
+      }
+      for (let n = 0; n < 8; n++) {
+        expect((await ask(service.port, [first])).serial).toBe(first.serial);
+      }
+      use(second);
+      service.child.kill('SIGHUP');
+      await stream.until(() => stream.text.includes('certificate and key were read anew'));
+      for (let n = 0; n < 8; n++) {
+        expect((await ask(service.port, [second])).serial).toBe(second.serial);
+      }
+      stream.close();
+    },
+  );
+
+  it('a front that cannot be replaced because of the files is, when they are mended', async (context) => {
+    context.skip(frontFlags(2)[1] === '1', 'there is no other front to watch from');
+    const stream = new TlsStream(service.port, first, token);
+    await stream.until(() => stream.text.includes('event: log'));
+    const [, id = ''] = /^id: (.*)\nevent: log/m.exec(stream.text) ?? [];
+    stream.close();
+    writeFileSync(key, 'no key');
+    const drill = { session_id: null, command: 'drill', args: { kill: 'front', front: 0 } };
+    const drilled = await ask(service.port, [first], {
+      method: 'POST',
+      target: '/invoke',
+      headers: { Authorization: `Bearer ${token}` },
+      body: JSON.stringify(drill),
+    });
+    expect(drilled.status, drilled.body).toBe(200);
+    let other: TlsStream;
+    do {
+      // One that is still on the front which goes is cut.
+      other = new TlsStream(service.port, first, token, {
+        target: '/events?scope=drover',
+        lastEventId: id,
+      });
+      await other
+        .until(() => other.text.includes('front 0 could not be restarted'))
+        .catch(() => {});
+    } while (other.isOver);
+    use(first);
+    await other.until(() => other.text.includes('front 0 was replaced'));
+    expect([...other.text.matchAll(/front 0 could not be restarted/g)]).toHaveLength(1);
+    for (let n = 0; n < 8; n++) expect((await ask(service.port, [first])).status).toBe(200);
+    other.close();
+  });
 
   it('a shutdown ends a stream with its last frame', async () => {
     const stream = new TlsStream(service.port, first, token);

@@ -17,7 +17,6 @@ export interface Certificate {
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const { length } = body;
-  // The shortest form, or BoringSSL does not read it.
   const long = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   const size = length < 128 ? [length] : long;
   return Buffer.concat([Buffer.from([tag, ...size]), body]);
@@ -33,8 +32,16 @@ const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 const HOUR_MS = 3_600_000;
 
-/** A certificate for localhost and 127.0.0.1, with its key, in two files named after `name`. */
-export function makeCertificate(directory: string, name: string, serial: number): Certificate {
+/**
+ * A certificate for localhost and 127.0.0.1, with its key, in two files named after `name`.
+ * @param isLoose writes a length in a form that OpenSSL takes and BoringSSL does not.
+ */
+export function makeCertificate(
+  directory: string,
+  name: string,
+  serial: number,
+  isLoose = false,
+): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const subject = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from('localhost')))));
   const names = sequence(
@@ -42,8 +49,12 @@ export function makeCertificate(directory: string, name: string, serial: number)
     der(0x87, Buffer.from([127, 0, 0, 1])),
   );
   const serialBytes = Buffer.from([0x01, serial]);
+  const version = der(0x02, Buffer.from([2]));
   const contents = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
+    // The shortest form, or BoringSSL does not read it.
+    isLoose
+      ? Buffer.concat([Buffer.from([0xa0, 0x81, version.length]), version])
+      : der(0xa0, version),
     der(0x02, serialBytes),
     ECDSA_WITH_SHA256,
     subject,

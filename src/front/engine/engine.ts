@@ -76,10 +76,10 @@ export interface Engine {
   /** Accepts no more connections. */
   stopListening(): void;
   /**
-   * Reads certificate and key anew, for connections that come from now on; those that are open stay as they are.
-   * @throws Error when they cannot be used: then nothing has changed.
+   * Reads certificate and key anew. Nothing changes by it.
+   * @throws Error when they cannot be used.
    */
-  reloadTls(): void;
+  prepareTls(): PreparedTls;
   /** Closes every connection, once what was written to it is sent, and at once where a client does not take it. */
   close(): void;
 }
@@ -95,6 +95,16 @@ export interface ConnectionGate {
    */
   entered(address: string | null): Answer | undefined;
   left(address: string | null): void;
+}
+
+/** A certificate and its key that are read and can be used. One of the two is to be called, once. */
+export interface PreparedTls {
+  /**
+   * Uses them for connections that come from now on; those that are open stay as they are.
+   * @throws Error when that cannot be: then nothing has changed.
+   */
+  apply(): void;
+  drop(): void;
 }
 
 /** Paths of PEM files. */

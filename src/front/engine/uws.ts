@@ -18,6 +18,7 @@ import type {
   Exchange,
   FixedAnswers,
   Handler,
+  PreparedTls,
   StreamSink,
   TlsFiles,
 } from './engine.js';
@@ -62,19 +63,27 @@ class UwsEngine implements Engine {
    * A context cannot be given another certificate; one for a server name would not be used by clients that come by
    * address. So another app takes over the port, within one turn of the loop.
    */
-  reloadTls(): void {
-    const { tls } = this.#options;
-    if (!tls || !this.#socket || !this.#bound) return;
+  prepareTls(): PreparedTls {
     const app = this.#createApp();
+    return { apply: () => this.#takeOver(app), drop: () => app.close() };
+  }
+
+  #takeOver(app: TemplatedApp): void {
+    const before = this.#apps.at(-1) as TemplatedApp;
+    if (!this.#socket || !this.#bound) throw new Error('the front does not listen');
     const { host, port, shared } = this.#bound;
-    this.stopListening();
-    this.#socket = listenOn(app, host, port, shared);
-    if (this.#socket) {
-      this.#apps.push(app);
-      return;
+    // A port that others may have too is never let go of.
+    const old = this.#socket;
+    if (!shared) this.stopListening();
+    const socket = listenOn(app, host, port, shared);
+    if (!socket) {
+      app.close();
+      if (!shared) this.#socket = listenOn(before, host, port, shared);
+      throw new Error('the port could not be bound again');
     }
-    this.#socket = listenOn(this.#apps.at(-1) as TemplatedApp, host, port, shared);
-    throw new Error('the port could not be bound again');
+    if (shared) uws.us_listen_socket_close(old);
+    this.#socket = socket;
+    this.#apps.push(app);
   }
 
   close(): void {

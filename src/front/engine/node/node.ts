@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { messageOf } from '../../../errors.js';
 import { BROKEN } from '../broken.js';
 import type {
@@ -12,6 +13,7 @@ import type {
   EngineOptions,
   FixedAnswers,
   Handler,
+  PreparedTls,
   TlsFiles,
 } from '../engine.js';
 import { rawAnswer } from '../raw-answer.js';
@@ -109,9 +111,15 @@ class NodeEngine implements Engine {
     if (this.#server.listening) this.#server.close();
   }
 
-  reloadTls(): void {
+  prepareTls(): PreparedTls {
     const { tls } = this.#options;
-    if (tls) (this.#server as https.Server).setSecureContext(readTls(tls));
+    if (!tls) throw new Error('there is no certificate in use');
+    const files = readTls(tls);
+    createSecureContext(files);
+    return {
+      apply: () => (this.#server as https.Server).setSecureContext(files),
+      drop: () => {},
+    };
   }
 
   close(): void {
