@@ -21,6 +21,15 @@ export interface SyntheticConfig {
   message_bytes: number;
 }
 
+/** As in a configuration file. */
+export interface Settings {
+  stream?: object;
+  [section: string]: unknown;
+}
+
+/** All streams of a bench come from one address, with one token. */
+const ONE_CLIENT = { max_streams_per_token: 20_000, max_streams_per_address: 20_000 };
+
 /** Statuses that a bot leaves by itself. */
 const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
 const SETTLED_WITHIN_MS = 60_000;
@@ -44,12 +53,16 @@ export class Drover {
    * Starts the service without bots, on a port of the system's choice, in a fresh data directory.
    * @param settings what is to be different from the defaults, as in a configuration file.
    */
-  static async start(name = 'drover', settings: object = {}): Promise<Drover> {
+  static async start(name = 'drover', settings: Settings = {}): Promise<Drover> {
+    const { stream } = settings;
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
     removeAtExit(dataDirectory);
     const configFile = join(dataDirectory, 'bench.json');
-    writeFileSync(configFile, JSON.stringify(settings));
+    writeFileSync(
+      configFile,
+      JSON.stringify({ ...settings, stream: { ...ONE_CLIENT, ...stream } }),
+    );
     let pin: string | undefined;
     const server = await Server.start({
       name,

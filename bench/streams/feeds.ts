@@ -1,6 +1,6 @@
 // Runs in the bench process. Owns the servers whose streams are compared, and how each is told to make load.
 
-import { Drover } from '../harness/drover.js';
+import { Drover, type Settings } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
 import type { StreamTarget } from '../load/swarm-jobs.js';
@@ -32,7 +32,7 @@ export interface Feed {
 
 export type DroverFeed = Feed & { drover: Drover };
 
-export async function droverFeed(name = SUBJECT, settings: object = {}): Promise<DroverFeed> {
+export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promise<DroverFeed> {
   // A bench means to fill it: what it is to take is not refused because it is full.
   const drover = await Drover.start(name, { pressure: { max_cpu: 1, max_queue: 1 }, ...settings });
   const { server, authorization } = drover;

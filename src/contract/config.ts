@@ -158,12 +158,14 @@ export const Config = Type.Object(
         max_streams_per_token: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Open streams of one token; one more gets 429.',
+          description:
+            'Open streams of one token; one more gets 429. Below max_streams, or one could keep all others out.',
         }),
         max_streams_per_address: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Open streams from one client address; one more gets 429.',
+          description:
+            'Open streams from one client address; one more gets 429. Behind a proxy or a router many viewers have one.',
         }),
         retry_ms: Type.Integer({
           minimum: 0,

@@ -1,5 +1,6 @@
 // Limits on the number of streams: what is refused, with what, and that a place that was left is free again.
 
+import { readFileSync } from 'node:fs';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { expectError } from '../harness/api.js';
 import { RawStream, type RawStreamOptions, type Refusal } from '../harness/raw-stream.js';
@@ -124,4 +125,24 @@ it('places are given back however streams end, and refusals cost none', async ()
     for (const stream of streams) stream.close();
   }
   for (let n = 0; n < 3; n++) await expectRoom(options);
+});
+
+it('by default 1,000 viewers behind one token on one address are served, and no token or address can have all', async () => {
+  const own = await startService();
+  service = own;
+  const options = { token: await own.token() };
+  const streams = await openAll(1000, options);
+  await Promise.all(streams.map((stream) => stream.until(() => stream.bodyBytes > 0)));
+  const { stream, http } = JSON.parse(
+    readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'),
+  ) as { stream: Record<string, number>; http: Record<string, number> };
+  expect(stream['max_streams_per_token']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 4);
+  expect(stream['max_streams_per_address']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 2);
+  // Each stream is a connection; the rest is for requests.
+  expect(http['max_connections_per_address']).toBeGreaterThan(
+    stream['max_streams_per_address'] ?? 0,
+  );
+  expect(http['max_connections_per_address']).toBeLessThanOrEqual(
+    (http['max_connections'] ?? 0) / 2,
+  );
 });
