@@ -9,6 +9,7 @@ import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { LastLines } from './bots/last-lines.js';
+import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
 import {
@@ -69,6 +70,7 @@ export class Service {
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
+  readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   #world: Promise<DemoWorldThread> | undefined;
   /** One after the other. */
@@ -90,6 +92,7 @@ export class Service {
     this.#dataDir = dataDir;
     this.#store = store;
     const stream = newStream(config);
+    letHostsCollectGarbage();
     this.#broadcaster = new BroadcasterThread(stream, (broadcaster, reason) =>
       this.#restore(broadcaster, reason),
     );
@@ -112,6 +115,7 @@ export class Service {
       config.watchdog.hang_ms,
       (host, forMs) => void this.#faults.hung(host, forMs),
     );
+    this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     const quota = newQuota(config);
     this.#access = this.#createAccess(quota);
     this.#fronts = this.#createFronts(stream, quota);
@@ -175,6 +179,7 @@ export class Service {
   async stop(): Promise<void> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
+    this.#memoryGuard.stop();
     this.#access.beginStop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);

@@ -1,10 +1,10 @@
 // Entry of a bot host: a piscina task that runs until it is told to shut down. Wiring only.
 
-import { getHeapStatistics } from 'node:v8';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
+import { memoryUsed } from '../src/bot-host/memory.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/contract/rpc.js';
@@ -28,10 +28,8 @@ export default function runHost(start: HostStart): Promise<void> {
     const lastRun = new LastRun(start.lastRun);
     watchRuns((run) => lastRun.set(run));
     const heartbeat = new Heartbeat(start.heartbeat);
-    const beating = setInterval(() => {
-      const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
-      heartbeat.beat({ used, limit });
-    }, BEAT_MS);
+    const limit = start.maxHeapMb * 2 ** 20;
+    const beating = setInterval(() => heartbeat.beat({ used: memoryUsed(limit), limit }), BEAT_MS);
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {

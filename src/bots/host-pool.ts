@@ -92,6 +92,11 @@ export class HostPool {
     return this.#hosts.values();
   }
 
+  /** All whose threads have not ended: those that are just starting, or ending, too. */
+  threads(): IterableIterator<HostThread> {
+    return this.#threads.values();
+  }
+
   /** @throws DroverError `unavailable` when the host is not there any more. */
   get(number: number): HostThread {
     const host = this.#hosts.get(number);

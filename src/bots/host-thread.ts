@@ -16,6 +16,7 @@ import { DroverError, messageOf } from '../errors.js';
 import { type HeapFigures, Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
 import { LastRun } from '../shm/last-run.js';
+import { HEADROOM_MB } from './memory-guard.js';
 import type { BroadcasterPeer, EventSink } from './service-events.js';
 
 export type HostPeer = Rpc<HostControlMethods, HostMethods>;
@@ -71,6 +72,8 @@ export class HostThread {
   readonly commands: string[] = [];
   /** Bots that are placed here. */
   load = 0;
+  /** It is being looked into by the inspector, and ended after that: nobody else is to end it before. */
+  isExamined = false;
   readonly #broadcaster: EventSink;
   readonly #events: HostEvents;
   readonly #control = new MessageChannel();
@@ -106,7 +109,7 @@ export class HostThread {
       idleTimeout: Number.POSITIVE_INFINITY,
       // Its default may put a thread to sleep in Atomics.wait between two tasks.
       atomics: 'disabled',
-      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb },
+      resourceLimits: { maxOldGenerationSizeMb: options.maxHeapMb + HEADROOM_MB },
     });
     // An error of the thread that comes when its task has ended already; unheard it would be thrown in main.
     this.#piscina.on('error', (thrown: unknown) => {
@@ -140,6 +143,7 @@ export class HostThread {
       inFlight,
       inFlightLimit: options.inFlightBytes,
       botLinesPerSecond: options.botLinesPerSecond,
+      maxHeapMb: options.maxHeapMb,
       heartbeat,
       lastRun,
     };
@@ -183,6 +187,11 @@ export class HostThread {
     return this.#ending;
   }
 
+  /** It was lost; its thread may still be on its way out. */
+  get isLost(): boolean {
+    return this.#fault !== undefined;
+  }
+
   /** The bot whose code ran last, null when none has. Also told of a host that is lost. */
   get lastBot(): string | null {
     return this.#runs.get(this.#lastRun.get())?.id ?? null;
@@ -221,7 +230,7 @@ export class HostThread {
     return this.#heartbeat.count;
   }
 
-  /** Its heap as of its last heartbeat; null before the first. */
+  /** Its memory as of its last heartbeat; null before the first. */
   get heap(): HeapFigures | null {
     return this.#heartbeat.heap;
   }
@@ -253,9 +262,9 @@ export class HostThread {
   }
 
   /** Ends the thread as a crash would. A thread that is stuck in native code may take long to be {@link gone}. */
-  kill(): void {
+  kill(reason = new Error('it was ended')): void {
     void this.#worker.terminate();
-    this.#lose(new Error('it was ended'));
+    this.#lose(reason);
   }
 
   /** Ends the thread in order. Bots are to be stopped before. What does not end within `withinMs` is terminated. */

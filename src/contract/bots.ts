@@ -146,7 +146,7 @@ export interface Incident {
   /** All bots that were running on that host. */
   bots: string[];
   stack: StackFrame[] | string | null;
-  /** Bytes, as `v8.getHeapStatistics` names them, of the host's last heartbeat; null when there was none. */
+  /** Bytes that the host used, Buffers too, and may use, as of its last heartbeat; null when there was none. */
   heap: { used: number; limit: number } | null;
   /** The suspect's last lines, oldest first; without a suspect those of the whole host's bots. */
   last_lines: string[];

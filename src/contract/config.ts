@@ -182,7 +182,8 @@ export const Config = Type.Object(
         }),
         max_heap_mb: Type.Integer({
           minimum: 32,
-          description: 'Heap limit of one bot host, in MB.',
+          description:
+            'What one bot host may use, its heap and its Buffers, in MB; above it is ended.',
         }),
         in_flight_bytes: Type.Integer({
           minimum: 65_536,

@@ -172,6 +172,7 @@ export interface HostStart {
   inFlight: SharedArrayBuffer;
   inFlightLimit: number;
   botLinesPerSecond: number;
+  maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
   lastRun: SharedArrayBuffer;
 }

@@ -1,0 +1,140 @@
+// Run by vitest. Clocks, and what the process takes, are mocked: with other hosts busy too they are not ours to choose.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { HostThread } from '../../src/bots/host-thread.js';
+import { MemoryGuard } from '../../src/bots/memory-guard.js';
+
+const MB = 2 ** 20;
+const LIMIT_MB = 1000;
+
+let rssMb: number;
+let guard: MemoryGuard;
+let hosts: Host[];
+
+class Host {
+  beats = 1;
+  heap = { used: 0, limit: LIMIT_MB * MB };
+  isLost = false;
+  isExamined = false;
+  reason: string | undefined;
+
+  beat(usedMb: number): void {
+    this.beats += 1;
+    this.heap = { ...this.heap, used: usedMb * MB };
+  }
+
+  kill(error: Error): void {
+    this.isLost = true;
+    this.reason = error.message;
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  rssMb = 500;
+  vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => rssMb * MB);
+  hosts = [new Host(), new Host(), new Host()];
+  guard = new MemoryGuard(() => hosts as unknown as HostThread[], LIMIT_MB);
+});
+afterEach(() => {
+  guard.stop();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** A second in which those who beat do, and the process grows evenly. */
+function second(grownMb: number, beating: [Host, usedMb: number][]): void {
+  for (let n = 0; n < 10; n++) {
+    rssMb += grownMb / 10;
+    for (const [host, usedMb] of beating) host.beat(usedMb);
+    vi.advanceTimersByTime(100);
+  }
+}
+const ended = (): Host[] => hosts.filter(({ isLost }) => isLost);
+
+it('a host that says that it is over its limit is ended, one at its limit is not', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 1000],
+    [two, 1001],
+    [three, 10],
+  ]);
+  expect(ended()).toEqual([two]);
+  expect(two.reason).toBe('out of memory: it used 1001 MB, and hosts.max_heap_mb is 1000 MB');
+});
+
+it('of a silent host it is told from what the process takes; those that beat are not blamed', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 100],
+    [two, 100],
+    [three, 100],
+  ]);
+  second(1100, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
+  second(200, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([one]);
+  expect(one.reason).toMatch(
+    /^out of memory: its loop stood still for \d+ ms while the process took/,
+  );
+});
+
+it('what others say that they take is not held against a silent host, nor what they free', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 100],
+    [two, 100],
+    [three, 100],
+  ]);
+  rssMb += 1600;
+  second(0, [
+    [two, 900],
+    [three, 900],
+  ]);
+  expect(ended()).toEqual([]);
+  rssMb -= 1600;
+  second(0, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
+});
+
+it('of two silent ones the one that was well the longest is ended first, the other only if it goes on', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 100],
+    [two, 100],
+    [three, 100],
+  ]);
+  second(0, [
+    [two, 100],
+    [three, 100],
+  ]);
+  second(3000, [[three, 100]]);
+  expect(ended()).toEqual([two]);
+  // It frees what it had.
+  hosts = [one, three];
+  rssMb -= 3000;
+  second(0, [[three, 100]]);
+  expect(ended()).toEqual([]);
+  second(1500, [[three, 100]]);
+  expect(ended()).toEqual([one]);
+});
+
+it('a host that the inspector looks into is let alone', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  one.isExamined = true;
+  second(0, [
+    [one, 2000],
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
+});
