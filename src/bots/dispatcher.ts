@@ -1,6 +1,7 @@
 // Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
 
 import type { Json, JsonObject } from '../contract/events.js';
+import { answerable } from '../contract/rpc.js';
 import type { InvokeInput, InvokeOutcome, InvokeOutput } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import type { BotRegistry } from './registry.js';
@@ -64,8 +65,9 @@ export class Dispatcher {
       this.#show('info', target, `${command} -> ${JSON.stringify(result)}`);
       return result;
     } catch (thrown) {
-      this.#show('error', target, `${command} failed: ${messageOf(thrown)}`);
-      throw thrown;
+      const error = answerable(`the command ${command}`, thrown);
+      this.#show('error', target, `${command} failed: ${messageOf(error)}`);
+      throw error;
     }
   }
 

@@ -11,10 +11,11 @@ import {
   type UpdateBotBody,
 } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
+import { answerable } from '../contract/rpc.js';
 import { keepSecretsInLists } from '../contract/secrets.js';
 import type { ActionOutcome, BotExit, HostedState } from '../contract/threads.js';
 import { hasLabels } from '../contract/tokens.js';
-import { DroverError, messageOf } from '../errors.js';
+import { DroverError } from '../errors.js';
 import type { BotStore } from '../store/bots.js';
 import { Bot, type BotWorld } from './bot.js';
 import type { HostThread } from './host-thread.js';
@@ -170,7 +171,7 @@ export class BotRegistry {
           await this.act(id, action);
           return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
         } catch (thrown) {
-          return [id, { error: messageOf(thrown) }];
+          return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
         }
       });
     return Object.fromEntries(await Promise.all(outcomes));

@@ -215,10 +215,10 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
 }
 
 /**
- * What the caller is told. The answer may go on to a client: only what was thrown for it keeps its message, all else is for
+ * What the caller of a method is told of what it threw. The answer may go on to a client: only what was thrown for it keeps its message, all else is for
  * the operator, on standard error.
  */
-function answerable(method: string, thrown: unknown): DroverError {
+export function answerable(method: string, thrown: unknown): DroverError {
   if (thrown instanceof DroverError) return thrown;
   process.stderr.write(`drover: ${method} failed: ${messageOf(thrown)}\n`);
   return new DroverError('internal');

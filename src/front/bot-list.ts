@@ -1,6 +1,7 @@
 // Runs in a front thread. Owns snapshots as REST shows them.
 
 import type { BotSnapshot } from '../contract/events.js';
+import type { ActionOutcome } from '../contract/threads.js';
 import { type Reach, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import { queryPairs } from './query.js';
@@ -23,6 +24,15 @@ export class BotList {
       throw new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
     }
     return JSON.stringify(session.snapshot);
+  }
+
+  /** What came of an action on many, with the bots' statuses as they are now: of one that runs only its host knows. */
+  withStatuses(results: Record<string, ActionOutcome>): Record<string, ActionOutcome> {
+    const current = Object.entries(results).map(([id, outcome]): [string, ActionOutcome] => {
+      const shown = 'status' in outcome ? this.#mirror.get(id)?.snapshot : undefined;
+      return [id, shown ? { status: shown.status } : outcome];
+    });
+    return Object.fromEntries(current);
   }
 
   /** `?status=` and `?kind=`, each repeated or comma-separated. */

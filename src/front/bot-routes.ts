@@ -78,8 +78,10 @@ export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
     },
     async 'POST /api/bots/actions'(exchange, caller) {
       const actions = await readActions(exchange, caller);
-      const output = await control.call('actOnBots', { actions, rights: rightsOf(caller) });
-      exchange.answer(jsonAnswer(JSON.stringify(output)));
+      const { results } = await control.call('actOnBots', { actions, rights: rightsOf(caller) });
+      await parts.whenCurrent(() => {
+        exchange.answer(jsonAnswer(JSON.stringify({ results: bots.withStatuses(results) })));
+      });
     },
     'GET /api/bots/{id}': (exchange, caller, [id = '']) => answerBot(exchange, caller, id),
     async 'PATCH /api/bots/{id}'(exchange, caller, [id = '']) {

@@ -493,6 +493,10 @@ describe('POST /api/bots/actions', () => {
     expect(started.status).toBe(200);
     expect(Object.keys((started.json as { results: object }).results).sort()).toEqual(members);
     for (const member of members) await statusFrom(stream, 0, member, 'online');
+    // It changes nothing, and says what they are.
+    expect((await actions({ action: 'start', labels: { team } })).json).toEqual({
+      results: Object.fromEntries(members.map((member) => [member, { status: 'online' }])),
+    });
 
     expect((await actions({ action: 'stop', ids: [members[0], 'nobody'] })).json).toEqual({
       results: {
