@@ -8,7 +8,6 @@ import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
-import { LastLines } from './bots/last-lines.js';
 import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
@@ -21,7 +20,6 @@ import {
 import { Watchdog } from './bots/watchdog.js';
 import { BroadcasterThread } from './broadcaster-thread.js';
 import type { Config } from './contract/config.js';
-import { NameHasher } from './contract/name-hash.js';
 import type { StreamIdentity } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
@@ -33,7 +31,6 @@ import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from './shm/quota.js';
-import { RingReader } from './shm/ring-reader.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
@@ -99,9 +96,7 @@ export class Service {
     this.#events = new ServiceEvents(this.#broadcaster);
     this.#kinds = findKinds(config.kinds);
     this.#hosts = this.#createHosts(cores);
-    const reader = new RingReader(stream.ring, config.http.fronts);
-    const lines = new LastLines(reader, new NameHasher(stream.hashKey));
-    const incidents = new Incidents(new IncidentStore(store), this.#events, lines);
+    const incidents = new Incidents(new IncidentStore(store), this.#events);
     this.#registry = new BotRegistry(
       { hosts: this.#hosts, events: this.#events, graceMs: config.hosts.stop_grace_ms },
       this.#schemas,
@@ -307,8 +302,7 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
 
 function newStream(config: Config): StreamIdentity {
   const bytes = config.stream.ring_bytes;
-  // One reader more than there are fronts: main looks back at bots' last lines.
-  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + 1 };
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts };
   return {
     ring: createRing(size, FIRST_SEQ),
     epoch: randomBytes(5).toString('hex'),

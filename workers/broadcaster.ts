@@ -74,6 +74,10 @@ const methods: Serves<BroadcasterMethods> = {
     for (const host of hosts.values()) drain(host);
     return { head: broadcaster.publish(items) };
   },
+  lastLines({ bots }) {
+    for (const host of hosts.values()) drain(host);
+    return { lines: broadcaster.lastLines(bots) };
+  },
   shutdown() {
     for (const { port } of hosts.values()) port.close();
     for (const { port } of fronts.values()) port.close();

@@ -5,21 +5,15 @@ import type { Incident } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { IncidentStore } from '../store/bots.js';
 import type { HostThread } from './host-thread.js';
-import type { LastLines } from './last-lines.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from './service-events.js';
-
-/** Lines of a dossier. */
-const LINES = 20;
 
 export class Incidents {
   readonly #store: IncidentStore;
   readonly #events: ServiceEvents;
-  readonly #lines: LastLines;
 
-  constructor(store: IncidentStore, events: ServiceEvents, lines: LastLines) {
+  constructor(store: IncidentStore, events: ServiceEvents) {
     this.#store = store;
     this.#events = events;
-    this.#lines = lines;
   }
 
   /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
@@ -45,8 +39,8 @@ export class Incidents {
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
-      // Behind all that the host has posted, so that its last lines are there to be found.
-      await this.#events.publish();
+      const speakers = found.suspect === null ? bots : [found.suspect];
+      const last_lines = await this.#events.lastLines(speakers);
       await this.#store.add({
         id,
         at_ms: now,
@@ -54,7 +48,7 @@ export class Incidents {
         host: host?.number ?? null,
         heap: host?.heap ?? null,
         bots,
-        last_lines: this.#lines.of(found.suspect === null ? bots : [found.suspect], LINES),
+        last_lines,
         last_commands: [...(host?.commands ?? [])],
       });
     } catch (thrown) {

@@ -68,6 +68,15 @@ export class ServiceEvents {
     }
   }
 
+  /** The last lines of these bots, oldest first; none when the broadcaster dies over it. */
+  async lastLines(bots: string[]): Promise<string[]> {
+    const broadcaster = await this.#sink.ready;
+    return broadcaster.call('lastLines', { bots }).then(
+      ({ lines }) => lines,
+      () => [],
+    );
+  }
+
   /** Publishes without waiting. */
   tell(...items: Item[]): void {
     // What it can reject with is a fault of an item, and nobody waits for it.

@@ -16,6 +16,7 @@ import {
   sessionJson,
   sseFrame,
 } from './frame.js';
+import { LastLines } from './last-lines.js';
 import { SnapshotStore } from './snapshots.js';
 
 const NO_META: FrameMeta = {
@@ -36,13 +37,15 @@ export class Broadcaster {
   readonly #scopes: NameHasher;
   readonly #sessions: NameHasher;
   readonly #snapshots = new SnapshotStore();
+  readonly #lastLines: LastLines;
   readonly #wake: (front: number) => void;
   /** One object for all frames: the writer copies its fields. */
   readonly #meta: FrameMeta = { ...NO_META };
 
   /** @param wake rings the doorbell of a front that sleeps. */
   constructor(stream: StreamIdentity, wake: (front: number) => void) {
-    this.#writer = new RingWriter(stream.ring);
+    this.#writer = new RingWriter(stream.ring, (to) => this.#lastLines.save(to));
+    this.#lastLines = new LastLines(this.#writer);
     this.#epoch = stream.epoch;
     this.#scopes = new NameHasher(stream.hashKey);
     this.#sessions = new NameHasher(stream.hashKey);
@@ -81,6 +84,11 @@ export class Broadcaster {
     return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
   }
 
+  /** What these bots have said last, since this broadcaster was started. */
+  lastLines(bots: readonly string[]): string[] {
+    return this.#lastLines.of(bots);
+  }
+
   #log(event: LogItem): void {
     const scope = this.#scopes.of(event.scope);
     const session = event.session_id === null ? NO_NAME : this.#sessions.of(event.session_id);
@@ -91,7 +99,9 @@ export class Broadcaster {
     meta.sessionHigh = session.high;
     meta.scopeLow = scope.low;
     meta.scopeHigh = scope.high;
+    const seq = this.#writer.next;
     this.#append('log', logJson(event, scope.json, session.json));
+    if (event.session_id !== null) this.#lastLines.note(event.session_id, session, seq);
   }
 
   #refused(reason: string): void {
@@ -109,6 +119,8 @@ export class Broadcaster {
 
   #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
     const snapshot = this.#snapshots.merge(id, patch);
+    if (snapshot.status === 'deleted') this.#lastLines.remove(id);
+    else this.#lastLines.add(id);
     const name = this.#sessions.of(id);
     const meta = this.#meta;
     meta.kind = KIND_CODE.session;

@@ -1,4 +1,4 @@
-// Pure; used by the broadcaster, the fronts and main. Owns how a session id or scope becomes 64 bits (one of them fixed) of the ring's index.
+// Pure; used by the broadcaster and the fronts. Owns how a session id or scope becomes 64 bits (one of them fixed) of the ring's index.
 //
 // A keyed hash instead of a table of names: nothing to share, nothing that grows with bots that come and go, and a
 // frame never waits for a name to become known. The key is random per process, so nobody can choose names that collide;

@@ -55,6 +55,8 @@ export type BroadcasterMethods = {
    * Answers with the sequence number after the last.
    */
   publish(input: { items: Item[] }): { head: number };
+  /** The last lines of these bots, oldest first, after all that hosts have posted until now. */
+  lastLines(input: { bots: string[] }): { lines: string[] };
   shutdown(input: null): void;
 };
 

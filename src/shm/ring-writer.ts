@@ -58,9 +58,14 @@ export class RingWriter {
   #pendingText = '';
   /** How often the writer had to wait for a reader. */
   waits = 0;
+  readonly #givesUp: (to: number) => void;
 
-  /** Opens the ring where the last writer left it; a frame that was not published is not there. */
-  constructor(shared: SharedRing) {
+  /**
+   * Opens the ring where the last writer left it; a frame that was not published is not there.
+   * @param givesUp is called before the frames before `to` are given up, while {@link text} still has them.
+   */
+  constructor(shared: SharedRing, givesUp: (to: number) => void = () => {}) {
+    this.#givesUp = givesUp;
     const ring = openRing(shared);
     this.#ring = ring;
     this.#slotMask = ring.slots - 1;
@@ -81,6 +86,17 @@ export class RingWriter {
   /** Sequence number of the next frame. */
   get next(): number {
     return this.#head;
+  }
+
+  /** Sequence number of the oldest frame that is still whole. */
+  get oldest(): number {
+    return this.#tail;
+  }
+
+  /** The text of a frame that is whole and was published. */
+  text(seq: number): string {
+    const start = this.#positionOf(seq) % this.#ring.bytes;
+    return this.#ring.data.toString('utf8', start, start + this.#lengthOf(seq));
   }
 
   /**
@@ -173,6 +189,7 @@ export class RingWriter {
     let tail = Math.min(Math.max(this.#tail, toSlot - slots), written);
     while (tail < written && this.#positionOf(tail) < toPosition - bytes) tail += 1;
     if (tail !== this.#tail) {
+      this.#givesUp(tail);
       this.#tail = tail;
       Atomics.store(cells, TAIL, BigInt(tail));
       this.#awaitReaders();
@@ -200,8 +217,11 @@ export class RingWriter {
     return this.#ring.positions[(seq & this.#slotMask) * POSITION_STRIDE] as number;
   }
 
+  #lengthOf(seq: number): number {
+    return this.#ring.words[(seq & this.#slotMask) * WORD_STRIDE + LENGTH_WORD] as number;
+  }
+
   #endOf(seq: number): number {
-    const slot = seq & this.#slotMask;
-    return this.#positionOf(seq) + (this.#ring.words[slot * WORD_STRIDE + LENGTH_WORD] as number);
+    return this.#positionOf(seq) + this.#lengthOf(seq);
   }
 }

@@ -7,16 +7,13 @@ import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import type { HostThread } from '../../src/bots/host-thread.js';
 import { Incidents } from '../../src/bots/incidents.js';
-import { LastLines } from '../../src/bots/last-lines.js';
 import { ServiceEvents } from '../../src/bots/service-events.js';
 import type { Incident } from '../../src/contract/bots.js';
 import type { Item } from '../../src/contract/events.js';
-import { NameHasher } from '../../src/contract/name-hash.js';
 import { Rpc } from '../../src/contract/rpc.js';
 import type { BroadcasterMethods } from '../../src/contract/threads.js';
 import { IncidentStore } from '../../src/store/bots.js';
 import { Store } from '../../src/store/store.js';
-import { testRing } from './ring-fixture.js';
 
 const FOUND = {
   type: 'crash' as const,
@@ -39,11 +36,10 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
     if (items.length > 0) arrived();
     return { head: 1 };
   };
-  new Rpc(port1, { publish: take } as Pick<BroadcasterMethods, 'publish'>);
+  const lastLines = (): { lines: string[] } => ({ lines: ['info a bot: hello'] });
+  new Rpc(port1, { publish: take, lastLines } as Pick<BroadcasterMethods, 'publish' | 'lastLines'>);
   const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
-  const hasher = new NameHasher('0'.repeat(64));
-  const last = new LastLines(testRing(262_144, 1024).reader, hasher);
   const host = { number: 3, commands: [] as string[] } as unknown as HostThread;
   const report = async (incidents: Incidents): Promise<string> => {
     const line = new Promise<void>((resolve) => {
@@ -54,13 +50,13 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
     return lines.at(-1) ?? '';
   };
 
-  const kept = new Incidents(new IncidentStore(store), events, last);
+  const kept = new Incidents(new IncidentStore(store), events);
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
-  expect(kept.list(null, 10)).toHaveLength(1);
+  expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);
   await store.close();
   // A full disk cannot be had here.
   const full = { add: () => Promise.reject(new Error('No space left on device')) };
-  expect(await report(new Incidents(full as unknown as IncidentStore, events, last))).toMatch(
+  expect(await report(new Incidents(full as unknown as IncidentStore, events))).toMatch(
     /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
   );
 });
