@@ -129,7 +129,7 @@ export class BotAccess {
       entries.filter((entry) => this.#reached(botOf(entry), rights));
     const last_commands = own(incident.last_commands, botOfCommand);
     const last_lines = own(incident.last_lines, botOfLine);
-    const shown = { ...incident, bots, last_lines, last_commands };
+    const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };
     if (suspect) return shown;
     // What is said of the host, or of another bot, may have been said by another's code.
     const reason = `${incident.type} of bot host ${incident.host}`;

@@ -87,6 +87,8 @@ export class HostThread {
   readonly #kindLoadMs: number;
   /** By number. Those of bots that were abandoned stay until they settle. */
   readonly #runs = new Map<number, HostedRun>();
+  /** The same, by bot: when hundreds come back at once each looks for its own. */
+  readonly #runsOf = new Map<string, Set<HostedRun>>();
   /** Resolves when the thread has ended: nothing of its bots runs any more, and what they held is free. */
   readonly gone: Promise<void>;
   #isGone = false;
@@ -199,9 +201,8 @@ export class HostThread {
 
   /** Resolves when no run of the bot goes on in the thread; undefined when none does. */
   whenFreeOf(id: string): Promise<unknown> | undefined {
-    if (this.#isGone) return undefined;
-    const runs = [...this.#runs.values()].filter((run) => run.id === id);
-    return runs.length === 0 ? undefined : Promise.all(runs.map(({ over }) => over));
+    const runs = this.#isGone ? undefined : this.#runsOf.get(id);
+    return runs && Promise.all(Array.from(runs, ({ over }) => over));
   }
 
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */
@@ -210,7 +211,10 @@ export class HostThread {
     const over = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#runs.set(input.run, { id: input.id, over, end });
+    const run: HostedRun = { id: input.id, over, end };
+    this.#runs.set(input.run, run);
+    const own = this.#runsOf.get(input.id) ?? new Set();
+    this.#runsOf.set(input.id, own.add(run));
     try {
       await this.peer.call('start', input);
     } catch (thrown) {
@@ -295,9 +299,14 @@ export class HostThread {
     if (reported) this.#events.lost(fault);
   }
 
-  #over(run: number): void {
-    this.#runs.get(run)?.end();
-    this.#runs.delete(run);
+  #over(number: number): void {
+    const run = this.#runs.get(number);
+    if (!run) return;
+    run.end();
+    this.#runs.delete(number);
+    const own = this.#runsOf.get(run.id);
+    own?.delete(run);
+    if (own?.size === 0) this.#runsOf.delete(run.id);
   }
 
   /** The broadcaster takes what the thread has still posted. */

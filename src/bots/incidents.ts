@@ -5,11 +5,21 @@ import type { Incident } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { IncidentStore } from '../store/bots.js';
 import type { HostThread } from './host-thread.js';
+import { IncidentWindow } from './incident-window.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from './service-events.js';
+
+/** Bots that a dossier names; `bot_count` says how many there were. */
+const MAX_BOTS = 200;
+/** How long what has no dossier of its own is counted before that is written, in ms. */
+const COUNT_MS = 1000;
 
 export class Incidents {
   readonly #store: IncidentStore;
   readonly #events: ServiceEvents;
+  readonly #window = new IncidentWindow();
+  /** What is counted on which dossier; null: on none. Bounded by what the window lets through, and emptied by #write. */
+  readonly #repeats = new Map<string | null, { count: number; at: number }>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(store: IncidentStore, events: ServiceEvents) {
     this.#store = store;
@@ -26,8 +36,9 @@ export class Incidents {
   }
 
   /**
-   * Keeps a dossier and puts a line about it on the stream; when it cannot be kept the line says so. Never rejects: a
-   * full disk must not end the service, nor keep a broken host from being replaced.
+   * Keeps a dossier and puts a line about it on the stream; when it cannot be kept the line says so. What happens over and
+   * over is counted instead. Never rejects: a full disk must not end the service, nor keep a broken host from being
+   * replaced.
    * @param host the host that it happened on, undefined when it was none. @param bots the bots that were running there.
    */
   async report(
@@ -37,9 +48,13 @@ export class Incidents {
   ): Promise<void> {
     const now = Date.now();
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
+    const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
+    const kept = this.#window.take(`${found.type} ${whose}`, id, now);
+    if (kept !== id) return this.#count(kept, now);
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
+      // Behind all that the host has posted, so that its last lines are there to be found.
       const last_lines = await this.#events.lastLines(speakers);
       await this.#store.add({
         id,
@@ -47,13 +62,45 @@ export class Incidents {
         ...found,
         host: host?.number ?? null,
         heap: host?.heap ?? null,
-        bots,
+        bots: bots.slice(0, MAX_BOTS),
+        bot_count: bots.length,
         last_lines,
         last_commands: [...(host?.commands ?? [])],
+        repeats: 0,
+        repeated_at_ms: null,
       });
     } catch (thrown) {
       line += `; its dossier could not be kept: ${messageOf(thrown)}`;
     }
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
+  }
+
+  #count(id: string | null, at: number): void {
+    const { count } = this.#repeats.get(id) ?? { count: 0 };
+    this.#repeats.set(id, { count: count + 1, at });
+    if (this.#timer) return;
+    this.#timer = setTimeout(() => void this.#write(), COUNT_MS);
+    this.#timer.unref();
+  }
+
+  async #write(): Promise<void> {
+    this.#timer = undefined;
+    const repeats = [...this.#repeats];
+    this.#repeats.clear();
+    for (const [id, { count, at }] of repeats) {
+      if (id === null) {
+        const line = `${count} more incidents have no dossier: there were too many within a minute`;
+        this.#events.tell(logItem('error', SERVICE_SCOPE, line));
+        continue;
+      }
+      let line = `incident ${id} has repeated itself, times: ${count}`;
+      let suspect: string | null = null;
+      try {
+        suspect = (await this.#store.repeat(id, count, at)) ?? null;
+      } catch (thrown) {
+        line += `; its dossier does not say so: ${messageOf(thrown)}`;
+      }
+      this.#events.tell(logItem('error', SERVICE_SCOPE, line, suspect));
+    }
   }
 }

@@ -143,8 +143,10 @@ export interface Incident {
   /** The bot that did it, as far as can be told; `reason` says how it is known. */
   suspect: string | null;
   host: number | null;
-  /** All bots that were running on that host. */
+  /** The bots that were running on that host, the first 200 of them. */
   bots: string[];
+  /** How many those were in all. */
+  bot_count: number;
   stack: StackFrame[] | string | null;
   /** Bytes that the host used, Buffers too, and may use, as of its last heartbeat; null when there was none. */
   heap: { used: number; limit: number } | null;
@@ -152,6 +154,9 @@ export interface Incident {
   last_lines: string[];
   /** Commands that were running or ran last on the host, oldest first. */
   last_commands: string[];
+  /** How often the same happened again shortly after, without a dossier of its own, and when the last time was. */
+  repeats: number;
+  repeated_at_ms: number | null;
 }
 
 /** What a bot kind tells of itself; the schemas are JSON Schemas. */

@@ -46,18 +46,22 @@ interface Kept {
   bots: Uint32Array;
 }
 
+/** An incident as it was kept before repeats were counted and bots were left out. */
+type StoredIncident = Omit<Incident, 'bot_count' | 'repeats' | 'repeated_at_ms'> &
+  Partial<Incident>;
+
 export class IncidentStore {
-  readonly #incidents: Database<Incident, string>;
+  readonly #incidents: Database<StoredIncident, string>;
   /** What is there, oldest first. Bounded by MAX_INCIDENTS. */
   readonly #kept: Kept[];
 
   constructor(store: Store) {
-    this.#incidents = store.root.openDB<Incident, string>({ name: 'incidents' });
+    this.#incidents = store.root.openDB<StoredIncident, string>({ name: 'incidents' });
     this.#kept = Array.from(this.#incidents.getRange(), ({ value }) => keptOf(value));
   }
 
   /**
-   * Newest first. An incident can name thousands of bots: only what is shown is read.
+   * Newest first. An incident can name many bots: only what is shown is read.
    * @param bots those that name one of these; null for all. @param show what is told of one; undefined leaves it out.
    */
   list(
@@ -74,7 +78,12 @@ export class IncidentStore {
       const incident = this.#incidents.get(id);
       // Two names can have one hash.
       if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
-      const shown = show(incident);
+      const shown = show({
+        bot_count: incident.bots.length,
+        repeats: 0,
+        repeated_at_ms: null,
+        ...incident,
+      });
       if (shown) found.push(shown);
     }
     return found;
@@ -90,6 +99,17 @@ export class IncidentStore {
     if (this.#kept.length > MAX_INCIDENTS) await this.#remove(this.#kept[0]);
   }
 
+  /** Counts what happened again. @returns the suspect; undefined also when the incident is not kept any more. */
+  async repeat(id: string, count: number, at: number): Promise<string | null | undefined> {
+    // One that is being removed can still be read.
+    const kept = this.#kept.some((other) => other.id === id);
+    const incident = kept ? this.#incidents.get(id) : undefined;
+    if (!incident) return undefined;
+    const repeats = (incident.repeats ?? 0) + count;
+    await this.#incidents.put(id, { ...incident, repeats, repeated_at_ms: at });
+    return incident.suspect;
+  }
+
   async #remove(surplus: Kept | undefined): Promise<void> {
     if (!surplus) return;
     // Before the wait: another may be added meanwhile.
@@ -98,12 +118,12 @@ export class IncidentStore {
   }
 }
 
-function keptOf(incident: Incident): Kept {
+function keptOf(incident: Pick<Incident, 'id' | 'suspect' | 'bots'>): Kept {
   const { id, suspect } = incident;
   return { id, suspect, bots: sortedHashes(botsOf(incident)) };
 }
 
-function botsOf({ bots, suspect }: Incident): string[] {
+function botsOf({ bots, suspect }: Pick<Incident, 'suspect' | 'bots'>): string[] {
   return suspect === null ? bots : [...bots, suspect];
 }
 

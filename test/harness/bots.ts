@@ -57,8 +57,11 @@ export interface Incident {
   bots: string[];
   stack: { function: string; url: string; line: number; column: number }[] | string | null;
   heap: { used: number; limit: number } | null;
+  bot_count: number;
   last_lines: string[];
   last_commands: string[];
+  repeats: number;
+  repeated_at_ms: number | null;
 }
 
 /** Of one bot, or all; newest first. */

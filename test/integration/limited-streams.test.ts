@@ -321,6 +321,7 @@ describe('a host that goes down', () => {
       expect.objectContaining({
         type,
         bots: [neighbour],
+        bot_count: 1,
         suspect: null,
         reason: `${type} of bot host 0`,
         stack: null,

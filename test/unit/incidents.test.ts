@@ -71,7 +71,8 @@ it('a bot that crashes over and over does not drive out the dossiers of others',
   const add = (suspect: string | null): Promise<void> => {
     const id = String(++serial).padStart(6, '0');
     const more = { at_ms: serial, host: 0, bots: [], last_lines: [], last_commands: [] };
-    return kept.add({ ...FOUND, ...more, id, suspect });
+    const counts = { bot_count: 0, repeats: 0, repeated_at_ms: null };
+    return kept.add({ ...FOUND, ...more, ...counts, id, suspect });
   };
   const counted = (suspect: string | null): number =>
     kept.list(null, 10_000).filter((found) => found.suspect === suspect).length;
@@ -118,6 +119,9 @@ it('of what is asked for only that is read, whatever else there is', async () =>
       host: 0,
       suspect: n % 7 === 0 ? (names[n % 5] as string) : null,
       bots: n % 3 === 0 ? [] : names.filter((_, at) => (n >> at) % 3 === 0),
+      bot_count: 5,
+      repeats: 0,
+      repeated_at_ms: null,
       last_lines: [],
       last_commands: [],
     };
