@@ -2,6 +2,8 @@
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { open as openFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
@@ -9,6 +11,8 @@ import { messageOf, StartupError } from '../errors.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
+/** How src/store/verify-store.ts ends when the file is broken. Any other end says nothing of the file. */
+export const BROKEN_EXIT_CODE = 65;
 const VERIFIER = fileURLToPath(new URL('./verify-store.js', import.meta.url));
 /** How a process ends that reads a broken file. By another signal it was ended, which says nothing of the file. */
 const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
@@ -20,6 +24,9 @@ export class Store {
   readonly notices: readonly string[];
   readonly #copy: string;
   #timer: NodeJS.Timeout | undefined;
+  /** The copy that is being made. */
+  #copying: Promise<void> | undefined;
+  #changedMeanwhile = false;
 
   private constructor(path: string, notices: readonly string[]) {
     this.#copy = copyOf(path);
@@ -42,24 +49,41 @@ export class Store {
 
   /** To be called after each change: the copy is renewed soon, however many more changes come. */
   changed(): void {
-    if (this.#timer) return;
-    this.#timer = setTimeout(() => void this.#renewCopy(), COPY_AFTER_MS);
-    this.#timer.unref();
+    // One copy at a time: what comes while one is made may not be in it.
+    if (this.#copying) this.#changedMeanwhile = true;
+    else if (!this.#timer) {
+      this.#timer = setTimeout(() => void this.#renewCopy(), COPY_AFTER_MS);
+      this.#timer.unref();
+    }
   }
 
   async close(): Promise<void> {
+    await this.#copying;
     if (this.#timer) await this.#renewCopy();
     await this.root.close();
   }
 
-  async #renewCopy(): Promise<void> {
+  #renewCopy(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#copying = this.#copyAll().finally(() => {
+      this.#copying = undefined;
+      if (!this.#changedMeanwhile) return;
+      this.#changedMeanwhile = false;
+      this.changed();
+    });
+    return this.#copying;
+  }
+
+  async #copyAll(): Promise<void> {
     const fresh = `${this.#copy}.new`;
     try {
-      rmSync(fresh, { force: true });
+      await rm(fresh, { force: true });
       await this.root.backup(fresh, true);
-      renameSync(fresh, this.#copy);
+      // Whole on the disk before it takes the old one's place: after a power cut there is one or the other.
+      await sync(fresh, 'r+');
+      await rename(fresh, this.#copy);
+      await syncDirectory(dirname(this.#copy));
     } catch {
       // The store itself is whole; the old copy stays until the next change.
     }
@@ -84,13 +108,30 @@ async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> 
     // Renamed when it is whole: a crash must not leave half a store.
     const fresh = `${path}.new`;
     copyFileSync(copy, fresh);
+    await sync(fresh, 'r+');
     renameSync(fresh, path);
+    await syncDirectory(dirname(path));
     return [`${what}; its last copy has taken its place`];
   }
   // The new store's copy would overwrite it, and something may still be found in it.
   const lost =
     copyFault === MISSING ? '' : ` (it was broken too: ${copyFault}; it ${setAside(copy)})`;
   return [`${what}; there is no good copy of it${lost}, a new one begins empty`];
+}
+
+async function sync(path: string, flags: string): Promise<void> {
+  const file = await openFile(path, flags);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** So that a new name in it outlives a power cut. */
+async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot, and does not need to.
+  if (process.platform !== 'win32') await sync(path, 'r');
 }
 
 function setAside(path: string): string {
@@ -111,7 +152,9 @@ async function faultOf(path: string, stopping?: AbortSignal): Promise<string | u
   } catch (thrown) {
     const { code, signal, stderr } = thrown as { code: unknown; signal: unknown; stderr?: string };
     if (CRASHES.includes(signal)) return 'it cannot be read';
-    if (typeof code !== 'number') throw new Error(`it could not be checked: ${messageOf(thrown)}`);
+    if (code !== BROKEN_EXIT_CODE) {
+      throw new Error(`it could not be checked: ${messageOf(thrown)}`);
+    }
     return stderr?.trim().split('\n').at(-1) || 'it cannot be read';
   }
 }

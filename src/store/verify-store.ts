@@ -3,6 +3,7 @@
 
 import { open } from 'lmdb';
 import { messageOf } from '../errors.js';
+import { BROKEN_EXIT_CODE } from './store.js';
 
 const path = process.argv[2];
 if (path === undefined) throw new Error('usage: verify-store <path>');
@@ -17,5 +18,5 @@ try {
   }
 } catch (thrown) {
   process.stderr.write(messageOf(thrown));
-  process.exitCode = 1;
+  process.exitCode = BROKEN_EXIT_CODE;
 }
