@@ -25,24 +25,32 @@ export const RestartPolicy = Type.Object(
       [Type.Literal('always'), Type.Literal('on-failure'), Type.Literal('never')],
       {
         description:
-          'always: also when its run just returned; on-failure: when it threw or its host was lost; never.',
+          'always: also when its run just returned; on-failure: when it threw, could not be started, or is suspected of the loss of its host; never. Whatever the policy, a bot comes back when its host was lost through no fault of its own, and stays as it is when it was stopped by hand or says itself that starting it again is of no use.',
       },
     ),
     max_restarts: Type.Integer({
       minimum: 0,
       maximum: 1000,
-      description: 'Restarts within window_ms; one more and the bot has failed.',
+      description:
+        'Restarts within window_ms; when one more would be due the bot has failed. Restarts through no fault of its own are not counted. A start by hand begins the count anew.',
     }),
-    window_ms: Type.Integer({ minimum: 1000, description: 'Length of the sliding window, in ms.' }),
+    window_ms: Type.Integer({
+      minimum: 1000,
+      description: 'Length of the sliding window of max_restarts, in ms.',
+    }),
     backoff_ms: Type.Integer({
       minimum: 0,
-      description: 'Wait before the first restart, in ms; doubled for each further one.',
+      description:
+        'Longest wait before the first restart, in ms; doubled for each further one. Each wait is a half to the whole of it, at random.',
     }),
-    backoff_cap_ms: Type.Integer({ minimum: 0, description: 'Longest wait, in ms.' }),
+    backoff_cap_ms: Type.Integer({
+      minimum: 0,
+      description: 'What the doubling ends at, in ms: no wait is longer.',
+    }),
     healthy_ms: Type.Integer({
       minimum: 0,
       description:
-        'A run of at least this long, in ms, ends the doubling: the next wait is backoff_ms again.',
+        'A run of at least this long, in ms, ends the doubling: the next wait is backoff_ms again. Its restart still counts within window_ms.',
     }),
   },
   closed,
