@@ -1,5 +1,6 @@
 // Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
 
+import { setMaxListeners } from 'node:events';
 import type { Json, JsonObject } from '../contract/events.js';
 import { answerable } from '../contract/rpc.js';
 import type { InvokeInput, InvokeOutcome, InvokeOutput } from '../contract/threads.js';
@@ -40,6 +41,8 @@ export class Dispatcher {
   async invoke(input: InvokeInput, gone?: AbortSignal): Promise<InvokeOutput> {
     const { session_id: target } = input;
     if (!Array.isArray(target)) return { result: await this.#dispatch(target, input, gone) };
+    // Each of the list listens to it; Node would take more than ten for a leak.
+    if (gone) setMaxListeners(target.length + 1, gone);
     const outcomes = await Promise.all(
       [...new Set(target)].map(async (id): Promise<[string, InvokeOutcome]> => {
         try {

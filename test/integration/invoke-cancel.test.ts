@@ -9,6 +9,7 @@ import {
   FIXTURE_KINDS,
   invoke,
   lineFrom,
+  POST,
   snapshot,
   statusFrom,
   watch,
@@ -95,4 +96,18 @@ it('a client that waits is not disturbed by one that does not', async () => {
   // The end of its bot ends it.
   await act(service, 'one', 'stop');
   expect((await patient).status).toBe(409);
+});
+
+it('a command for many is as good as one: nothing is said on standard error', async () => {
+  const many = Array.from({ length: 30 }, (_, n) => `many-${n}`);
+  for (const id of many) {
+    await create(service, { id, kind: 'faulty' });
+    await statusFrom(stream, 0, id, 'online');
+  }
+  const answer = await POST(service, '/invoke', { session_id: many, command: 'heard', args: {} });
+  const { results } = answer.json as { results: Record<string, { result: string }> };
+  expect(Object.keys(results)).toEqual(many);
+  expect(Object.values(results).every((outcome) => typeof outcome.result === 'string')).toBe(true);
+  await stopClean(service);
+  expect(service.stderr()).toBe('');
 });
