@@ -4,21 +4,19 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import { ConnectionCensus } from './access/connection-census.js';
 import type { BroadcasterPeer, EventSink } from './bots/service-events.js';
 import type { Shortage } from './contract/pressure.js';
 import { Rpc, type Serves } from './contract/rpc.js';
-import type { ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
+import type { Bound, ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
-import { clearQuota } from './shm/quota.js';
+import { clearQuota, Quota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
 import type { TlsUser } from './tls.js';
 
 /** Between two tries to replace a front, in ms. */
 const RESPAWN_MS = 1000;
-
-/** What a front answers when it has bound the port. */
-type Bound = ReturnType<FrontMethods['listen']>;
 
 type FrontPeer = Rpc<ControlMethods, FrontMethods>;
 interface Front {
@@ -44,6 +42,7 @@ export class FrontPool {
   #port = 0;
   #closing = false;
   #shortage: Shortage | null = null;
+  #census: ConnectionCensus | undefined;
 
   /** @param report puts a line about a broken front on the stream. */
   constructor(
@@ -60,7 +59,6 @@ export class FrontPool {
 
   /**
    * Starts all fronts on one port.
-   * @returns the port, and a line that says which engine it is and why.
    * @throws StartupError when the port cannot be bound or the engine does not run here.
    */
   async start(): Promise<Bound> {
@@ -72,6 +70,7 @@ export class FrontPool {
     const bound = await this.#spawn(0, true);
     this.#port = bound.port;
     for (let front = 1; front < fronts && !this.#closing; front++) await this.#spawn(front, false);
+    if (bound.wantsCensus) this.#takeCensus();
     return bound;
   }
 
@@ -117,6 +116,7 @@ export class FrontPool {
   /** Lets every stream have the frames below `head`, for at most `withinMs`, then ends all fronts. */
   async close(head: number, withinMs: number): Promise<void> {
     this.#closing = true;
+    this.#census?.stop();
     const fronts = this.#fronts.filter((front) => front !== undefined);
     for (const { peer } of fronts) peer.tell('close', { head, withinMs });
     await Promise.all(fronts.map(({ ended }) => ended));
@@ -133,6 +133,18 @@ export class FrontPool {
     await this.#each((entry, front) =>
       this.#attach(front, entry.peer, broadcaster).catch(() => {}),
     );
+  }
+
+  #takeCensus(): void {
+    const connections = new Quota(this.#common.connections, 0);
+    this.#census = new ConnectionCensus({
+      port: this.#port,
+      limit: this.#common.config.http.max_connections_per_address,
+      open: () => connections.total(),
+      tell: (crowded) => {
+        for (const front of this.#fronts) front?.peer.tell('crowded', crowded);
+      },
+    });
   }
 
   async #attach(front: number, peer: FrontPeer, broadcaster: BroadcasterPeer): Promise<void> {

@@ -121,7 +121,7 @@ const methods: Serves<FrontMethods> = {
       const reason = (await listenFault(host, input.port)) ?? messageOf(thrown);
       throw new DroverError('internal', reason);
     }
-    return { port, engine: engineLine };
+    return { port, engine: engineLine, wantsCensus: !engineKind.knowsAddresses };
   },
   prepareTls() {
     nextTls?.drop();
@@ -141,6 +141,9 @@ const methods: Serves<FrontMethods> = {
   },
   pressure({ shortage }) {
     streamRoute.shortage = shortage;
+  },
+  crowded(addresses) {
+    connections.crowd = addresses;
   },
   async close({ head, withinMs }) {
     engine.stopListening();
@@ -207,9 +210,10 @@ const parts: FrontParts = {
 };
 const streamRoute = new StreamRoute(parts, start.shortage);
 const front = createFront(parts, streamRoute);
+const connections = new Connections(new Quota(start.connections, number), names);
 const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config), {
   tls: tlsFiles(),
-  connections: new Connections(new Quota(start.connections, number), names),
+  connections,
   maxUrlBytes: config.http.max_url_bytes,
   maxHeaderBytes: config.http.max_header_bytes,
   headerTimeoutMs: config.http.header_timeout_ms,

@@ -91,7 +91,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open connections from one client address; one more gets 429 and is closed. With node:http only.',
+            'Open connections from one client address; one more gets 429 and is closed. With uWebSockets.js on Linux only, and counted once a second: docs/ENGINES.md.',
         }),
         max_requests_in_flight: Type.Integer({
           minimum: 1,

@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { SharedRing } from '../shm/layout.js';
 import type { SharedPinBucket } from '../shm/pin-bucket.js';
 import type { SharedQuota } from '../shm/quota.js';
+import type { CrowdedAddresses } from './addresses.js';
 import type { InvokeOutcome, InvokeOutput } from './api.js';
 import type {
   ActionOutcome,
@@ -89,18 +90,23 @@ export interface FrontStart {
   shortage: Shortage | null;
 }
 
+/** What a front answers when it has bound the port. */
+export interface Bound {
+  port: number;
+  /** Which engine it is and why, in a line. */
+  engine: string;
+  /** Whether it has to be told by {@link FrontMethods.crowded} which addresses have too many connections. */
+  wantsCensus: boolean;
+}
+
 export type FrontMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
   /**
    * Binds the port; answers with the real one. `shared` lets other fronts bind it too; `probe` makes sure before that
-   * nobody else has it. Throws with the reason when it cannot be bound. `engine` is a line that says which engine it is
-   * and why.
+   * nobody else has it. Throws with the reason when it cannot be bound.
    */
-  listen(input: { port: number; shared: boolean; probe: boolean }): {
-    port: number;
-    engine: string;
-  };
+  listen(input: { port: number; shared: boolean; probe: boolean }): Bound;
   /** Reads certificate and key from their files anew, and uses them from {@link settleTls} on. Throws when they cannot be used. */
   prepareTls(input: null): void;
   /** Uses what was prepared for new connections, or forgets it. */
@@ -111,6 +117,8 @@ export type FrontMethods = {
   removeToken(input: { id: string }): void;
   /** Why new streams are to be refused, null when they are not. */
   pressure(input: { shortage: Shortage | null }): void;
+  /** Which addresses get no more connections, and which have to leave some. */
+  crowded(input: CrowdedAddresses): void;
   /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
   close(input: { head: number; withinMs: number }): void;
   /** For drills: breaks the front as a fault of its own would. */

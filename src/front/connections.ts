@@ -1,5 +1,6 @@
 // Runs in a front thread. Owns how many connections may be open: in the whole process, and from one address.
 
+import { addressKey, type CrowdedAddresses } from '../contract/addresses.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import { DroverError } from '../errors.js';
 import type { Quota, QuotaNames } from '../shm/quota.js';
@@ -16,10 +17,30 @@ const REFUSALS: Record<'total' | 'perAddress', Answer> = {
 export class Connections implements ConnectionGate {
   readonly #quota: Quota<'perAddress'>;
   readonly #names: NameHasher;
+  #full: ReadonlySet<string> = new Set();
+  #over: ReadonlySet<string> = new Set();
 
   constructor(quota: Quota<'perAddress'>, names: NameHasher) {
     this.#quota = quota;
     this.#names = names;
+  }
+
+  /** What main has counted, where the engine cannot. */
+  set crowd({ full, over }: CrowdedAddresses) {
+    this.#full = new Set(full);
+    this.#over = new Set(over);
+  }
+
+  get hasCrowd(): boolean {
+    return this.#full.size > 0;
+  }
+
+  refusalFor(address: ArrayBuffer): Answer | undefined {
+    return this.#full.has(addressKey(address)) ? REFUSALS.perAddress : undefined;
+  }
+
+  mustLeave(address: ArrayBuffer): boolean {
+    return this.#over.has(addressKey(address));
   }
 
   entered(address: string | null): Answer | undefined {

@@ -95,6 +95,12 @@ export interface ConnectionGate {
    */
   entered(address: string | null): Answer | undefined;
   left(address: string | null): void;
+  /** Where nobody has too many, which is nearly always, the two below need not be asked. */
+  readonly hasCrowd: boolean;
+  /** The answer that a connection from this address is to be closed with; it is not to be counted then. */
+  refusalFor(address: ArrayBuffer): Answer | undefined;
+  /** Whether a connection from this address is to be closed with its next answer. */
+  mustLeave(address: ArrayBuffer): boolean;
 }
 
 /** A certificate and its key that are read and can be used. One of the two is to be called, once. */
@@ -131,6 +137,8 @@ export interface EngineOptions {
 
 /** One of the engines that there are. */
 export interface EngineKind {
+  /** Whether it knows of a connection that has gone whose it was; else {@link ConnectionGate.refusalFor} has to be asked. */
+  readonly knowsAddresses: boolean;
   /** The most bytes that one write to a stream sends in one piece. */
   readonly maxWriteBytes: number;
   /** Makes an engine that answers every request with `handler`, which knows the fixed answers too. */

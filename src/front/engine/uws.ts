@@ -95,7 +95,7 @@ class UwsEngine implements Engine {
     const { tls, maxUrlBytes } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
     const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req);
+      const exchange = new UwsExchange(res, req, this.#mustLeave(res));
       try {
         const pending = this.#handler(exchange);
         if (pending) exchange.answerLater(pending);
@@ -110,6 +110,7 @@ class UwsEngine implements Engine {
         // What is not to be answered so goes the way of all others.
         if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
         if (path.length + (req.getQuery()?.length ?? 0) > maxUrlBytes) return handle(res, req);
+        if (this.#mustLeave(res)) return handle(res, req);
         res.writeHeader(name, value);
         res.end(body);
       });
@@ -126,12 +127,18 @@ class UwsEngine implements Engine {
       else connections.left(null);
       return;
     }
-    const refusal = connections.entered(null);
+    const crowd = connections.hasCrowd ? connections.refusalFor(res.getRemoteAddress()) : undefined;
+    const refusal = crowd ?? connections.entered(null);
     if (!refusal) return;
     this.#refused += 1;
     // Before the handshake there is no way to say anything.
     if (tls) res.close();
     else res.cork(() => writeRefusal(res, refusal));
+  }
+
+  #mustLeave(res: HttpResponse): boolean {
+    const { connections } = this.#options;
+    return connections.hasCrowd && connections.mustLeave(res.getRemoteAddress());
   }
 }
 
@@ -180,6 +187,7 @@ class UwsExchange implements Exchange {
   readonly path: string;
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
+  readonly #mustLeave: boolean;
   #address: string | undefined;
   /** The response is over: answered, streaming or aborted. uWebSockets throws when it is touched after that. */
   #done = false;
@@ -190,9 +198,11 @@ class UwsExchange implements Exchange {
   aborted = false;
   turn: Turn | undefined;
 
-  constructor(res: HttpResponse, req: HttpRequest) {
+  /** @param mustLeave closes the connection behind its answer. */
+  constructor(res: HttpResponse, req: HttpRequest, mustLeave: boolean) {
     this.#res = res;
     this.#req = req;
+    this.#mustLeave = mustLeave;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
   }
@@ -291,7 +301,7 @@ class UwsExchange implements Exchange {
    * (and aborts the process), and without one but with a second argument it writes 2^63. end() with its second argument
    * writes `Connection: close` itself.
    */
-  #write({ status, headers, body, close = false }: Answer): void {
+  #write({ status, headers, body, close = this.#mustLeave }: Answer): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
     writeHeaders(res, headers);
@@ -404,6 +414,7 @@ class UwsStream implements StreamSink {
 }
 
 export const uwsEngine: EngineKind = {
+  knowsAddresses: false,
   maxWriteBytes: MAX_CORKED_BYTES,
   create: (handler, fixed, options) => new UwsEngine(handler, fixed, options),
 };

@@ -240,6 +240,7 @@ function readTls({ cert, key }: TlsFiles): { cert: Buffer; key: Buffer } {
 }
 
 export const nodeEngine: EngineKind = {
+  knowsAddresses: true,
   maxWriteBytes: MAX_WRITE_BYTES,
   create: (handler: Handler, _: FixedAnswers, options: EngineOptions) =>
     new NodeEngine(handler, options),
