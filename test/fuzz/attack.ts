@@ -1,7 +1,9 @@
 // Test harness of the fuzz tests. Owns one connection that misbehaves, and what may come back on it.
 
 import net from 'node:net';
+import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import tls from 'node:tls';
 import { parseResponse } from '../harness/http.js';
 import type { Case } from './cases.js';
 
@@ -12,9 +14,20 @@ const PATIENCE_MS = 40;
 /** Statuses that no request brings about by being wrong. */
 const FAULTS = new Set([500, 502, 504]);
 
-/** Sends a case. @throws Error when the service leaves the connection open, or says what it must not say. */
-export async function attack(port: number, { pieces, ending }: Case): Promise<void> {
-  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+/** How a case travels: as it is, within TLS, or as it is to a port where TLS is spoken. */
+export type Way = 'plain' | 'tls' | 'plain to tls';
+
+/**
+ * Sends a case.
+ * @returns whether it got any answer. @throws Error when the service leaves the connection open, or says what it must not say.
+ */
+export async function attack(
+  port: number,
+  { pieces, ending }: Case,
+  way: Way = 'plain',
+): Promise<boolean> {
+  const wire = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
+  const socket = way === 'tls' ? encrypted(wire) : wire;
   let received = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     // A stream has no end; what it sends first is enough.
@@ -23,20 +36,20 @@ export async function attack(port: number, { pieces, ending }: Case): Promise<vo
   // Whoever breaks the rules may be reset.
   socket.on('error', () => {});
   // Not events.once(): it rejects at the error of a reset.
-  const when = (event: 'connect' | 'data' | 'close'): Promise<void> =>
+  const when = (event: 'connect' | 'secureConnect' | 'data' | 'close'): Promise<void> =>
     new Promise((resolve) => socket.once(event, () => resolve()));
   const closed = when('close');
   // The peer has ended; allowHalfOpen leaves the rest to us.
   socket.on('end', () => socket.end());
   try {
-    await Promise.race([when('connect'), closed]);
+    await Promise.race([when(way === 'tls' ? 'secureConnect' : 'connect'), closed]);
     for (const [index, piece] of pieces.entries()) {
       if (index > 0) await sleep(1);
       if (socket.destroyed || socket.writableEnded) break;
       socket.write(piece);
     }
     if (ending === 'reset') {
-      socket.resetAndDestroy();
+      wire.resetAndDestroy();
     } else if (ending === 'half') {
       socket.end();
       await Promise.race([closed, late()]);
@@ -45,11 +58,39 @@ export async function attack(port: number, { pieces, ending }: Case): Promise<vo
     }
   } finally {
     socket.destroy();
+    wire.destroy();
+  }
+  if (way === 'plain to tls') {
+    if (received.includes('HTTP/')) throw new Error('answered in the clear on a port for TLS');
+    return received.length > 0;
   }
   checkAnswers(
     received,
     pieces.some((piece) => piece.includes('HEAD ')),
   );
+  return received.length > 0;
+}
+
+/** Beside the connection, not on it: Node 20 crashes when a socket is reset that a TLS socket has taken over. */
+function encrypted(wire: net.Socket): tls.TLSSocket {
+  const between = new Duplex({
+    read: () => {},
+    write: (chunk: Buffer, _, done) => {
+      wire.write(chunk);
+      done();
+    },
+    final: (done) => {
+      wire.end();
+      done();
+    },
+  });
+  between.on('error', () => {});
+  wire
+    .on('data', (chunk: Buffer) => between.push(chunk))
+    .on('end', () => between.push(null))
+    .on('error', () => {})
+    .on('close', () => between.destroy());
+  return tls.connect({ socket: between, rejectUnauthorized: false });
 }
 
 async function late(): Promise<never> {

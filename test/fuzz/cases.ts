@@ -343,6 +343,26 @@ export function* casesFrom(random: Random, token: string): Generator<Case, never
   }
 }
 
+/** Endless cases of a TLS handshake that is not one: the first message of a real one, broken. */
+export function* handshakesFrom(random: Random, hello: Buffer): Generator<Case, never, void> {
+  const source = new Source(random, '');
+  const text = hello.toString('latin1');
+  for (;;) {
+    const broken = source.below(4) === 0 ? text : mutate(source, text);
+    const at = source.below(broken.length + 1);
+    const texts = source.one([
+      [broken],
+      [broken.slice(0, at), broken.slice(at)],
+      [broken, source.bytes(source.size())],
+    ]);
+    const pieces = texts
+      .filter((piece) => piece !== '')
+      .map((piece) => Buffer.from(piece, 'latin1'));
+    const ending = source.one(['half', 'wait', 'reset'] as const);
+    yield { name: 'handshake', pieces, ending };
+  }
+}
+
 /** A good request, cut at every byte: the whole enumeration. */
 export function* everySplit(token: string): Generator<Case> {
   const head = `Host: a\r\nAuthorization: Bearer ${token}\r\n`;

@@ -2,98 +2,158 @@
 //
 // This is the short form. `npm run fuzz` (fuzz.mjs) sets the environment for a long one, and FUZZ_SEED repeats a run.
 
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import net from 'node:net';
+import tls from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call } from '../harness/api.js';
+import { makeCertificate } from '../harness/certificate.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
-import { RawStream } from '../harness/raw-stream.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
-import { attack } from './attack.js';
-import { type Case, casesFrom, everySplit, randomFrom } from './cases.js';
+import {
+  frontFlags,
+  makeDir,
+  removeDir,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
+import { attack, type Way } from './attack.js';
+import { type Case, casesFrom, everySplit, handshakesFrom, randomFrom } from './cases.js';
+import { Target } from './target.js';
 
 const given = (name: string, otherwise: number): number =>
   Number(process.env[`FUZZ_${name}`] ?? otherwise);
-const cases = given('CASES', 3000);
+const allCases = given('CASES', 3000);
 const seed = given('SEED', Date.now() % 1_000_000);
 /** Connections at a time. */
 const WIDTH = 24;
 /** Between two looks at whether the service is well. */
 const ROUND = 250;
 /** Only ends a run that hangs. */
-const LIMIT_MS = 120_000 + cases * 50;
+const LIMIT_MS = 120_000 + allCases * 50;
 /** What resident memory may grow by from the end of the first quarter on: garbage comes and goes. */
 const MOST_GROWTH = 96 * 2 ** 20;
 
-let service: Service;
-let token: string;
-let stream: RawStream;
-let keptAlive: RawConnection;
-beforeAll(async () => {
-  service = await startService({
-    config: {
-      // Wrong PINs are among the cases, and this is not about them.
-      pin: { capacity: 1000, refill_per_minute: 60_000 },
-      http: { header_timeout_ms: 2000, idle_timeout_ms: 2000, body_timeout_ms: 1000 },
-      stream: { heartbeat_ms: 500 },
-    },
-  });
-  token = await service.token();
-  stream = await RawStream.open(service.port, { token });
-});
-afterAll(async () => {
-  stream?.close();
-  keptAlive?.close();
-  await stopClean(service);
-});
+/** What is attacked, and with how many cases. */
+const SERVICES = [
+  { name: 'one front', fronts: 1, isTls: false, cases: allCases },
+  { name: 'two fronts', fronts: 2, isTls: false, cases: Math.ceil(allCases / 10) },
+  { name: 'TLS', fronts: 2, isTls: true, cases: Math.ceil(allCases / 6) },
+];
 
 /** Where a long run stands, for those who wait for it. */
 function progress(line: string): void {
   if (process.env['FUZZ_PROGRESS']) process.stderr.write(`${line}\n`);
 }
 
-/** Throws the first fault, with the case that brought it, ready to be sent again. */
-async function send(list: readonly Case[]): Promise<void> {
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let at = next++; at < list.length; at = next++) {
-      const tried = list[at] as Case;
-      try {
-        await attack(service.port, tried);
-      } catch (thrown) {
-        const bytes = JSON.stringify(tried.pieces.map((piece) => piece.toString('latin1')));
-        throw new Error(`${tried.name} (FUZZ_SEED=${seed}): ${bytes.slice(0, 2000)}`, {
-          cause: thrown,
-        });
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: WIDTH }, worker));
+/** The first bytes of a client that speaks TLS. */
+async function clientHello(): Promise<Buffer> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  const client = tls.connect({ port, host: '127.0.0.1', servername: 'localhost' });
+  client.on('error', () => {});
+  const [socket] = (await once(server, 'connection')) as [net.Socket];
+  const [hello] = (await once(socket, 'data')) as [Buffer];
+  client.destroy();
+  socket.destroy();
+  server.close();
+  return hello;
 }
 
-/** The next good request is served, and who was there before has noticed nothing. */
-async function expectWell(): Promise<void> {
-  expect(service.child.exitCode).toBeNull();
-  expect((await call(service, 'GET', '/api-info', { token })).status).toBe(200);
-  expect(stream.fault).toBeUndefined();
-  expect(stream.isOver).toBe(false);
-}
-
-const openFiles = (): number => readdirSync(`/proc/${service.child.pid}/fd`).length;
-const residentBytes = (): number => {
-  const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
-  return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
-};
-
-describe('malformed HTTP', () => {
-  it('a request that is cut at any byte is served or refused, and does no harm', async () => {
-    await send([...everySplit(token)]);
-    await expectWell();
+describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) => {
+  let dir: string;
+  let service: Service;
+  let target: Target;
+  let hello: Buffer;
+  let keptAlive: RawConnection;
+  /** How many cases got an answer, whatever it was. */
+  const answered = new Map<Way, number>();
+  beforeAll(async () => {
+    dir = makeDir();
+    const { certPath: cert, keyPath: key } = makeCertificate(dir, 'used', 1);
+    hello = await clientHello();
+    service = await startService({
+      args: frontFlags(fronts),
+      config: {
+        // Wrong PINs are among the cases, and this is not about them.
+        pin: { capacity: 1000, refill_per_minute: 60_000 },
+        http: { header_timeout_ms: 2000, idle_timeout_ms: 2000, body_timeout_ms: 1000 },
+        stream: { heartbeat_ms: 500 },
+        ...(isTls ? { tls: { cert, key } } : {}),
+      },
+    });
+    target = await Target.of(service, isTls);
   });
+  afterAll(async () => {
+    target?.close();
+    keptAlive?.close();
+    await stopClean(service);
+    removeDir(dir);
+  });
+
+  /** Cases and the way that each goes. */
+  function* attacks(): Generator<[Case, Way], never, void> {
+    const random = randomFrom(seed);
+    const source = casesFrom(random, target.token);
+    const handshakes = handshakesFrom(random, hello);
+    for (;;) {
+      if (!isTls) {
+        yield [source.next().value, 'plain'];
+        continue;
+      }
+      yield [source.next().value, 'tls'];
+      yield [source.next().value, 'tls'];
+      yield [source.next().value, 'plain to tls'];
+      yield [handshakes.next().value, 'plain to tls'];
+    }
+  }
+
+  /** Throws the first fault, with the case that brought it, ready to be sent again. */
+  async function send(list: readonly [Case, Way][]): Promise<void> {
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let at = next++; at < list.length; at = next++) {
+        const [tried, way] = list[at] as [Case, Way];
+        try {
+          if (await attack(service.port, tried, way))
+            answered.set(way, (answered.get(way) ?? 0) + 1);
+        } catch (thrown) {
+          const bytes = JSON.stringify(tried.pieces.map((piece) => piece.toString('latin1')));
+          throw new Error(`${tried.name}, ${way} (FUZZ_SEED=${seed}): ${bytes.slice(0, 2000)}`, {
+            cause: thrown,
+          });
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: WIDTH }, worker));
+  }
+
+  /** The next good request is served, and who was there before has noticed nothing. */
+  async function expectWell(): Promise<void> {
+    expect(service.child.exitCode).toBeNull();
+    expect((await target.ask({ path: '/api-info' })).status).toBe(200);
+    expect(target.ended).toBeUndefined();
+  }
+
+  const openFiles = (): number => readdirSync(`/proc/${service.child.pid}/fd`).length;
+  const residentBytes = (): number => {
+    const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+    return 1024 * Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]);
+  };
+
+  it.runIf(fronts === 1)(
+    'a request that is cut at any byte is served or refused, and does no harm',
+    async () => {
+      await send([...everySplit(target.token)].map((split) => [split, 'plain']));
+      await expectWell();
+    },
+  );
 
   it(`${cases} cases do no harm (FUZZ_SEED=${seed})`, { timeout: LIMIT_MS }, async () => {
     const canLook = process.platform === 'linux';
     const filesBefore = canLook ? openFiles() : 0;
-    const source = casesFrom(randomFrom(seed), token);
+    const source = attacks();
     const startedAt = performance.now();
     let settledMemory = 0;
     for (let sent = 0; sent < cases; sent += ROUND) {
@@ -108,16 +168,19 @@ describe('malformed HTTP', () => {
         progress(`${sent + size} cases, ${rate}/s, ${mb} MB, ${openFiles()} open files`);
       }
     }
+    // They have come to where they are to do harm: to the parser of HTTP, and to that of handshakes.
+    for (const way of isTls ? (['tls', 'plain to tls'] as const) : (['plain'] as const)) {
+      expect(answered.get(way), way).toBeGreaterThan(cases / 40);
+    }
     // The stream has been alive all the time, and is.
-    const before = stream.bodyBytes;
-    await stream.until(() => stream.bodyBytes > before);
+    await target.hears();
     if (!canLook) return;
     // Sockets of clients that left in the middle go with the idle timeout.
     await expect.poll(openFiles, { timeout: 40_000 }).toBeLessThanOrEqual(filesBefore + 5);
-    expect(residentBytes() - settledMemory).toBeLessThan(MOST_GROWTH);
+    if (settledMemory > 0) expect(residentBytes() - settledMemory).toBeLessThan(MOST_GROWTH);
   });
 
-  it('a connection that was open all the time is served too', async () => {
+  it.skipIf(isTls)('a connection that was open all the time is served too', async () => {
     keptAlive = await RawConnection.open(service.port);
     const good = requestBytes('GET', '/health');
     await keptAlive.send(good);

@@ -1,5 +1,5 @@
 // Issue 5: clients that send their heads and bodies slowly, many at once. Others are served, a stream goes on, and the slow
-// ones are closed. bench/README.md has the same with 5,000 connections and figures.
+// ones are closed. docs/ENGINES.md has the figures of the same with 5,000 connections.
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
