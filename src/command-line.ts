@@ -1,9 +1,23 @@
-// Runs in main. Owns the command line: flags, what is printed, and exit codes.
+// Runs in main. Owns the command line: which commands there are (those that talk to a service are in src/cli), and start,
+// which runs one.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { addBench } from './cli/bench.js';
+import { addBots } from './cli/bots.js';
+import { addCheck } from './cli/check.js';
+import { addCompletion } from './cli/completion.js';
+import { addDoctor } from './cli/doctor.js';
+import { EXIT } from './cli/exit-codes.js';
+import { addInvoke } from './cli/invoke.js';
+import { addLogin } from './cli/login.js';
+import { addLogs } from './cli/logs.js';
+import { wholeNumber } from './cli/options.js';
+import { addRecord } from './cli/record.js';
+import { addTokens } from './cli/tokens.js';
+import { addWait } from './cli/wait.js';
 import { type Flags, loadConfig } from './config.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
@@ -36,8 +50,13 @@ const program = new Command('drover')
   )
   .version(version)
   .configureOutput({
-    outputError: (text) => process.stderr.write(`drover: ${text.replace(/^error: /, '')}`),
-  });
+    outputError: (text) => process.stderr.write(`drover: ${usageLine(text)}\n`),
+  })
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
+  .addHelpText(
+    'after',
+    '\nWithout a command it runs the service. docs/CLI.md has examples and all exit codes.',
+  );
 
 program
   .command('start', { isDefault: true })
@@ -51,11 +70,41 @@ program
   .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
   .option('--kinds <place...>', 'directories or packages with more kinds of bots')
   .option('--no-demo', 'start without the demo world and its bots')
+  // What is no command comes here, as this is what runs without one.
+  .allowExcessArguments()
   .action(start);
+for (const add of [
+  addLogin,
+  addBots,
+  addLogs,
+  addInvoke,
+  addTokens,
+  addWait,
+  addRecord,
+  addCheck,
+  addBench,
+  addDoctor,
+  addCompletion,
+]) {
+  add(program);
+}
 
 await program.parseAsync();
 
-async function start(options: StartOptions): Promise<void> {
+/** What commander says is wrong, on one line. */
+function usageLine(text: string): string {
+  const line = text
+    .replace(/^error: /, '')
+    .trim()
+    .replace(/\s*\n\s*/g, ' ');
+  return line.includes('--help')
+    ? line
+    : `${line}; drover --help and drover <command> --help list what there is`;
+}
+
+async function start(options: StartOptions, command: Command): Promise<void> {
+  const [unknown] = command.args;
+  if (unknown !== undefined) command.error(`unknown command ${JSON.stringify(unknown)}`);
   try {
     const service = await startService(options);
     if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
@@ -119,11 +168,6 @@ function flagsOf(options: StartOptions): Flags {
   set('kinds', options.kinds);
   if (!options.demo) flags['demo.enabled'] = false;
   return flags;
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
 }
 
 function fail(thrown: unknown): never {

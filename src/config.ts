@@ -10,6 +10,12 @@ import { messageOf, StartupError } from './errors.js';
 
 const DEFAULTS_URL = new URL('../../config/default.json', import.meta.url);
 const ENV_PREFIX = 'DROVER_';
+/** Of the commands that talk to a service (src/cli); whoever has them set can start one all the same. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+  'DROVER_URL',
+  'DROVER_TOKEN',
+  'DROVER_PROFILE',
+]);
 
 /** One source of values: where they come from, in words for an error line, and the values themselves. */
 interface Layer {
@@ -89,7 +95,7 @@ function envLayer(env: NodeJS.ProcessEnv): Layer {
   const flags: Flags = {};
   const used: string[] = [];
   for (const [name, text] of Object.entries(env)) {
-    if (!name.startsWith(ENV_PREFIX) || text === undefined) continue;
+    if (!name.startsWith(ENV_PREFIX) || CLIENT_VARIABLES.has(name) || text === undefined) continue;
     const key = keys.get(name);
     if (!key)
       throw new StartupError(

@@ -1,0 +1,256 @@
+// Runs in the command line. Owns `drover bench`: what a service does on this machine, measured on one of its own.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Command, Option } from 'commander';
+import { DroverClient } from '../client/index.js';
+import { stopSignal } from '../stop-signals.js';
+import { limit } from './connection.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { duration, wholeNumber } from './options.js';
+import { Progress, print, printJson, table } from './output.js';
+import { action } from './run.js';
+
+const CLI = fileURLToPath(new URL('../cli.js', import.meta.url));
+const START_MS = 30_000;
+const STOP_MS = 12_000;
+/** Requests at once. */
+const CALLERS = 16;
+/** Latencies that are kept, at most. */
+const MAX_SAMPLES = 1_000_000;
+
+interface BenchOptions {
+  streams: number;
+  rate: number;
+  for: number;
+  json?: true;
+}
+
+/** Times are in ms. */
+interface BenchReport {
+  streams: number;
+  events_per_second: number;
+  /** Frames that all streams together got, a second; it should be streams x events. */
+  delivered_per_second: number;
+  delivery_ms: { p50: number; p99: number };
+  requests_per_second: number;
+  request_ms: { p50: number; p99: number };
+}
+
+export function addBench(program: Command): void {
+  const count = (flags: string, what: string, value: number): Option =>
+    new Option(flags, what).argParser(wholeNumber).default(value);
+  program
+    .command('bench')
+    .description('measure what a service does on this machine; it starts one of its own')
+    .addOption(count('--streams <n>', 'streams that are read at once', 100))
+    .addOption(count('--rate <n>', 'events a second', 1000))
+    .addOption(
+      new Option('--for <time>', 'how long each part takes')
+        .argParser(duration)
+        .default(5000, '5s'),
+    )
+    .option('--json', 'the figures as JSON')
+    .action(action(bench));
+}
+
+async function bench(options: BenchOptions): Promise<undefined> {
+  const dir = mkdtempSync(join(tmpdir(), 'drover-bench-'));
+  const progress = new Progress();
+  const service = spawn(
+    process.execPath,
+    [CLI, 'start', '--host', '127.0.0.1', '--port', '0', '--no-demo', '--data-dir', dir],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: plainEnvironment() },
+  );
+  const end = (): void => void service.kill('SIGKILL');
+  stopSignal.addEventListener('abort', end, { once: true });
+  try {
+    progress.show('starting a service');
+    const client = await clientOf(service);
+    progress.show(`reading ${options.streams} streams`);
+    const delivered = await measureStreams(client, options);
+    progress.show('asking');
+    const asked = await measureRequests(client, options.for);
+    progress.end();
+    const report: BenchReport = {
+      streams: options.streams,
+      events_per_second: options.rate,
+      ...delivered,
+      ...asked,
+    };
+    if (options.json) await printJson(report);
+    else await print(text(report));
+  } finally {
+    progress.end();
+    service.kill('SIGTERM');
+    const hard = setTimeout(end, STOP_MS);
+    if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
+    clearTimeout(hard);
+    rmSync(dir, { recursive: true, force: true });
+  }
+  stopSignal.throwIfAborted();
+}
+
+/** Without what configures a service: what is measured is one as it is by default. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('DROVER_')),
+  );
+}
+
+/** @throws CliError when the service does not start. */
+async function clientOf(service: ChildProcess): Promise<DroverClient> {
+  const late = limit(START_MS);
+  let said = '';
+  for (;;) {
+    const [, pin] = /^PIN=(\d+)/.exec(said) ?? [];
+    const [, url] = /\nlistening on (\S+)\n/.exec(said) ?? [];
+    if (pin !== undefined && url !== undefined) {
+      const client = new DroverClient({ url });
+      return client.withToken(await client.exchangePin(pin, { signal: late }));
+    }
+    const [part] = await Promise.race([
+      once(service.stdout as NodeJS.ReadableStream, 'data', { signal: late }),
+      once(service, 'exit', { signal: late }),
+    ]);
+    if (!(part instanceof Uint8Array)) {
+      throw new CliError(
+        EXIT.failed,
+        'the service to be measured did not start; drover doctor may say why',
+      );
+    }
+    said += Buffer.from(part).toString();
+  }
+}
+
+async function measureStreams(
+  client: DroverClient,
+  { streams, rate, for: ms }: BenchOptions,
+): Promise<Pick<BenchReport, 'delivered_per_second' | 'delivery_ms'>> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const counts = { frames: 0 };
+  const opened: Promise<void>[] = [];
+  const readers: Promise<void>[] = [];
+  for (let n = 0; n < streams; n++) {
+    opened.push(
+      new Promise((resolve, reject) => {
+        readers.push(countFrames(client, signal, counts, resolve).catch(reject));
+      }),
+    );
+  }
+  await Promise.all(opened);
+  await client.bots.create({
+    id: 'bench',
+    kind: 'synthetic',
+    config: { events_per_second: rate, message_bytes: 100 },
+  });
+  const latencies: number[] = [];
+  const sampled = client.stream({ session: ['bench'], kind: ['log'], snapshot: false, signal });
+  const sampling = (async () => {
+    for await (const batch of sampled.batches()) {
+      const now = Date.now();
+      for (const { event, data } of batch) {
+        if (event === 'log' && latencies.length < MAX_SAMPLES)
+          latencies.push(now - data.timestamp_ms);
+      }
+    }
+  })();
+  // The bot begins, and what is compiled late is compiled.
+  await delay(1000, undefined, { signal: stopSignal });
+  latencies.length = 0;
+  const { frames } = counts;
+  const began = performance.now();
+  await delay(ms, undefined, { signal: stopSignal });
+  const seconds = (performance.now() - began) / 1000;
+  const delivered = counts.frames - frames;
+  controller.abort();
+  await Promise.all([sampling, ...readers]);
+  await client.bots.delete('bench');
+  return {
+    delivered_per_second: Math.round(delivered / seconds),
+    delivery_ms: percentiles(latencies),
+  };
+}
+
+/** Counts blocks, and parses none: the reader must not be what is measured. */
+async function countFrames(
+  client: DroverClient,
+  signal: AbortSignal,
+  counts: { frames: number },
+  open: () => void,
+): Promise<void> {
+  const response = await fetch(`${client.url}/events?kind=log&snapshot=0`, {
+    headers: { authorization: `Bearer ${client.token}` },
+    signal,
+  });
+  if (!response.ok)
+    throw new CliError(EXIT.failed, `a stream was refused: ${await response.text()}`);
+  open();
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      // Each event has one `data:`, and a message has no line end.
+      for (let at = value.indexOf(10); at >= 0; at = value.indexOf(10, at + 1)) {
+        if (value[at + 1] === 10) counts.frames++;
+      }
+    }
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  }
+}
+
+async function measureRequests(
+  client: DroverClient,
+  ms: number,
+): Promise<Pick<BenchReport, 'requests_per_second' | 'request_ms'>> {
+  const latencies: number[] = [];
+  const began = performance.now();
+  const caller = async (): Promise<void> => {
+    for (let now = performance.now(); now - began < ms; ) {
+      stopSignal.throwIfAborted();
+      await client.apiInfo();
+      const after = performance.now();
+      if (latencies.length < MAX_SAMPLES) latencies.push(after - now);
+      now = after;
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+  const seconds = (performance.now() - began) / 1000;
+  return {
+    requests_per_second: Math.round(latencies.length / seconds),
+    request_ms: percentiles(latencies),
+  };
+}
+
+function percentiles(samples: readonly number[]): { p50: number; p99: number } {
+  const sorted = Float64Array.from(samples).sort();
+  const at = (share: number): number =>
+    Math.round((sorted[Math.floor((sorted.length - 1) * share)] ?? 0) * 10) / 10;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+function text(report: BenchReport): string {
+  const { streams, events_per_second: rate, delivery_ms, request_ms } = report;
+  const whole = (n: number): string => n.toLocaleString('en-US');
+  const times = ({ p50, p99 }: { p50: number; p99: number }): string => `${p50} / ${p99} ms`;
+  return table(
+    ['WHAT', 'A SECOND', 'P50 / P99'],
+    [
+      [
+        `frames to ${streams} streams, of ${whole(streams * rate)}`,
+        whole(report.delivered_per_second),
+        times(delivery_ms),
+      ],
+      [`GET /api-info, ${CALLERS} at once`, whole(report.requests_per_second), times(request_ms)],
+    ],
+  );
+}

@@ -1,0 +1,178 @@
+// Runs in the command line. Owns `drover bots`.
+
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { BotAction, BotSnapshot, JsonObject, NewBot } from '../client/index.js';
+import { messageOf } from '../errors.js';
+import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
+import { showDuration } from './duration.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { jsonObject, labels, list } from './options.js';
+import { Progress, print, printJson, table } from './output.js';
+import { action, complain } from './run.js';
+
+/** Bots of one request: so many are done within its time, and the progress moves. */
+const BATCH = 50;
+const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
+
+interface ListOptions extends ConnectionOptions {
+  status?: string[];
+  kind?: string[];
+  label?: Record<string, string>;
+  json?: true;
+}
+
+interface CreateOptions extends ConnectionOptions {
+  kind: string;
+  config?: string;
+  label?: Record<string, string>;
+  dedicated?: true;
+  stopped?: true;
+  json?: true;
+}
+
+interface ManyOptions extends ConnectionOptions {
+  label?: Record<string, string>;
+}
+
+export function addBots(program: Command): void {
+  const bots = program
+    .command('bots')
+    .description('list, create, start, stop, restart and remove bots');
+  withConnection(bots.command('list').description('the bots there are'))
+    .option('--status <status>', 'only with this status; several comma-separated or repeated', list)
+    .option('--kind <kind>', 'only of this kind; several comma-separated or repeated', list)
+    .option(
+      '--label <name=value>',
+      'only with this label; several comma-separated or repeated',
+      labels,
+    )
+    .option('--json', 'the snapshots as a JSON list')
+    .action(action(listBots));
+  withConnection(
+    bots.command('show').description('the snapshot of a bot, as JSON').argument('<id>'),
+  ).action(action(showBot));
+  withConnection(bots.command('create').description('add a bot and start it').argument('<id>'))
+    .requiredOption('--kind <kind>', 'which kind of bot')
+    .option('--config <json>', "the bot's configuration, or @file with it")
+    .option('--label <name=value>', 'a label; several comma-separated or repeated', labels)
+    .option('--dedicated', 'give it a host thread of its own')
+    .option('--stopped', 'do not start it')
+    .option('--json', 'its snapshot as JSON')
+    .action(action(createBot));
+  for (const [name, verb] of [
+    ['start', 'start'],
+    ['stop', 'stop'],
+    ['restart', 'restart'],
+    ['rm', 'delete'],
+  ] as const) {
+    const what = verb === 'delete' ? 'stop bots and forget them' : `${verb} bots`;
+    withConnection(bots.command(name).description(what).argument('[id...]'))
+      .option(
+        '--label <name=value>',
+        'all with this label; several: those that have them all',
+        labels,
+      )
+      .action(action((ids: string[], options: ManyOptions) => actOnBots(verb, ids, options)));
+  }
+}
+
+async function listBots(options: ListOptions): Promise<undefined> {
+  const { client, call } = connect(options);
+  const { status = [], kind = [] } = options;
+  const all = await client.bots.list({
+    ...call(),
+    ...(status.length > 0 && { status }),
+    ...(kind.length > 0 && { kind }),
+  });
+  const wanted = Object.entries(options.label ?? {});
+  const shown = all.filter((bot) => wanted.every(([name, value]) => bot.labels[name] === value));
+  if (options.json) await printJson(shown);
+  else await print(table(HEAD, shown.map(row)));
+}
+
+function row(bot: BotSnapshot): string[] {
+  const { id, kind, status, since_ms, restarts, last_error } = bot;
+  const all = Object.entries(bot.labels).map(([name, value]) => `${name}=${value}`);
+  const age = showDuration(Math.max(0, Date.now() - since_ms));
+  return [id, kind, status, age, String(restarts), all.join(','), last_error ?? ''];
+}
+
+async function showBot(id: string, options: ConnectionOptions): Promise<undefined> {
+  const { client, call } = connect(options);
+  await printJson(await client.bots.get(id, call()));
+}
+
+async function createBot(id: string, options: CreateOptions): Promise<undefined> {
+  const { client, call } = connect(options);
+  const bot: NewBot = { id, kind: options.kind, labels: options.label ?? {} };
+  if (options.config !== undefined) bot.config = configOf(options.config);
+  if (options.dedicated) bot.dedicated = true;
+  if (options.stopped) bot.desired = 'stopped';
+  const made = await client.bots.create(bot, call());
+  if (options.json) await printJson(made);
+  else await print(`${made.id} ${made.status}\n`);
+}
+
+/** @throws CliError when it is neither a JSON object nor a file with one. */
+function configOf(text: string): JsonObject {
+  try {
+    const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
+    return jsonObject(json) as JsonObject;
+  } catch (thrown) {
+    throw new CliError(EXIT.usage, `--config ${text}: ${messageOf(thrown)}`);
+  }
+}
+
+async function actOnBots(
+  verb: BotAction,
+  given: string[],
+  options: ManyOptions,
+): Promise<number | undefined> {
+  const connection = connect(options);
+  const [first, ...more] = given;
+  // Of one the error says what kind it is.
+  if (first !== undefined && more.length === 0 && !options.label) {
+    const { client, call } = connection;
+    const bot = await client.bots[verb](first, call());
+    await print(`${first} ${bot?.status ?? 'deleted'}\n`);
+    return EXIT.ok;
+  }
+  const ids = [...new Set([...given, ...(await labelled(connection, options.label))])];
+  const progress = new Progress();
+  let failed = 0;
+  for (let at = 0; at < ids.length; at += BATCH) {
+    progress.show(`${verb}: ${at} of ${ids.length}`);
+    const batch = ids.slice(at, at + BATCH);
+    const results = await connection.client.bots.act(
+      { action: verb, ids: batch },
+      connection.call(),
+    );
+    progress.end();
+    for (const [id, outcome] of Object.entries(results)) {
+      if ('status' in outcome) await print(`${id} ${outcome.status}\n`);
+      else {
+        failed++;
+        complain(`${id}: ${outcome.error}`);
+      }
+    }
+  }
+  return failed === 0 ? EXIT.ok : EXIT.failed;
+}
+
+async function labelled(
+  { client, call }: Connection,
+  wanted: Record<string, string> | undefined,
+): Promise<string[]> {
+  if (!wanted) return [];
+  const all = await client.bots.list(call());
+  const ids = all
+    .filter((bot) => Object.entries(wanted).every(([name, value]) => bot.labels[name] === value))
+    .map(({ id }) => id);
+  if (ids.length > 0) return ids;
+  throw new CliError(
+    EXIT.not_found,
+    'no bot has these labels; drover bots list shows what there is',
+  );
+}

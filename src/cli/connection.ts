@@ -1,0 +1,116 @@
+// Runs in the command line. Owns which service a command talks to, and with which token: flags first, then the environment,
+// then the profile.
+
+import { type Command, Option } from 'commander';
+import { DroverClient } from '../client/index.js';
+import { stopSignal } from '../stop-signals.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { duration } from './options.js';
+import { profilePath, readProfile } from './profile.js';
+
+export const DEFAULT_URL = 'http://localhost:8090';
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+export interface ConnectionOptions {
+  url?: string;
+  token?: string;
+  profile?: string;
+  /** For one call, in ms. */
+  timeout?: number;
+}
+
+/** Adds the flags of a command that talks to a service. @param timeout whether each of its calls has a limit. */
+export function withConnection(command: Command, { timeout = true } = {}): Command {
+  command
+    .option('--url <address>', `address of the service (DROVER_URL, the profile, ${DEFAULT_URL})`)
+    .option('--token <token>', 'token (DROVER_TOKEN, the profile)')
+    .option('--profile <name>', 'profile that drover login has made (DROVER_PROFILE, default)');
+  if (!timeout) return command;
+  return command.addOption(
+    new Option('--timeout <time>', 'how long one call may take')
+      .argParser(duration)
+      .default(DEFAULT_TIMEOUT_MS, '30s'),
+  );
+}
+
+/** The file of the profile that is asked for. @throws CliError when that is no name of one. */
+export function profileOf({ profile }: ConnectionOptions, env = process.env): string {
+  return profilePath(profile ?? env['DROVER_PROFILE'] ?? 'default', env);
+}
+
+/** The address that was given, by flag or environment. @throws CliError when it is none. */
+export function givenUrl({ url }: ConnectionOptions, env = process.env): string | undefined {
+  if (url !== undefined) return urlOf(url, '--url');
+  const variable = env['DROVER_URL'];
+  return variable === undefined ? undefined : urlOf(variable, 'DROVER_URL');
+}
+
+/** Where a command goes, and with what. @throws CliError when the address or the profile is of no use. */
+export function targetOf(
+  options: ConnectionOptions,
+  env = process.env,
+): { url: string; token: string | undefined } {
+  const given = givenUrl(options, env);
+  const token = options.token ?? env['DROVER_TOKEN'];
+  // A profile that is not needed cannot be in the way.
+  if (given !== undefined && token !== undefined) return { url: given, token };
+  const path = profileOf(options, env);
+  const profile = readProfile(path);
+  if (options.profile !== undefined && !profile) {
+    throw new CliError(EXIT.usage, `there is no profile ${path}; make it with drover login`);
+  }
+  const own = profile && urlOf(profile.url, path);
+  const url = given ?? own ?? DEFAULT_URL;
+  // The token of a profile goes to the service that it is for, and to no other.
+  return { url, token: token ?? (own === url ? profile?.token : undefined) };
+}
+
+export interface Connection {
+  client: DroverClient;
+  /** A fresh limit for each call; it also ends with the command. */
+  call(): { signal: AbortSignal };
+}
+
+/** @throws CliError when there is no token, or the address or profile is of no use. */
+export function connect(options: ConnectionOptions): Connection {
+  const { url, token } = targetOf(options);
+  if (token === undefined) {
+    throw new CliError(
+      EXIT.not_allowed,
+      `there is no token for ${url}; log in with drover login --url ${url}, or set DROVER_TOKEN`,
+    );
+  }
+  return {
+    client: new DroverClient({ url, token }),
+    call: () => ({ signal: limit(options.timeout ?? DEFAULT_TIMEOUT_MS) }),
+  };
+}
+
+const limits = new Set<AbortController>();
+stopSignal.addEventListener('abort', () => {
+  for (const controller of limits) controller.abort(stopSignal.reason);
+});
+
+/** Aborted when the command is to end, or after so many ms with a TimeoutError. */
+export function limit(ms: number): AbortSignal {
+  // By hand: what AbortSignal.any makes of AbortSignal.timeout may be collected before its time, and then never aborts
+  // (nodejs/node#57736).
+  const controller = new AbortController();
+  limits.add(controller);
+  const isLate = (): void => {
+    limits.delete(controller);
+    controller.abort(new DOMException('it took too long', 'TimeoutError'));
+  };
+  setTimeout(isLate, ms).unref();
+  if (stopSignal.aborted) controller.abort(stopSignal.reason);
+  return controller.signal;
+}
+
+function urlOf(url: string, source: string): string {
+  try {
+    return new DroverClient({ url }).url;
+  } catch (thrown) {
+    throw new CliError(EXIT.usage, `${source}: ${(thrown as Error).message}`);
+  }
+}

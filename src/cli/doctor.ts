@@ -1,0 +1,232 @@
+// Runs in the command line. Owns `drover doctor`: what would keep a service from running well on this machine.
+
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { DroverClient } from '../client/index.js';
+import { loadConfig } from '../config.js';
+import type { Config } from '../contract/config.js';
+import { defaultDataDir } from '../data-dir.js';
+import { messageOf } from '../errors.js';
+import { loadEngine } from '../front/engine/load.js';
+import { limit } from './connection.js';
+import { EXIT } from './exit-codes.js';
+import { wholeNumber } from './options.js';
+import { print, printJson } from './output.js';
+import { configDir, profilePath, readProfile } from './profile.js';
+import { action } from './run.js';
+
+interface DoctorOptions {
+  config?: string;
+  dataDir?: string;
+  host?: string;
+  port?: number;
+  json?: true;
+}
+
+/** `warn` runs, but not well; `fail` does not run. */
+export interface Finding {
+  check: string;
+  result: 'ok' | 'warn' | 'fail';
+  message: string;
+}
+
+type Found = Omit<Finding, 'check'>;
+
+const ok = (message: string): Found => ({ result: 'ok', message });
+const warn = (message: string): Found => ({ result: 'warn', message });
+const fail = (message: string): Found => ({ result: 'fail', message });
+
+const MIN_NODE = [20, 19] as const;
+const MIB = 2 ** 20;
+/** Nobody runs this before it was written; a clock that says so was never set. */
+const WRITTEN = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
+const PROBE_MS = 2000;
+
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('look for what would keep the service from running well here')
+    .option('--config <file>', 'configuration file of the service')
+    .option('--host <address>', 'address to listen on')
+    .option('--data-dir <directory>', 'data directory of the service')
+    .addOption(new Option('--port <number>', 'TCP port of the service').argParser(wholeNumber))
+    .option('--json', 'the findings as a JSON list')
+    .action(action(doctor));
+}
+
+async function doctor(options: DoctorOptions): Promise<number> {
+  const findings: Finding[] = [];
+  const add = (check: string, found: Found): void => void findings.push({ check, ...found });
+  add('node', nodeVersion(process.versions.node));
+  const config = configOf(options);
+  if ('result' in config) add('configuration', config);
+  else {
+    add('configuration', ok('can be read, and every key is known'));
+    const dataDir = config.data_dir ?? defaultDataDir(process.env);
+    add('engine', await engine(config));
+    add('port', await port(config));
+    add('data directory', dataDirectory(dataDir));
+    add('open files', openFiles(config));
+    add('memory', memory(config));
+    add('cores', cores(availableParallelism(), config));
+    add('clock', clock(dataDir));
+  }
+  add('profile', profile());
+  if (options.json) await printJson(findings);
+  else {
+    for (const { check, result, message } of findings) {
+      await print(`${result.padEnd(4)}  ${check.padEnd(14)}  ${message}\n`);
+    }
+  }
+  return findings.some(({ result }) => result === 'fail') ? EXIT.not_as_expected : EXIT.ok;
+}
+
+export function nodeVersion(version: string): Found {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = MIN_NODE;
+  const isEnough = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  return isEnough
+    ? ok(version)
+    : fail(`${version} is too old; install ${MIN_NODE.join('.')} or later`);
+}
+
+function configOf({ config, dataDir, host, port }: DoctorOptions): Config | Found {
+  const flags = {
+    ...(dataDir !== undefined && { data_dir: dataDir }),
+    ...(host !== undefined && { 'http.host': host }),
+    ...(port !== undefined && { 'http.port': port }),
+  };
+  try {
+    return loadConfig(config, process.env, flags);
+  } catch (thrown) {
+    return fail(messageOf(thrown));
+  }
+}
+
+async function engine({ engine, http }: Config): Promise<Found> {
+  try {
+    const { line } = await loadEngine(engine, http.fronts);
+    const text = line.replace(/^engine: /, '');
+    return engine === 'auto' && text.startsWith('node:http')
+      ? warn(`${text}; docs/ENGINES.md`)
+      : ok(text);
+  } catch (thrown) {
+    return fail(messageOf(thrown));
+  }
+}
+
+async function port({ http, tls }: Config): Promise<Found> {
+  const { host, port } = http;
+  const where = `${host}:${port}`;
+  const server = createServer();
+  const error = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
+    server.once('error', resolve);
+    server.listen({ host, port, exclusive: true }, () => resolve(null));
+  });
+  server.close();
+  if (error === null) return ok(`${where} is free`);
+  if (error.code !== 'EADDRINUSE') return fail(`${where} cannot be listened on: ${error.message}`);
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
+  const url = `${tls.cert === null ? 'http' : 'https'}://${name}:${port}`;
+  try {
+    await new DroverClient({ url }).health({ signal: limit(PROBE_MS) });
+    return ok(`${where} is taken, by a service that answers`);
+  } catch {
+    return fail(
+      `${where} is taken by another program; end that one, or choose another port with --port`,
+    );
+  }
+}
+
+function dataDirectory(dir: string): Found {
+  const { R_OK, W_OK, X_OK } = constants;
+  try {
+    let existing = dir;
+    while (!existsSync(existing)) existing = dirname(existing);
+    accessSync(existing, R_OK | W_OK | X_OK);
+    if (existing !== dir) return ok(`${dir} is not there yet, and can be made`);
+    const { mode } = statSync(dir);
+    if (!statSync(dir).isDirectory()) return fail(`${dir} is no directory`);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      return warn(`${dir} can be read by others; run chmod 700 ${dir}`);
+    }
+    return ok(dir);
+  } catch (thrown) {
+    return fail(`${dir} cannot be used: ${messageOf(thrown)}; give another with --data-dir`);
+  }
+}
+
+/** Streams and connections are open files; Node raises the soft limit to the hard one by itself. */
+function openFiles({ http, stream }: Config): Found {
+  const limits = (process.report.getReport() as { userLimits?: Record<string, { hard: unknown }> })
+    .userLimits;
+  const hard = limits?.['open_files']?.hard;
+  if (hard === 'unlimited') return ok('no limit');
+  if (typeof hard !== 'number' && typeof hard !== 'string')
+    return ok('the system has no such limit');
+  const files = Number(hard);
+  const wanted = Math.max(http.max_connections, stream.max_streams);
+  if (files > wanted) return ok(`${files}`);
+  return warn(
+    `${files} are fewer than the ${wanted} connections that there may be; raise it (ulimit -Hn, LimitNOFILE)`,
+  );
+}
+
+/** What the process can have: of the machine, or of the container that it is in. */
+function memory({ stream }: Config): Found {
+  const limited = process.constrainedMemory();
+  const bytes = limited > 0 && limited < totalmem() ? limited : totalmem();
+  const needed = stream.ring_bytes + 256 * MIB;
+  const text = `${Math.round(bytes / MIB)} MiB`;
+  return bytes >= needed
+    ? ok(text)
+    : warn(
+        `${text} are little for a ring of ${Math.round(stream.ring_bytes / MIB)} MiB; make stream.ring_bytes smaller`,
+      );
+}
+
+export function cores(count: number, { http, hosts }: Pick<Config, 'http' | 'hosts'>): Found {
+  const threads = http.fronts + (hosts.count ?? Math.max(1, count - 2)) + 1;
+  if (threads <= count) return ok(`${count}`);
+  if (hosts.count === null && http.fronts === 1)
+    return ok(`${count}; fronts, broadcaster and bots share them`);
+  return warn(
+    `${count} for ${threads} threads that work; less of http.fronts and hosts.count does more`,
+  );
+}
+
+/** Tokens run out by it and lines are stamped with it. */
+function clock(dataDir: string): Found {
+  const now = Date.now();
+  if (now < WRITTEN) return fail(`it says ${new Date(now).toISOString()}; set it`);
+  let newest = 0;
+  for (const name of ['pin.txt', 'store.mdb']) {
+    try {
+      newest = Math.max(newest, statSync(join(dataDir, name)).mtimeMs);
+    } catch {
+      // Not there yet.
+    }
+  }
+  if (newest > now + MINUTE_MS) {
+    return warn(
+      `it says ${new Date(now).toISOString()}, and the data directory is of ${new Date(newest).toISOString()}; was it set back?`,
+    );
+  }
+  return ok(new Date(now).toISOString());
+}
+
+function profile(): Found {
+  const path = profilePath('default', process.env);
+  try {
+    const found = readProfile(path);
+    return found
+      ? ok(`${path}, for ${found.url}`)
+      : ok(`none in ${configDir(process.env)}; drover login makes one`);
+  } catch (thrown) {
+    return fail(messageOf(thrown));
+  }
+}

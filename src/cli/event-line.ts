@@ -1,0 +1,51 @@
+// Pure; used by the command line. Owns how an event looks on a line.
+
+import type { StreamEvent } from '../client/index.js';
+import { safeJson, safeText } from './output.js';
+
+const COLORS: Readonly<Record<string, number>> = {
+  info: 32,
+  warn: 33,
+  error: 31,
+  state: 36,
+  session: 35,
+  gap: 31,
+  other: 90,
+};
+const DIM = 2;
+
+/** One line, without its end: time, level or kind, bot, scope and direction, and what it is about. */
+export function eventLine(event: StreamEvent, isColored: boolean): string {
+  const paint = (code: number | undefined, text: string): string =>
+    isColored ? `\u001b[${code ?? 0}m${text}\u001b[0m` : text;
+  const line = (at: number | null, kind: string, who: string, text: string): string => {
+    const time = at === null ? ' '.repeat(12) : clock(at);
+    const label = safeText(kind).padEnd(7);
+    return `${paint(DIM, time)} ${paint(COLORS[kind], label)} ${safeText(who).padEnd(12)} ${safeText(text)}`;
+  };
+  switch (event.event) {
+    case 'log': {
+      const { timestamp_ms, level, scope, session_id, direction, message } = event.data;
+      const arrow = direction === null ? '' : direction === 'outgoing' ? '> ' : '< ';
+      return line(timestamp_ms, level, `${session_id ?? '-'} ${scope}`, `${arrow}${message}`);
+    }
+    case 'session': {
+      const { id, status, since_ms, data } = event.data.snapshot;
+      return line(since_ms, 'session', `${id} ${status}`, safeJson(data));
+    }
+    case 'gap': {
+      const { from, to, dropped } = event.data;
+      const count = dropped === null ? 'an unknown number of' : String(dropped);
+      return line(null, 'gap', '-', `${count} events were lost, ${from} to ${to}`);
+    }
+    case 'other':
+      return line(null, 'other', event.name, safeJson(event.data));
+  }
+}
+
+/** Time of day where the command runs, to the millisecond. */
+function clock(ms: number): string {
+  const at = new Date(ms);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+}

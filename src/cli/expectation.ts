@@ -1,0 +1,211 @@
+// Pure; used by the command line. Owns what can be expected of a run: how it is written, and whether events bear it out.
+
+import type { StreamEvent } from '../client/index.js';
+import { parseDuration, showDuration } from './duration.js';
+
+/** What became of an expectation. */
+export interface Verdict {
+  text: string;
+  passed: boolean;
+  /** What was seen: why it passed or failed. */
+  message: string;
+  /** When that was known, in ms since the start of the run; null when only its end could tell. */
+  after_ms: number | null;
+}
+
+/** One expectation over one run. */
+export interface Expectation {
+  readonly text: string;
+  /** Until when it can still be met, in ms since the start; null when the whole run counts. */
+  readonly withinMs: number | null;
+  /** Whether nothing that comes can change it. */
+  readonly isDecided: boolean;
+  /** The next event, so many ms after the start. */
+  see(event: StreamEvent, atMs: number): void;
+  /** At the end. */
+  verdict(): Verdict;
+}
+
+/** How expectations are written, for help and errors. */
+export const FORMS = [
+  'bot <id> <status> [within <time>]',
+  'bot <id> never <status>',
+  'line "<text>" [of <bot>] [within <time>]',
+  'no line "<text>" [of <bot>]',
+  'no errors [of <bot>]',
+  'at least <n> events [of <bot>]',
+  'at most <n> events [of <bot>]',
+  'no gaps',
+];
+
+const ID = '([A-Za-z0-9][A-Za-z0-9._-]{0,63})';
+const OF = `(?: of (?:bot )?${ID})?`;
+const WITHIN = '(?: within (\\S+(?: ?[a-z]+)?))?';
+const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"';
+
+/** What begins an expectation, with what makes it from the words that match. */
+const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expectation][] = [
+  [
+    new RegExp(`^bot ${ID} never (\\S+)$`),
+    (text, [bot = '', status = '']) =>
+      new Never(text, (event) => hasStatus(event, bot, status), `${bot} was ${status}`),
+  ],
+  [
+    new RegExp(`^bot ${ID} (?:is )?(\\S+)${WITHIN}$`),
+    (text, [bot = '', status = '', within]) =>
+      new Reached(text, (event) => hasStatus(event, bot, status), timeOf(within)),
+  ],
+  [
+    new RegExp(`^line ${QUOTED}${OF}${WITHIN}$`),
+    (text, [part = '', bot, within]) => new Reached(text, lineWith(part, bot), timeOf(within)),
+  ],
+  [
+    new RegExp(`^no line ${QUOTED}${OF}$`),
+    (text, [part = '', bot]) => new Never(text, lineWith(part, bot), 'there was one'),
+  ],
+  [
+    new RegExp(`^no errors?(?: lines?)?${OF}$`),
+    (text, [bot]) =>
+      new Never(
+        text,
+        (event) => event.event === 'log' && event.data.level === 'error' && isOf(event, bot),
+        'there was one',
+      ),
+  ],
+  [
+    new RegExp(`^at (least|most) (\\d{1,15}) events?${OF}$`),
+    (text, [which, count, bot]) => new Count(text, which === 'least', Number(count), bot),
+  ],
+  [/^no gaps?$/, (text) => new Never(text, ({ event }) => event === 'gap', 'something was lost')],
+];
+
+/** @throws Error that shows how expectations are written. */
+export function parseExpectation(text: string): Expectation {
+  const plain = text.trim().replace(/\s+/g, ' ');
+  for (const [form, make] of GRAMMAR) {
+    const match = form.exec(plain);
+    if (match) return make(plain, match.slice(1));
+  }
+  throw new Error(`${JSON.stringify(text)} is no expectation; there are: ${FORMS.join('; ')}`);
+}
+
+/** Something has to happen. */
+class Reached implements Expectation {
+  readonly text: string;
+  readonly withinMs: number | null;
+  readonly #fits: (event: StreamEvent) => boolean;
+  #atMs: number | undefined;
+
+  constructor(text: string, fits: (event: StreamEvent) => boolean, withinMs: number | null) {
+    this.text = text;
+    this.withinMs = withinMs;
+    this.#fits = fits;
+  }
+
+  get isDecided(): boolean {
+    return this.#atMs !== undefined;
+  }
+
+  see(event: StreamEvent, atMs: number): void {
+    if (this.#atMs === undefined && this.#fits(event)) this.#atMs = atMs;
+  }
+
+  verdict(): Verdict {
+    const { text, withinMs } = this;
+    const atMs = this.#atMs;
+    if (atMs === undefined)
+      return { text, passed: false, message: 'it did not happen', after_ms: null };
+    const passed = withinMs === null || atMs <= withinMs;
+    const message = `it happened after ${showDuration(atMs)}${passed ? '' : ', too late'}`;
+    return { text, passed, message, after_ms: atMs };
+  }
+}
+
+/** Something must not happen. */
+class Never implements Expectation {
+  readonly text: string;
+  readonly withinMs = null;
+  readonly #fits: (event: StreamEvent) => boolean;
+  readonly #what: string;
+  #seen: { event: StreamEvent; atMs: number } | undefined;
+
+  constructor(text: string, fits: (event: StreamEvent) => boolean, what: string) {
+    this.text = text;
+    this.#fits = fits;
+    this.#what = what;
+  }
+
+  get isDecided(): boolean {
+    return this.#seen !== undefined;
+  }
+
+  see(event: StreamEvent, atMs: number): void {
+    if (!this.#seen && this.#fits(event)) this.#seen = { event, atMs };
+  }
+
+  verdict(): Verdict {
+    const { text } = this;
+    if (!this.#seen) return { text, passed: true, message: 'it did not happen', after_ms: null };
+    const { event, atMs } = this.#seen;
+    const line =
+      event.event === 'log' ? `: ${event.data.session_id ?? '-'} ${event.data.message}` : '';
+    const message = `${this.#what} after ${showDuration(atMs)}${line}`;
+    return { text, passed: false, message, after_ms: atMs };
+  }
+}
+
+/** So many events, neither counting gaps nor the snapshots at the beginning. */
+class Count implements Expectation {
+  readonly text: string;
+  readonly withinMs = null;
+  readonly #isLeast: boolean;
+  readonly #bound: number;
+  readonly #bot: string | undefined;
+  #count = 0;
+
+  constructor(text: string, isLeast: boolean, bound: number, bot: string | undefined) {
+    this.text = text;
+    this.#isLeast = isLeast;
+    this.#bound = bound;
+    this.#bot = bot;
+  }
+
+  get isDecided(): boolean {
+    return this.#isLeast ? this.#count >= this.#bound : this.#count > this.#bound;
+  }
+
+  see(event: StreamEvent): void {
+    if (event.event !== 'gap' && event.id !== null && isOf(event, this.#bot)) this.#count++;
+  }
+
+  verdict(): Verdict {
+    const passed = this.#isLeast === this.isDecided;
+    const seen = this.#count === 1 ? 'there was 1' : `there were ${this.#count}`;
+    return { text: this.text, passed, message: seen, after_ms: null };
+  }
+}
+
+function hasStatus(event: StreamEvent, bot: string, status: string): boolean {
+  if (event.event !== 'session') return false;
+  const { snapshot } = event.data;
+  return snapshot.id === bot && snapshot.status === status;
+}
+
+function lineWith(quoted: string, bot: string | undefined): (event: StreamEvent) => boolean {
+  const part = quoted.replace(/\\(.)/g, '$1');
+  return (event) => event.event === 'log' && event.data.message.includes(part) && isOf(event, bot);
+}
+
+function isOf(event: StreamEvent, bot: string | undefined): boolean {
+  if (bot === undefined) return true;
+  if (event.event === 'log') return event.data.session_id === bot;
+  return event.event === 'session' && event.data.snapshot.id === bot;
+}
+
+function timeOf(within: string | undefined): number | null {
+  if (within === undefined) return null;
+  const ms = parseDuration(within);
+  if (ms === undefined)
+    throw new Error(`${JSON.stringify(within)} is no time; it looks like 500ms, 5s or 2m`);
+  return ms;
+}

@@ -1,0 +1,93 @@
+// Runs in the command line. Owns `drover login` and `drover logout`: the PIN for a token, kept in a profile.
+
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { ApiError, DroverClient } from '../client/index.js';
+import { messageOf } from '../errors.js';
+import { stopSignal } from '../stop-signals.js';
+import {
+  type ConnectionOptions,
+  DEFAULT_URL,
+  givenUrl,
+  limit,
+  profileOf,
+  withConnection,
+} from './connection.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { print } from './output.js';
+import { readProfile, removeProfile, writeProfile } from './profile.js';
+import { action } from './run.js';
+
+interface LoginOptions extends ConnectionOptions {
+  timeout: number;
+  pin?: string;
+  pinFile?: string;
+}
+
+export function addLogin(program: Command): void {
+  withConnection(program.command('login'))
+    .description('change the PIN of the service for a token, and keep it in a profile')
+    .option('--pin <pin>', 'the PIN; asked for when it is left out')
+    .option(
+      '--pin-file <file>',
+      'the file that the service keeps it in (pin.txt in its data directory)',
+    )
+    .action(action(login));
+  withConnection(program.command('logout'))
+    .description('revoke the token of the profile, and forget it')
+    .action(action(logout));
+}
+
+async function login(options: LoginOptions): Promise<undefined> {
+  const path = profileOf(options);
+  const url = givenUrl(options) ?? savedUrl(path) ?? DEFAULT_URL;
+  const client = new DroverClient({ url });
+  const call = () => ({ signal: limit(options.timeout) });
+  // Before somebody types a PIN for nobody.
+  await client.health(call());
+  const token = options.token ?? (await client.exchangePin(await pinOf(options, url), call()));
+  await client.withToken(token).apiInfo(call());
+  writeProfile(path, { url, token });
+  await print(`logged in at ${url}; the token is kept in ${path}\n`);
+}
+
+/** A profile that is broken is what a login is to mend. */
+function savedUrl(path: string): string | undefined {
+  try {
+    return readProfile(path)?.url;
+  } catch {
+    return undefined;
+  }
+}
+
+async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<string> {
+  if (pin !== undefined) return pin.trim();
+  if (pinFile !== undefined) {
+    try {
+      return readFileSync(pinFile, 'utf8').trim();
+    } catch (thrown) {
+      throw new CliError(EXIT.usage, `the PIN file cannot be read: ${messageOf(thrown)}`);
+    }
+  }
+  if (process.stdin.isTTY) process.stderr.write(`PIN of ${url}: `);
+  for await (const line of createInterface({ input: process.stdin, signal: stopSignal })) {
+    return line.trim();
+  }
+  throw new CliError(EXIT.usage, 'no PIN was given; the service prints it when it starts');
+}
+
+async function logout(options: LoginOptions): Promise<undefined> {
+  const path = profileOf(options);
+  const profile = readProfile(path);
+  if (!profile) throw new CliError(EXIT.usage, `there is no profile ${path}; nobody is logged in`);
+  try {
+    await new DroverClient(profile).tokens.revokeCurrent({ signal: limit(options.timeout) });
+  } catch (thrown) {
+    // It is over already; that is what was asked for.
+    if (!(thrown instanceof ApiError && thrown.status === 401)) throw thrown;
+  }
+  removeProfile(path);
+  await print(`logged out of ${profile.url}\n`);
+}

@@ -1,0 +1,48 @@
+// Runs in the command line. Owns how the values of flags are read.
+
+import { InvalidArgumentError } from 'commander';
+import { parseDuration } from './duration.js';
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** Values that are comma-separated, repeated, or both. */
+export function list(text: string, before: readonly string[] = []): string[] {
+  return [...before, ...text.split(',').filter((part) => part !== '')];
+}
+
+/** The same for `name=value`. */
+export function labels(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const pairs = text.split(',').map((pair): [string, string] => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new InvalidArgumentError('Labels are given as name=value.');
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+  return { ...before, ...Object.fromEntries(pairs) };
+}
+
+/** In ms. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined)
+    throw new InvalidArgumentError('It must be a time like 500ms, 5s, 2m or 1h.');
+  return ms;
+}
+
+export function jsonObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new InvalidArgumentError('It must be a JSON object.');
+}

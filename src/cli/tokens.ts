@@ -1,0 +1,121 @@
+// Runs in the command line. Owns `drover tokens`.
+
+import { type Command, Option } from 'commander';
+import type { CreateTokenBody, Scope, TokenInfo } from '../client/index.js';
+import { type ConnectionOptions, connect, withConnection } from './connection.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { duration, labels, list } from './options.js';
+import { print, printJson, table } from './output.js';
+import { action, complain } from './run.js';
+
+const HEAD = ['ID', 'NAME', 'SCOPES', 'LIMITED TO', 'CREATED', 'EXPIRES', 'LAST USED'];
+
+interface CreateOptions extends ConnectionOptions {
+  scope: string[];
+  bot?: string[];
+  label?: Record<string, string>;
+  expires?: number;
+  json?: true;
+}
+
+interface RevokeOptions extends ConnectionOptions {
+  current?: true;
+}
+
+export function addTokens(program: Command): void {
+  const tokens = program.command('tokens').description('list, create and revoke tokens');
+  withConnection(tokens.command('list').description('the tokens there are'))
+    .option('--json', 'as a JSON list')
+    .action(action(listTokens));
+  withConnection(
+    tokens.command('create').description('make a token; it is printed here and never again'),
+  )
+    .argument('<name>', 'what it is for')
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        'read, control, invoke, admin; several comma-separated or repeated',
+      )
+        .argParser(list)
+        .makeOptionMandatory(),
+    )
+    .option('--bot <id>', 'limit it to this bot; several comma-separated or repeated', list)
+    .option('--label <name=value>', 'limit it to bots with these labels', labels)
+    .option(
+      '--expires <time>',
+      'how long it is good, for example 30d; for ever when left out',
+      duration,
+    )
+    .option('--json', 'the token with all that is known of it, as JSON')
+    .action(action(createToken));
+  withConnection(tokens.command('revoke').description('revoke tokens').argument('[id...]'))
+    .option('--current', 'the token that this command uses')
+    .action(action(revokeTokens));
+}
+
+async function listTokens(options: ConnectionOptions & { json?: true }): Promise<undefined> {
+  const { client, call } = connect(options);
+  const all = await client.tokens.list(call());
+  if (options.json) await printJson(all);
+  else await print(table(HEAD, all.map(row)));
+}
+
+function row(token: TokenInfo): string[] {
+  const { id, name, scopes, created_at_ms, expires_at_ms, last_used_at_ms } = token;
+  const limit =
+    token.bots?.join(',') ??
+    Object.entries(token.labels ?? {})
+      .map((pair) => pair.join('='))
+      .join(',');
+  return [
+    id,
+    name,
+    scopes.join(','),
+    limit,
+    time(created_at_ms),
+    time(expires_at_ms),
+    time(last_used_at_ms),
+  ];
+}
+
+function time(ms: number | null): string {
+  return ms === null ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+async function createToken(name: string, options: CreateOptions): Promise<undefined> {
+  const { client, call } = connect(options);
+  const { scope, bot, label, expires } = options;
+  const body: CreateTokenBody = { name, scopes: scope as Scope[] };
+  if (bot) body.bots = bot;
+  if (label) body.labels = label;
+  if (expires !== undefined) body.expires_at_ms = Date.now() + expires;
+  const made = await client.tokens.create(body, call());
+  // Alone on its line, for TOKEN=$(drover tokens create …).
+  if (options.json) await printJson(made);
+  else await print(`${made.token}\n`);
+}
+
+async function revokeTokens(ids: string[], options: RevokeOptions): Promise<number> {
+  if (ids.length === 0 && !options.current) {
+    throw new CliError(EXIT.usage, 'no token was named; drover tokens list shows their ids');
+  }
+  const { client, call } = connect(options);
+  let exitCode: number = EXIT.ok;
+  for (const id of ids) {
+    try {
+      await client.tokens.revoke(id, call());
+      await print(`${id} revoked\n`);
+    } catch (thrown) {
+      if (ids.length === 1) throw thrown;
+      // The others are revoked all the same.
+      complain(`${id}: ${(thrown as Error).message}`);
+      exitCode = EXIT.failed;
+    }
+  }
+  if (options.current) {
+    await client.tokens.revokeCurrent(call());
+    await print('the token of this command is revoked\n');
+  }
+  return exitCode;
+}

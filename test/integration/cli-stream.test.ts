@@ -1,0 +1,317 @@
+// drover logs, record and check as processes, on the built service.
+
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import type { StreamEvent } from '../../src/client/index.js';
+import { type CliOptions, type CliRun, runCli, startCli } from '../harness/cli.js';
+import { freePort } from '../harness/ports.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service | undefined;
+let home: string;
+let env: Record<string, string>;
+
+beforeEach(() => {
+  home = makeDir();
+});
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+  removeDir(home);
+});
+
+async function start(options: Parameters<typeof startService>[0] = {}): Promise<Service> {
+  service = await startService({ demo: true, ...options });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+  return service;
+}
+
+const run = (args: string[], options: CliOptions = {}): CliRun =>
+  startCli(home, args, { ...options, env: { ...env, ...options.env } });
+const drover = (args: string[], options?: CliOptions) => run(args, options).ended;
+
+const until = (fits: () => boolean) => expect.poll(fits, { timeout: 40_000 }).toBe(true);
+const linesOf = ({ stdout }: { stdout(): string }): string[] => stdout().split('\n').slice(0, -1);
+const LINE = /^\d\d:\d\d:\d\d\.\d{3} (info|warn|error|state) {2,4}\S+ \S+ .*$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+const ESCAPE = /\u001b/;
+
+describe('logs -f', () => {
+  it('follows what is asked for, on lines without colours, and ends well with Ctrl-C', async () => {
+    await start();
+    const logs = run(['logs', '-f', '--bot', 'demo-1', '--scope', 'tcp']);
+    await until(() => linesOf(logs).length >= 4);
+    logs.child.kill('SIGINT');
+    expect(await logs.ended).toMatchObject({ code: 0, stderr: '' });
+    for (const line of linesOf(logs)) {
+      expect(line).toMatch(LINE);
+      expect(line).toMatch(/ demo-1 tcp {2,3}[<>] /);
+    }
+    expect(logs.stdout()).not.toMatch(ESCAPE);
+  });
+
+  it('has colours where they are wanted, and not where NO_COLOR or --no-color say so', async () => {
+    await start();
+    const first = async (args: string[], more: Record<string, string>): Promise<string> => {
+      const logs = run(['logs', '-f', ...args], { env: more });
+      await until(() => linesOf(logs).length > 0);
+      logs.child.kill('SIGTERM');
+      return (await logs.ended).stdout;
+    };
+    const color = { FORCE_COLOR: '1' };
+    expect(await first([], color)).toMatch(ESCAPE);
+    expect(await first(['--no-color'], color)).not.toMatch(ESCAPE);
+    expect(await first([], { ...color, NO_COLOR: '1' })).not.toMatch(ESCAPE);
+  });
+
+  it('goes on over a restart of the service, says so, and shows nothing twice', async () => {
+    const dataDir = makeDir();
+    const options = { dataDir, port: await freePort() };
+    try {
+      const first = await start(options);
+      const logs = run(['logs', '-f', '--json', '--kind', 'log,session']);
+      await until(() => linesOf(logs).length >= 5);
+      await first.kill();
+      await until(() => logs.stderr().includes('trying again in'));
+      await start(options);
+      const before = linesOf(logs).length;
+      await until(() => linesOf(logs).length > before + 10);
+      logs.child.kill('SIGINT');
+      expect((await logs.ended).code).toBe(0);
+      expect(logs.stderr()).toMatch(
+        /^drover: [^\n]+; trying again in [^\n]+\n(drover: [^\n]+; trying again in [^\n]+\n)*drover: connected again\n$/,
+      );
+      const events = linesOf(logs).map((line) => JSON.parse(line) as StreamEvent);
+      const ids = events.map(({ id }) => id).filter((id) => id !== null);
+      expect(new Set(ids).size).toBe(ids.length);
+    } finally {
+      removeDir(dataDir);
+    }
+  });
+
+  it('ends with one line when its token is revoked', async () => {
+    await start();
+    const token = (await drover(['tokens', 'create', 'brief', '--scope', 'read'])).stdout.trim();
+    const logs = run(['logs', '-f', '--token', token]);
+    await until(() => linesOf(logs).length > 0);
+    await drover(['tokens', 'revoke', '--current', '--token', token]);
+    const { code, stderr } = await logs.ended;
+    expect(code).toBe(EXIT.not_allowed);
+    expect(stderr).toMatch(/drover: invalid token; log in with drover login\n$/);
+  });
+
+  it('ends quietly when nobody reads any more', async () => {
+    await start();
+    const logs = run(['logs', '-f']);
+    await once(logs.child.stdout as NodeJS.ReadableStream, 'data');
+    logs.child.stdout?.destroy();
+    expect(await logs.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('shows control characters of a line and does not obey them', async () => {
+    await start();
+    await drover(['wait', 'demo-1', '--status', 'in_world']);
+    const logs = run(['logs', '-f', '-g', 'SAY{TEXT']);
+    const json = run(['logs', '-f', '-g', 'SAY{TEXT', '--json']);
+    const text = 'bell \u0007 title \u001b]0;owned\u0007 csi \u009b31m';
+    // Until both have it: when they are there is not known.
+    for (let at = 0; !linesOf(logs).some(owned) || !linesOf(json).some(owned); at++) {
+      expect(at).toBeLessThan(200);
+      await drover(['invoke', 'demo-1', 'say', JSON.stringify({ text })]);
+    }
+    for (const { stdout } of [logs, json]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+      expect(stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+    }
+    const line = linesOf(json).find(owned) as string;
+    const event = JSON.parse(line) as StreamEvent & { event: 'log' };
+    expect(event.data.message).toContain('owned');
+    for (const one of linesOf(logs)) expect(one.toLowerCase()).toContain('say{text');
+  });
+
+  const owned = (line: string): boolean => line.includes('owned');
+});
+
+describe('record and check', () => {
+  it('records what a command does, to its last line, and checks it', async () => {
+    await start();
+    const file = path.join(home, 'run.ndjson');
+    const script = `
+      const { execFileSync } = require('node:child_process');
+      const drover = (...args) => execFileSync(process.execPath, [process.env.CLI, ...args], { stdio: 'inherit' });
+      drover('wait', 'demo-1', '--status', 'in_world');
+      drover('invoke', 'demo-1', 'say', 'text=recorded');
+      process.exit(3);
+    `;
+    const cli = new URL('../../dist/src/cli.js', import.meta.url).pathname;
+    const recorded = await drover(['record', file, '--', process.execPath, '-e', script], {
+      env: { CLI: cli },
+    });
+    expect(recorded.code, recorded.stderr).toBe(3);
+    const lines = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const [head, ...events] = lines as [Record<string, unknown>, ...Record<string, unknown>[]];
+    expect(head).toEqual({
+      drover_recording: 1,
+      started_at_ms: expect.any(Number),
+      url: service?.url,
+    });
+    expect(recorded.stderr).toContain(`drover: ${events.length} events are in ${file}\n`);
+    const dispatched = events.filter(
+      ({ data }) => (data as { scope?: string }).scope === 'dispatch',
+    );
+    expect(dispatched.map(({ data }) => (data as { message: string }).message)).toContain(
+      'say -> {"said":"recorded"}',
+    );
+
+    const junit = path.join(home, 'junit.xml');
+    const json = path.join(home, 'report.json');
+    const good = await drover([
+      'check',
+      file,
+      '--expect',
+      'bot demo-1 in_world within 60s',
+      '--expect',
+      'line "recorded" of demo-1',
+      '--no-errors',
+      '--no-gaps',
+      '--at-least',
+      '3',
+      '--junit',
+      junit,
+      '--json',
+      json,
+    ]);
+    expect(good, good.stdout).toMatchObject({ code: 0, stderr: '' });
+    expect(good.stdout).toMatch(/^ok {4}bot demo-1 in_world within 60s: it happened after \S+$/m);
+    expect(good.stdout).toMatch(/^5 of 5 hold, over \d+ events$/m);
+    expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
+      source: file,
+      passed: true,
+      events: events.length,
+    });
+    expect(readFileSync(junit, 'utf8')).toContain('<testsuites tests="5" failures="0" errors="0"');
+
+    const rules = path.join(home, 'rules.json');
+    writeFileSync(
+      rules,
+      JSON.stringify(['bot demo-1 never in_world', 'no line "<recorded>" of demo-1']),
+    );
+    const bad = await drover(['check', file, '--rules', rules, '--json', '-', '--junit', junit]);
+    expect(bad.code).toBe(EXIT.not_as_expected);
+    expect(bad.stderr).toBe('drover: the run was not as expected\n');
+    const { expectations } = JSON.parse(bad.stdout) as { expectations: { passed: boolean }[] };
+    expect(expectations.map(({ passed }) => passed)).toEqual([false, true]);
+    expect(readFileSync(junit, 'utf8')).toMatch(
+      /name="bot demo-1 never in_world" time="[\d.]+">\n +<failure message="demo-1 was in_world after/,
+    );
+    expect(readFileSync(junit, 'utf8')).toContain(
+      'name="no line &quot;&lt;recorded&gt;&quot; of demo-1"',
+    );
+
+    // Of one bot alone, as a stream would be filtered.
+    const filtered = await drover([
+      'check',
+      file,
+      '--bot',
+      'demo-2',
+      '--expect',
+      'no line "recorded" of demo-1',
+    ]);
+    expect(filtered.code).toBe(0);
+    const again = await drover(['record', file, '--for', '1s']);
+    expect(again).toMatchObject({
+      code: EXIT.usage,
+      stderr: expect.stringContaining('--force replaces it'),
+    });
+    const forced = await drover(['record', file, '--for', '300ms', '--force', '--bot', 'nobody']);
+    expect(forced).toMatchObject({ code: 0, stderr: `drover: 0 events are in ${file}\n` });
+    const missing = await drover(['record', path.join(home, 'x.ndjson'), '--', '/nowhere/program']);
+    expect(missing).toMatchObject({
+      code: EXIT.usage,
+      stderr: expect.stringContaining('/nowhere/program cannot be run'),
+    });
+  });
+
+  it('records until Ctrl-C, and passes it on to a command', async () => {
+    await start();
+    const file = path.join(home, 'run.ndjson');
+    const recording = run(['record', file, '--kind', 'log']);
+    await until(() => readIfThere(file).split('\n').length > 5);
+    recording.child.kill('SIGINT');
+    expect((await recording.ended).code).toBe(0);
+    expect(readIfThere(file).endsWith('\n')).toBe(true);
+    const waiting =
+      "console.log('here'); process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000)";
+    const other = run(['record', file, '--force', '--', process.execPath, '-e', waiting]);
+    await until(() => other.stdout().includes('here'));
+    other.child.kill('SIGTERM');
+    expect((await other.ended).code).toBe(9);
+  });
+
+  it('looks at a service that runs', async () => {
+    await start({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
+    const met = await drover([
+      'check',
+      '--live',
+      '--expect',
+      'bot demo-1 in_world within 60s',
+      '--expect',
+      'at least 1 events of demo-1',
+    ]);
+    expect(met, met.stdout).toMatchObject({ code: 0 });
+    const late = await drover([
+      'check',
+      '--live',
+      '--expect',
+      'bot demo-1 nowhere within 1s',
+      '--no-gaps',
+    ]);
+    expect(late.code).toBe(EXIT.not_as_expected);
+    expect(late.stdout).toMatch(/^FAIL {2}bot demo-1 nowhere within 1s: it did not happen$/m);
+    expect(late.stdout).toMatch(/^ok {4}no gaps: it did not happen$/m);
+    const whole = await drover(['check', '--live', '--for', '4s', '--expect', 'at most 0 events']);
+    expect(whole.code).toBe(EXIT.not_as_expected);
+  });
+
+  it('says what is wrong with a recording, and takes one that was cut off', async () => {
+    const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
+    const event =
+      '{"at_ms":5,"event":"gap","id":"a-1","data":{"from":"a-1","to":"a-1","dropped":1}}\n';
+    const file = path.join(home, 'made.ndjson');
+    const check = async (text: string, expectation = 'no gaps') => {
+      writeFileSync(file, text);
+      return runCli(home, ['check', file, '--expect', expectation]);
+    };
+    for (const [text, names] of [
+      ['', /it is empty; drover record makes/],
+      ['{}\n', /it is no recording of this version/],
+      ['hello\n', /it is no recording of this version/],
+      [`${head}nonsense\n${event}`, /line 2 is no event/],
+      [`${head}${event}[]\n${event}`, /line 3 is no event/],
+    ] as const) {
+      const { code, stderr } = await check(text);
+      expect(stderr).toMatch(names);
+      expect(code).toBe(EXIT.usage);
+    }
+    expect((await check(head)).code).toBe(0);
+    expect(await check(`${head}${event}`)).toMatchObject({
+      code: EXIT.not_as_expected,
+      stdout: expect.stringContaining('FAIL  no gaps: something was lost after 5ms'),
+    });
+    expect((await check(`${head}${event}{"at_ms":6,"ev`)).stdout).toContain('over 1 events');
+  });
+
+  function readIfThere(file: string): string {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      return '';
+    }
+  }
+});

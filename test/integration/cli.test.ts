@@ -1,0 +1,406 @@
+// The command line as a process, on the built service.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import type { BotSnapshot, NewToken, TokenInfo } from '../../src/client/index.js';
+import { type CliEnd, type CliOptions, runCli } from '../harness/cli.js';
+import { freePort } from '../harness/ports.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service;
+let home: string;
+/** Of the service, and its token. */
+let env: Record<string, string>;
+beforeAll(async () => {
+  home = makeDir();
+  service = await startService({ demo: true, config: { pin: { capacity: 1000 } } });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(home);
+});
+
+const drover = (args: string[], options: CliOptions = {}): Promise<CliEnd> =>
+  runCli(home, args, { ...options, env: { ...env, ...options.env } });
+
+/** A run that went well; what it printed. */
+async function done(args: string[], options?: CliOptions): Promise<string> {
+  const { code, stdout, stderr } = await drover(args, options);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+/** One line on standard error, nothing else, and the exit code. */
+function expectFailure({ code, stdout, stderr }: CliEnd, exitCode: number, names: RegExp): void {
+  expect(stderr).toMatch(/^drover: [^\n]+\n$/);
+  expect(stderr).toMatch(names);
+  expect(stdout).toBe('');
+  expect(code).toBe(exitCode);
+}
+
+describe('bots', () => {
+  it('are created, listed, stopped, started and removed', async () => {
+    const config = JSON.stringify({ events_per_second: 5 });
+    const labels = ['--label', 'team=x,tier=1'];
+    expect(
+      await done(['bots', 'create', 'one', '--kind', 'synthetic', '--config', config, ...labels]),
+    ).toMatch(/^one (starting|running)\n$/);
+    const file = path.join(home, 'bot.json');
+    writeFileSync(file, config);
+    const args = [
+      '--kind',
+      'synthetic',
+      '--config',
+      `@${file}`,
+      '--label',
+      'team=x',
+      '--stopped',
+      '--json',
+    ];
+    const two = JSON.parse(await done(['bots', 'create', 'two', ...args])) as BotSnapshot;
+    expect(two).toMatchObject({ id: 'two', status: 'stopped', labels: { team: 'x' } });
+    const lines = (await done(['bots', 'list', '--label', 'team=x'])).split('\n');
+    expect(lines[0]).toMatch(/^ID +KIND +STATUS +FOR +RESTARTS +LABELS +LAST ERROR$/);
+    expect(lines.slice(1).map((line) => line.split(/ +/).slice(0, 2))).toEqual([
+      ['one', 'synthetic'],
+      ['two', 'synthetic'],
+      [''],
+    ]);
+    const listed = await done([
+      'bots',
+      'list',
+      '--json',
+      '--kind',
+      'synthetic',
+      '--status',
+      'stopped',
+    ]);
+    expect((JSON.parse(listed) as BotSnapshot[]).map(({ id }) => id)).toEqual(['two']);
+    expect(await done(['bots', 'start', 'two'])).toMatch(/^two (starting|running)\n$/);
+    const stopped = (await done(['bots', 'stop', '--label', 'team=x'])).split('\n').sort();
+    expect(stopped).toEqual(['', 'one stopped', 'two stopped']);
+    const shown = JSON.parse(await done(['bots', 'show', 'one'])) as BotSnapshot;
+    expect(shown).toMatchObject({ id: 'one', status: 'stopped', desired: 'stopped' });
+    const some = await drover(['bots', 'rm', 'one', 'nobody', 'two']);
+    expect(some).toMatchObject({ code: EXIT.failed, stderr: 'drover: nobody: no bot "nobody"\n' });
+    expect(some.stdout.split('\n').sort()).toEqual(['', 'one deleted', 'two deleted']);
+  });
+
+  it('many are done in several requests', async () => {
+    for (let n = 0; n < 60; n++) {
+      const { code } = await createQuietly(`many-${n}`);
+      expect(code).toBe(201);
+    }
+    const lines = (await done(['bots', 'rm', '--label', 'many=yes'])).trim().split('\n');
+    expect(lines).toHaveLength(60);
+  });
+
+  async function createQuietly(id: string): Promise<{ code: number }> {
+    const response = await fetch(`${service.url}/api/bots`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${env['DROVER_TOKEN']}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ id, kind: 'synthetic', desired: 'stopped', labels: { many: 'yes' } }),
+    });
+    return { code: response.status };
+  }
+
+  it('that are not there, or not as they have to be', async () => {
+    expectFailure(await drover(['bots', 'stop', 'nobody']), EXIT.not_found, /no bot "nobody"/);
+    expectFailure(
+      await drover(['bots', 'rm', '--label', 'a=b']),
+      EXIT.not_found,
+      /no bot has these labels/,
+    );
+    expectFailure(
+      await drover(['bots', 'create', 'demo-1', '--kind', 'demo']),
+      EXIT.failed,
+      /exists already/,
+    );
+    expectFailure(
+      await drover(['bots', 'create', 'x', '--kind', 'nope']),
+      EXIT.failed,
+      /unknown kind "nope"/,
+    );
+    const broken = ['bots', 'create', 'x', '--kind', 'demo', '--config'];
+    expectFailure(
+      await drover([...broken, '{']),
+      EXIT.usage,
+      /--config \{: It must be a JSON object/,
+    );
+    expectFailure(
+      await drover([...broken, '@/nowhere']),
+      EXIT.usage,
+      /--config @\/nowhere: ENOENT/,
+    );
+    expectFailure(await drover(['bots', 'list', '--label', 'x']), EXIT.usage, /name=value/);
+  });
+});
+
+describe('invoke', () => {
+  it('sends arguments as pairs and as JSON, to one, to many and to the service', async () => {
+    await done(['wait', 'demo-1', '--status', 'in_world']);
+    await done(['wait', 'demo-2', '--status', 'in_world,tutorial']);
+    await done(['wait', 'demo-2', '--status', 'in_world']);
+    expect(JSON.parse(await done(['invoke', 'demo-1', 'say', 'text=hello there']))).toEqual({
+      said: 'hello there',
+    });
+    expect(JSON.parse(await done(['invoke', 'demo-1', 'move', '{"x":3,"y":4}']))).toEqual({
+      x: 3,
+      y: 4,
+    });
+    expect(JSON.parse(await done(['invoke', 'demo-1', 'move', 'x=5', 'y=6']))).toEqual({
+      x: 5,
+      y: 6,
+    });
+    expect(await done(['invoke', '-', 'ping'])).toBe('"pong"\n');
+    const many = await drover(['invoke', 'demo-1,demo-2,x', 'say', 'text=hi']);
+    expect(many).toEqual({
+      code: EXIT.failed,
+      stdout: 'demo-1 {"said":"hi"}\ndemo-2 {"said":"hi"}\n',
+      stderr: 'drover: x: no bot "x"\n',
+    });
+  });
+
+  it('says what is wrong', async () => {
+    expectFailure(
+      await drover(['invoke', 'demo-1', 'dance']),
+      EXIT.not_found,
+      /bots of kind demo have: say, move/,
+    );
+    expectFailure(await drover(['invoke', 'nobody', 'say']), EXIT.not_found, /no bot "nobody"/);
+    expectFailure(
+      await drover(['invoke', 'demo-1', 'move', 'x=3']),
+      EXIT.failed,
+      /args.y is missing/,
+    );
+    expectFailure(
+      await drover(['invoke', 'demo-1', 'move', 'x']),
+      EXIT.usage,
+      /given as name=value/,
+    );
+    expectFailure(
+      await drover(['invoke', 'demo-1', 'move', '{x}']),
+      EXIT.usage,
+      /is not a JSON object/,
+    );
+    expectFailure(await drover(['invoke', ',', 'move']), EXIT.usage, /no bot was named/);
+  });
+});
+
+describe('tokens', () => {
+  it('are made with what they may do, listed without the token, and revoked', async () => {
+    const args = [
+      'tokens',
+      'create',
+      'wall',
+      '--scope',
+      'read,invoke',
+      '--bot',
+      'demo-1',
+      '--expires',
+      '1h',
+    ];
+    const token = (await done(args)).trim();
+    expect(Buffer.from(token, 'base64')).toHaveLength(48);
+    const list = await done(['tokens', 'list', '--json']);
+    expect(list).not.toContain(token);
+    const made = (JSON.parse(list) as TokenInfo[]).find(({ name }) => name === 'wall');
+    expect(made).toMatchObject({ scopes: ['read', 'invoke'], bots: ['demo-1'], labels: null });
+    expect(Math.abs((made?.expires_at_ms ?? 0) - Date.now() - 3_600_000)).toBeLessThan(60_000);
+    expect(await done(['tokens', 'list'])).toContain(made?.id);
+    const own = ['--token', token];
+    expect(await done(['invoke', 'demo-1', 'say', 'text=x', ...own])).toContain('said');
+    expectFailure(
+      await drover(['bots', 'stop', 'demo-1', ...own]),
+      EXIT.not_allowed,
+      /scope control/,
+    );
+    await done(['tokens', 'revoke', '--current', ...own]);
+    expectFailure(
+      await drover(['bots', 'list', ...own]),
+      EXIT.not_allowed,
+      /invalid token; log in with drover login/,
+    );
+    const other = JSON.parse(
+      await done(['tokens', 'create', 'b', '--scope', 'read', '--label', 'a=b', '--json']),
+    );
+    expect(other).toMatchObject({ name: 'b', labels: { a: 'b' }, token: expect.any(String) });
+    const { id } = other as NewToken;
+    const revoked = await drover(['tokens', 'revoke', id, 'nothing']);
+    expect(revoked).toMatchObject({ code: EXIT.failed, stdout: `${id} revoked\n` });
+    expectFailure(await drover(['tokens', 'revoke', id]), EXIT.not_found, /no token/);
+    expectFailure(await drover(['tokens', 'revoke']), EXIT.usage, /no token was named/);
+    expectFailure(
+      await drover(['tokens', 'create', 'c', '--scope', 'all']),
+      EXIT.failed,
+      /read, control, invoke, admin/,
+    );
+  });
+});
+
+describe('login', () => {
+  const alone = { DROVER_TOKEN: '' };
+  it('changes the PIN for a token in a profile that only its owner reads, and logout revokes it', async () => {
+    const own = makeDir();
+    try {
+      const run = (args: string[], options: CliOptions = {}) => runCli(own, args, options);
+      const { url, pin, pinPath } = service;
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      const first = await run(['login', '--url', `${url}/`], { input: `${pin}\n` });
+      expect(first).toEqual({
+        code: 0,
+        stdout: `logged in at ${url}; the token is kept in ${file}\n`,
+        stderr: '',
+      });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const { token } = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
+      expect(token).not.toBe(env['DROVER_TOKEN']);
+      expect((await run(['bots', 'list'])).stdout).toContain('demo-1');
+      // A token goes to the service that it is for, and to no other.
+      const elsewhere = await run([
+        'bots',
+        'list',
+        '--url',
+        `http://127.0.0.1:${await freePort()}`,
+      ]);
+      expectFailure(elsewhere, EXIT.not_allowed, /there is no token for http:/);
+      expect((await run(['login', '--pin-file', pinPath])).code).toBe(0);
+      expect((await run(['login', '--pin', pin, '--profile', 'second'])).code).toBe(
+        EXIT.no_service,
+      );
+      expect((await run(['login', '--pin', pin, '--profile', 'second', '--url', url])).code).toBe(
+        0,
+      );
+      expect((await run(['bots', 'list', '--profile', 'second'])).code).toBe(0);
+      expect((await run(['bots', 'list'], { env: { DROVER_PROFILE: 'second' } })).code).toBe(0);
+      expect((await run(['logout', '--profile', 'second'])).stdout).toBe(`logged out of ${url}\n`);
+      const gone = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
+      expect((await run(['logout'])).code).toBe(0);
+      expect(existsSync(file)).toBe(false);
+      const after = await drover(['bots', 'list', '--token', gone.token]);
+      expectFailure(after, EXIT.not_allowed, /invalid token/);
+      expectFailure(await run(['logout']), EXIT.usage, /nobody is logged in/);
+    } finally {
+      removeDir(own);
+    }
+  });
+
+  it('refuses a wrong PIN, none, and a file that is not there', async () => {
+    const wrong = service.pin === '000000' ? '000001' : '000000';
+    const login = (args: string[], input?: string) =>
+      drover(['login', ...args], { env: alone, ...(input === undefined ? {} : { input }) });
+    expectFailure(
+      await login(['--pin', wrong]),
+      EXIT.not_allowed,
+      /wrong pin; the service prints its PIN/,
+    );
+    expectFailure(await login([], ''), EXIT.usage, /no PIN was given/);
+    expectFailure(
+      await login(['--pin-file', '/nowhere']),
+      EXIT.usage,
+      /the PIN file cannot be read/,
+    );
+    expect(existsSync(path.join(home, 'config/drover'))).toBe(false);
+  });
+
+  it('says what is wrong with a profile, and makes a broken one anew', async () => {
+    const own = makeDir();
+    try {
+      const url = service.url;
+      const run = (args: string[]) => runCli(own, args);
+      await run(['login', '--url', url, '--pin', service.pin]);
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      execFileSync('chmod', ['644', file]);
+      expectFailure(
+        await run(['bots', 'list']),
+        EXIT.usage,
+        /others may read the token in it; run chmod 600 \//,
+      );
+      execFileSync('chmod', ['600', file]);
+      for (const text of [
+        '',
+        '{',
+        '{}',
+        '[]',
+        'null',
+        '{"url":"x","token":"y"}',
+        '{"url":"http://a","token":""}',
+      ]) {
+        writeFileSync(file, text);
+        expectFailure(
+          await run(['bots', 'list']),
+          EXIT.usage,
+          /is broken; make it anew with drover login/,
+        );
+      }
+      expect((await run(['login', '--url', url, '--pin', service.pin])).code).toBe(0);
+      expect((await run(['bots', 'list'])).code).toBe(0);
+      expectFailure(
+        await run(['bots', 'list', '--profile', 'x']),
+        EXIT.usage,
+        /there is no profile \S+x\.json; make it with/,
+      );
+      expectFailure(
+        await run(['bots', 'list', '--profile', '../x']),
+        EXIT.usage,
+        /"..\/x" is no name of a profile/,
+      );
+    } finally {
+      removeDir(own);
+    }
+  });
+});
+
+describe('wait', () => {
+  it('ends when the bot has the status, at once when it has it already', async () => {
+    expect(await done(['wait', 'demo-3', '--status', 'in_world'])).toMatch(
+      /^demo-3 in_world after \S+\n$/,
+    );
+    expect(await done(['wait'])).toMatch(/answers after/);
+  });
+
+  it('ends when the status comes', async () => {
+    const waiting = drover(['wait', 'demo-3', '--status', 'stopped', '--timeout', '40s']);
+    await expect.poll(() => openStreams(), { timeout: 20_000 }).toBeGreaterThan(0);
+    await done(['bots', 'stop', 'demo-3']);
+    expect(await waiting).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^demo-3 stopped/),
+    });
+    await done(['bots', 'start', 'demo-3']);
+  });
+
+  it('ends when the time is over, when it is interrupted, and when it cannot come any more', async () => {
+    const never = ['wait', 'demo-1', '--status', 'nowhere'];
+    const late = await drover([...never, '--timeout', '300ms']);
+    expectFailure(late, EXIT.timeout, /demo-1 was not nowhere within 300ms; it is in_world/);
+    expectFailure(
+      await drover(['wait', 'nobody', '--status', 'x']),
+      EXIT.not_found,
+      /no bot "nobody"/,
+    );
+    expectFailure(await drover(['wait', 'demo-1']), EXIT.usage, /say what to wait for/);
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const nobody = await drover(['wait', '--timeout', '300ms'], { env: { DROVER_URL: url } });
+    expectFailure(nobody, EXIT.timeout, /no service answered at http:/);
+    await done(['bots', 'create', 'brief', '--kind', 'synthetic']);
+    const waiting = drover(['wait', 'brief', '--status', 'nowhere']);
+    await expect.poll(() => openStreams(), { timeout: 20_000 }).toBeGreaterThan(0);
+    await done(['bots', 'rm', 'brief']);
+    expectFailure(await waiting, EXIT.not_found, /brief was deleted/);
+  });
+
+  async function openStreams(): Promise<number> {
+    const response = await fetch(`${service.url}/api/pressure`, {
+      headers: { authorization: `Bearer ${env['DROVER_TOKEN']}` },
+    });
+    return ((await response.json()) as { streams: { open: number } }).streams.open;
+  }
+});
