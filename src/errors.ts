@@ -30,6 +30,10 @@ export const ERRORS = {
   command_failed: { status: 500, message: 'the command failed' },
   unavailable: { status: 503, message: 'the service is shutting down' },
   overloaded: { status: 503, message: 'too many requests are waiting for an answer, retry in 1s' },
+  no_room: {
+    status: 503,
+    message: 'too many large request bodies are on their way, retry in 1s',
+  },
   version_not_supported: { status: 505, message: 'HTTP/1.1 is needed' },
   no_answer: { status: 504, message: 'no answer in time' },
 } as const satisfies Record<string, { status: number; message: string }>;

@@ -14,6 +14,7 @@ import type {
 import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
+import { BodyRoom } from '../src/front/body-room.js';
 import { Connections } from '../src/front/connections.js';
 import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
@@ -192,6 +193,7 @@ const parts: FrontParts = {
     maxBytes: config.http.max_body_bytes,
     timeoutMs: config.http.body_timeout_ms,
     maxDepth: config.http.max_json_depth,
+    room: new BodyRoom(config.http.max_bodies_bytes),
   },
   auth,
   pin: new PinExchange(start.pin, new PinBucket(start.bucket), (refusal) =>

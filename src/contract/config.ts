@@ -38,6 +38,12 @@ export const Config = Type.Object(
           maximum: 16_777_216,
           description: 'Largest request body, in bytes; larger ones get 413.',
         }),
+        max_bodies_bytes: Type.Integer({
+          minimum: 65_536,
+          maximum: 4_294_967_296,
+          description:
+            'Bytes of request bodies that are on their way to one front, without the first 4 KiB of each; what is beyond gets 503.',
+        }),
         body_timeout_ms: Type.Integer({
           minimum: 100,
           // uWebSockets cuts a connection that is idle for 8 s and more, and then nobody gets an answer.

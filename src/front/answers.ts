@@ -54,6 +54,7 @@ const CLOSING: ReadonlySet<string> = new Set([
   'ambiguous_length',
   'length_required',
   'too_large',
+  'no_room',
   'timeout',
   'uri_too_long',
   'headers_too_large',

@@ -1,6 +1,7 @@
 // Runs in a front thread. Owns what is done to every answer of one request when CORS or the access log are on; without
 // them requests go their way undressed.
 
+import type { BodyShare } from './body-room.js';
 import type { Answer, Exchange, StreamSink } from './engine/engine.js';
 import type { Turn } from './turn.js';
 
@@ -39,8 +40,8 @@ export class DressedExchange implements Exchange {
     return this.#inner.header(name);
   }
 
-  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
-    return this.#inner.body(maxBytes, timeoutMs);
+  body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
+    return this.#inner.body(maxBytes, timeoutMs, share);
   }
 
   gone(): AbortSignal {

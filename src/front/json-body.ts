@@ -4,6 +4,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { explainSchemaError } from '../contract/explain.js';
 import type { Static, TSchema } from '../contract/typebox.js';
 import { DroverError } from '../errors.js';
+import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
 
 /** For schemas of our own, which need not be held against the schema of schemas: it costs 30 ms of a front's start. */
@@ -21,6 +22,8 @@ export interface BodyLimits {
   timeoutMs: number;
   /** Objects and arrays inside one another. */
   maxDepth: number;
+  /** For all bodies together. */
+  room: BodyRoom;
 }
 
 /** Reads a body and resolves with what the schema says it is. To be called before the handler's first await. */
@@ -28,14 +31,15 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
 
 /**
  * A reader for bodies of this schema.
- * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `timeout`, `bad_request`.
+ * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
 export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
   const validate = ajv.compile(schema) as ValidateFunction<Static<S>>;
-  return async (exchange, { maxBytes, timeoutMs, maxDepth }) => {
+  return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
-    const body = exchange.body(maxBytes, timeoutMs);
+    const share = room.open();
+    const body = exchange.body(maxBytes, timeoutMs, share).finally(() => share.close());
     const bytes = await (exchange.turn?.arrival(body) ?? body);
     if (isDeeper(bytes, maxDepth)) {
       throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);

@@ -231,6 +231,51 @@ describe('many at once', () => {
     },
   );
 
+  it('large bodies that are on their way have a bound together; small ones are always taken', async () => {
+    service = await startService({
+      config: { http: { max_bodies_bytes: 65_536, body_timeout_ms: 7000 } },
+    });
+    const json = (bytes: number): string => JSON.stringify({ pin: 'x'.repeat(bytes - 10) });
+    const begin = async (bytes: number, sent: number): Promise<RawConnection> => {
+      const connection = await connect();
+      const head = requestBytes('POST', '/auth/pin', {
+        ...JSON_TYPE,
+        'Content-Length': String(bytes),
+      });
+      await connection.send([Buffer.concat([head, Buffer.from(json(bytes).slice(0, sent))])]);
+      return connection;
+    };
+    const message = 'too many large request bodies are on their way, retry in 1s';
+    // Two fit: what of each is not counted leaves room for half of a third.
+    const first = await begin(30_000, 29_999);
+    const second = await begin(30_000, 29_999);
+    /** Until what was sent before it has arrived. */
+    const refused = async (): Promise<void> => {
+      for (;;) {
+        const third = await begin(60_000, 59_000);
+        const answer = await third.response({ timeoutMs: 20_000 });
+        third.close();
+        if (answer.status === 408) continue;
+        expectError(answer, 503, message);
+        expect(answer.headers['retry-after']).toBe('1');
+        return;
+      }
+    };
+    await refused();
+    // Small ones have nothing to do with it, though they are many.
+    for (let n = 0; n < 8; n++) {
+      const small = await begin(4096, 4096);
+      expectError(await small.response(), 401, 'wrong pin');
+    }
+    // Those that were there first come to their end, and leave their room.
+    for (const connection of [first, second]) {
+      await connection.send('}');
+      expectError(await connection.response(), 401, 'wrong pin');
+    }
+    const whole = await begin(60_000, 60_000);
+    expectError(await whole.response(), 401, 'wrong pin');
+  });
+
   it('more requests in flight than the limit get 503, on that route alone', async () => {
     service = await startService({
       config: {

@@ -1,6 +1,7 @@
 // Imported by the front. Owns the interface between the front and the HTTP server below it: small enough that any server
 // can stand behind it. uws.ts and node.ts are the two that there are; docs/ENGINES.md says where they differ.
 
+import type { BodyShare } from '../body-room.js';
 import type { Turn } from '../turn.js';
 
 /** A whole response. */
@@ -31,9 +32,11 @@ export interface Exchange {
   header(name: string): string;
   /**
    * The whole body. To be called before the handler's first await.
-   * @throws DroverError `too_large` above `maxBytes`, `timeout` after `timeoutMs`, or when the client goes.
+   * @param share is asked about each piece.
+   * @throws DroverError `too_large` above `maxBytes`, `timeout` after `timeoutMs`, or when the client goes; what `share`
+   * throws.
    */
-  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array>;
+  body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array>;
   /**
    * Aborted when the client goes before it is answered. To be asked for before the handler's first await, or behind the
    * body.

@@ -8,6 +8,7 @@ import uws, {
 } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { DroverError } from '../../errors.js';
+import type { BodyShare } from '../body-room.js';
 import type { Turn } from '../turn.js';
 import { BROKEN } from './broken.js';
 import type {
@@ -220,7 +221,7 @@ class UwsExchange implements Exchange {
     return this.#req.getHeader(name);
   }
 
-  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
     this.#watch();
     // It goes by the first; somebody on the way may have gone by another (request smuggling).
     if (this.#lengths() > 1) return Promise.reject(new DroverError('ambiguous_length'));
@@ -232,12 +233,18 @@ class UwsExchange implements Exchange {
       };
       const parts: Buffer[] = [];
       let size = 0;
+      let isRefused = false;
       this.#res.onData((part, isLast) => {
+        if (isRefused) return;
         size += part.byteLength;
-        if (size > maxBytes) {
+        try {
+          if (size > maxBytes) throw new DroverError('too_large');
+          share.add(part.byteLength);
+        } catch (thrown) {
+          isRefused = true;
           clearTimeout(timer);
           parts.length = 0;
-          reject(new DroverError('too_large'));
+          reject(thrown);
           return;
         }
         // A copy: uWebSockets takes the memory back when this returns.
@@ -301,7 +308,8 @@ class UwsExchange implements Exchange {
    * (and aborts the process), and without one but with a second argument it writes 2^63. end() with its second argument
    * writes `Connection: close` itself.
    */
-  #write({ status, headers, body, close = this.#mustLeave }: Answer): void {
+  #write({ status, headers, body, ...answer }: Answer): void {
+    const close = answer.close === true || this.#mustLeave;
     const res = this.#res;
     if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
     writeHeaders(res, headers);

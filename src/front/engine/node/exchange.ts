@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DroverError } from '../../../errors.js';
+import type { BodyShare } from '../../body-room.js';
 import type { Turn } from '../../turn.js';
 import { BROKEN } from '../broken.js';
 import type { Answer, Exchange, StreamSink } from '../engine.js';
@@ -78,7 +79,7 @@ export class NodeExchange implements Exchange {
     return this.#request.headersDistinct[name]?.[0] ?? '';
   }
 
-  body(maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+  body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
     const request = this.#request;
     if (this.#expectsContinue) this.#response.writeContinue();
     return new Promise((resolve, reject) => {
@@ -94,12 +95,14 @@ export class NodeExchange implements Exchange {
       };
       const take = (part: Buffer): void => {
         size += part.length;
-        if (size <= maxBytes) {
+        try {
+          if (size > maxBytes) throw new DroverError('too_large');
+          share.add(part.length);
           parts.push(part);
-          return;
+        } catch (thrown) {
+          settle();
+          reject(thrown);
         }
-        settle();
-        reject(new DroverError('too_large'));
       };
       const end = (): void => {
         settle();
