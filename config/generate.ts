@@ -31,6 +31,7 @@ interface Shown {
   required?: string[];
   properties?: Record<string, Shown>;
   items?: Shown;
+  const?: string;
   enum?: string[];
 }
 
@@ -146,6 +147,7 @@ function code(text: string): string {
 
 /** Type and bounds in words. */
 function values(schema: Shown): string {
+  if (schema.const !== undefined) return code(schema.const);
   if (schema.enum) return schema.enum.map(code).join(', ');
   if (schema.anyOf) return schema.anyOf.map(values).join(', or ');
   const type = TYPES[schema.type ?? ''] ?? schema.type ?? '';

@@ -11,6 +11,7 @@ import { Rpc, type Serves } from './contract/rpc.js';
 import type { Bound, ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
+import type { JournalThread } from './journal-thread.js';
 import { clearQuota, Quota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
 import type { TlsUser } from './tls.js';
@@ -35,6 +36,7 @@ export interface FrontCommon extends Omit<FrontStart, 'front' | 'tokens' | 'shor
 export class FrontPool {
   readonly #common: FrontCommon;
   readonly #broadcaster: EventSink;
+  readonly #journal: JournalThread;
   readonly #control: Omit<Serves<ControlMethods>, 'failed'>;
   readonly #report: (message: string) => void;
   /** By number, each from the moment at which its thread is started, so that a new broadcaster or the end finds it. */
@@ -48,11 +50,13 @@ export class FrontPool {
   constructor(
     common: FrontCommon,
     broadcaster: EventSink,
+    journal: JournalThread,
     control: Omit<Serves<ControlMethods>, 'failed'>,
     report: (message: string) => void,
   ) {
     this.#common = common;
     this.#broadcaster = broadcaster;
+    this.#journal = journal;
     this.#control = control;
     this.#report = report;
   }
@@ -135,6 +139,18 @@ export class FrontPool {
     );
   }
 
+  /** Gives every front a channel to a new journal thread. */
+  reattachJournal(): void {
+    for (const [front, entry] of this.#fronts.entries()) {
+      if (entry) this.#attachJournal(front, entry.peer);
+    }
+  }
+
+  #attachJournal(front: number, peer: FrontPeer): void {
+    const port = this.#journal.attachFront(front);
+    if (port) peer.tell('attachJournal', { port }, [port]);
+  }
+
   #takeCensus(): void {
     const connections = new Quota(this.#common.connections, 0);
     this.#census = new ConnectionCensus({
@@ -176,12 +192,14 @@ export class FrontPool {
         clearQuota(this.#common.quota, front);
         clearQuota(this.#common.connections, front);
         this.#broadcaster.peer.tell('detachFront', { front });
+        this.#journal.detachFront(front);
         this.#fronts[front] = undefined;
         resolve();
         if (!this.#closing && listening) void this.#respawn(front);
       });
     });
     this.#fronts[front] = { worker, peer, ended };
+    this.#attachJournal(front, peer);
     // One that is not restored yet knows of no bot. It attaches all fronts that there are when it is.
     await this.#attach(front, peer, await this.#broadcaster.ready).catch(refuse(''));
     if (this.#closing) throw new DroverError('unavailable');

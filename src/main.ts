@@ -1,6 +1,6 @@
 // Runs in main. The composition root: starts every thread, connects them, and ends them in order. Opens no socket.
 
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Access } from './access/access.js';
 import { Dispatcher } from './bots/dispatcher.js';
@@ -20,6 +20,7 @@ import {
 import { Watchdog } from './bots/watchdog.js';
 import { BroadcasterThread } from './broadcaster-thread.js';
 import type { Config } from './contract/config.js';
+import type { Level } from './contract/events.js';
 import type { StreamIdentity } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
@@ -27,6 +28,7 @@ import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
 import { messageOf } from './errors.js';
 import { firstBots } from './first-bots.js';
 import { FrontPool } from './fronts.js';
+import { JournalThread, numberingOf, type StreamNumbering } from './journal-thread.js';
 import { serviceCommands } from './service-commands.js';
 import { createRing, slotsFor } from './shm/layout.js';
 import { createPinBucket } from './shm/pin-bucket.js';
@@ -36,8 +38,10 @@ import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
 import { changeTls, checkTls } from './tls.js';
 
-/** First sequence number, so that 0 can stand for "nothing yet". */
-const FIRST_SEQ = 1;
+/** How long the journal may take to write its last events, in ms. */
+const JOURNAL_CLOSE_MS = 1000;
+/** Readers of the ring beside the fronts: the journal. */
+const OTHER_READERS = 1;
 /** Cores that are left to the fronts, the broadcaster and main when the number of hosts is chosen. */
 const CORES_KEPT = 2;
 
@@ -67,6 +71,7 @@ export class Service {
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
+  readonly #journal: JournalThread;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
   #world: Promise<DemoWorldThread> | undefined;
@@ -88,7 +93,8 @@ export class Service {
     this.#config = config;
     this.#dataDir = dataDir;
     this.#store = store;
-    const stream = newStream(config);
+    const numbering = numberingOf(dataDir, config.journal);
+    const stream = newStream(config, numbering);
     letHostsCollectGarbage();
     this.#broadcaster = new BroadcasterThread(stream, (broadcaster, reason) =>
       this.#restore(broadcaster, reason),
@@ -110,6 +116,7 @@ export class Service {
       config.watchdog.hang_ms,
       (host, forMs) => void this.#faults.hung(host, forMs),
     );
+    this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     const quota = newQuota(config);
     this.#access = this.#createAccess(quota);
@@ -184,6 +191,7 @@ export class Service {
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
+    await this.#journal.close(head, JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
     await this.#store.close();
   }
@@ -221,9 +229,24 @@ export class Service {
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),
+        journal: () => this.#journal.status,
       },
       fronts: () => this.#fronts,
     });
+  }
+
+  #createJournal(stream: StreamIdentity, numbering: StreamNumbering): JournalThread {
+    const { journal: config, http } = this.#config;
+    const options = {
+      config,
+      dataDir: this.#dataDir,
+      stream,
+      numbering,
+      reader: http.fronts,
+      say: (level: Level, message: string) => this.#events.tell(logItem(level, 'journal', message)),
+      replaced: () => this.#fronts.reattachJournal(),
+    };
+    return new JournalThread(options, this.#broadcaster);
   }
 
   #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
@@ -257,6 +280,7 @@ export class Service {
     return new FrontPool(
       { config, pin: this.#pin, bucket, quota, connections, stream, tokens },
       this.#broadcaster,
+      this.#journal,
       this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
       (message) => this.#say('error', message),
     );
@@ -272,6 +296,7 @@ export class Service {
     await this.#hosts.reattach(broadcaster, (hosted) => {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
     });
+    this.#journal.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
   }
@@ -300,12 +325,8 @@ function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddres
   return createQuota(limits, http.fronts);
 }
 
-function newStream(config: Config): StreamIdentity {
+function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {
   const bytes = config.stream.ring_bytes;
-  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts };
-  return {
-    ring: createRing(size, FIRST_SEQ),
-    epoch: randomBytes(5).toString('hex'),
-    hashKey: randomBytes(32).toString('hex'),
-  };
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + OTHER_READERS };
+  return { ring: createRing(size, first), epoch, hashKey };
 }

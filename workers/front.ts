@@ -19,6 +19,7 @@ import { Connections } from '../src/front/connections.js';
 import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
+import { JournalClient } from '../src/front/history/journal-client.js';
 import { listenFault } from '../src/front/listen-fault.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
 import { SnapshotFrames } from '../src/front/prelude.js';
@@ -52,11 +53,13 @@ const names = new NameHasher(stream.hashKey);
 const mirror = new SnapshotMirror(reader, names, () => void rebase());
 const auth = new Authenticator(start.tokens);
 const streams = new TokenStreams();
+const journal = new JournalClient();
 const fanout = new Fanout({
   reader,
   epoch: stream.epoch,
   maxWriteBytes: engineKind.maxWriteBytes,
   snapshots: new SnapshotFrames(mirror, stream.epoch, engineKind.maxWriteBytes),
+  past: journal,
   heartbeatMs: config.stream.heartbeat_ms,
   stallMs: config.stream.stall_ms,
 });
@@ -107,6 +110,7 @@ const methods: Serves<FrontMethods> = {
     await rebase();
     fanout.wake();
   },
+  attachJournal: ({ port: channel }) => journal.attach(channel),
   async listen(input) {
     const { host } = config.http;
     try {
@@ -203,9 +207,12 @@ const parts: FrontParts = {
   mirror,
   whenCurrent,
   fanout,
+  journal,
   streams,
   quota: new Quota(start.quota, number),
   names,
+  epoch: stream.epoch,
+  maxWriteBytes: engineKind.maxWriteBytes,
   control: main,
   tellUses,
   port: () => port,
@@ -247,6 +254,7 @@ function end(): void {
   tellUses();
   parts.log.flush();
   detachBroadcaster();
+  journal.detach();
   parent.close();
 }
 

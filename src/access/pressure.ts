@@ -7,8 +7,10 @@
 import { totalmem } from 'node:os';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import type { Config } from '../contract/config.js';
+import type { JournalStatus } from '../contract/journal.js';
 import type { PressureReport, Resource, Shortage } from '../contract/pressure.js';
 import { DroverError } from '../errors.js';
+import { ownMemory } from './own-memory.js';
 
 const SAMPLE_MS = 1000;
 /** Weight of a new sample: a burst of some seconds is no pressure, work without a pause for half a minute is. */
@@ -25,6 +27,7 @@ export interface PressureSources {
   running(): number;
   present(): number;
   streams(): number;
+  journal(): JournalStatus;
 }
 
 export class Pressure {
@@ -37,7 +40,7 @@ export class Pressure {
   #last = new Map<number, EventLoopUtilization>();
   #cpu = 0;
   #queue = 0;
-  #memory = process.memoryUsage.rss();
+  #memory = ownMemory();
   #told: Resource | undefined;
 
   /** @param changed is told why new streams are to be refused, each time that this changes. */
@@ -84,6 +87,7 @@ export class Pressure {
     const { max_bots, max_cpu, max_queue } = this.#limits;
     const present = this.#sources.present();
     const open = this.#sources.streams();
+    const { state, reason } = this.#sources.journal();
     const short = (['cpu', 'memory', 'queue'] as const).filter((name) => this.#isShort(name));
     return {
       running: this.#sources.running(),
@@ -98,11 +102,12 @@ export class Pressure {
       streams: { open, limit: this.#maxStreams },
       queue: { used: rounded(this.#queue), limit: max_queue },
       bots: { present, limit: max_bots },
+      journal: { state, reason },
     };
   }
 
   #sample(): void {
-    this.#memory = process.memoryUsage.rss();
+    this.#memory = ownMemory();
     this.#queue += WEIGHT * (Math.min(1, this.#sources.queue()) - this.#queue);
     this.#cpu += WEIGHT * (this.#busiest() - this.#cpu);
     const { streams } = this;

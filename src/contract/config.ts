@@ -266,7 +266,7 @@ export const Config = Type.Object(
         }),
         max_memory_mb: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
           description:
-            'Resident memory of the process, in MB, above which new streams and bots get 503; null takes nine tenths of what the system gives it.',
+            'Resident memory of the process (on Linux without mapped files), in MB, above which new streams and bots get 503; null takes nine tenths of what the system gives it.',
         }),
         max_queue: Type.Number({
           minimum: 0.01,
@@ -274,6 +274,38 @@ export const Config = Type.Object(
           description:
             'Share of `hosts.in_flight_bytes` that the fullest bot host may use; above it new bots get 503. 1 is no limit.',
         }),
+      },
+      closed,
+    ),
+    journal: Type.Object(
+      {
+        enabled: Type.Boolean({
+          description:
+            'Keep what was on the stream: for GET /api/events, GET /api/stats, and streams that resume beyond the ring or after a restart.',
+        }),
+        max_bytes: Type.Integer({
+          minimum: 1_048_576,
+          maximum: 1_099_511_627_776,
+          description: 'Bytes that are kept; the oldest events go first.',
+        }),
+        max_age_hours: Type.Number({
+          minimum: 0.01,
+          maximum: 87_600,
+          description: 'Hours that events are kept.',
+        }),
+        flush_ms: Type.Integer({
+          minimum: 5,
+          maximum: 10_000,
+          description:
+            'How long an event may wait before it is written, in ms: what a kill -9 can cost.',
+        }),
+        fsync: Type.Union(
+          [Type.Literal('always'), Type.Literal('background'), Type.Literal('never')],
+          {
+            description:
+              'When what is written is forced to the disk: before it counts, right behind it (a power failure costs moments), or when the system pleases (a power failure may break the journal). A kill -9 costs no more with one than with another.',
+          },
+        ),
       },
       closed,
     ),

@@ -1,5 +1,7 @@
 // Imported by main and the fronts. Owns what is said of how near the service is to its bounds.
 
+import type { JournalStatus } from './journal.js';
+
 /** What can be short. */
 export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots'] as const;
 export type Resource = (typeof RESOURCES)[number];
@@ -21,6 +23,8 @@ export interface PressureReport {
   queue: { used: number; limit: number };
   /** Bots that there are. */
   bots: { present: number; limit: number };
+  /** Whether events are kept: `off`, `opening`, `on`, or `failed` with the reason. Nothing is refused for it. */
+  journal: Pick<JournalStatus, 'state' | 'reason'>;
 }
 
 /** Why something new is refused. */

@@ -14,8 +14,19 @@ export type Serves<M extends Methods> = {
   [K in keyof M]: (
     input: Input<M, K>,
     cancelled?: AbortSignal,
-  ) => Output<M, K> | Promise<Output<M, K>>;
+  ) => Output<M, K> | Handover<Output<M, K>> | Promise<Output<M, K> | Handover<Output<M, K>>>;
 };
+
+/** An output whose parts are handed over instead of copied. */
+export class Handover<T> {
+  readonly output: T;
+  readonly transfer: Transferable[];
+
+  constructor(output: T, transfer: Transferable[]) {
+    this.output = output;
+    this.transfer = transfer;
+  }
+}
 
 type Input<M extends Methods, K extends keyof M> = Parameters<M[K]>[0];
 type Output<M extends Methods, K extends keyof M> = Awaited<ReturnType<M[K]>>;
@@ -196,17 +207,20 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
 
   async #answer({ id, method, input, cancellable }: Message & { type: 'call' }): Promise<void> {
     let reply: Message;
+    let transfer: Transferable[] = [];
     const cancel = cancellable ? new AbortController() : undefined;
     if (cancel) this.#cancellable.set(id, cancel);
     try {
-      reply = { type: 'return', id, output: await this.#invoke(method, input, cancel?.signal) };
+      let output = await this.#invoke(method, input, cancel?.signal);
+      if (output instanceof Handover) ({ output, transfer } = output);
+      reply = { type: 'return', id, output };
     } catch (thrown) {
       reply = { type: 'throw', id, error: answerable(method, thrown).toPlain() };
     } finally {
       this.#cancellable.delete(id);
     }
     try {
-      this.#post(reply);
+      this.#post(reply, transfer);
     } catch (thrown) {
       // The output cannot be cloned (a function, a symbol): the caller must still hear of it.
       this.#post({ type: 'throw', id, error: answerable(method, thrown).toPlain() });

@@ -20,6 +20,15 @@ import type {
 } from './bots.js';
 import type { Config } from './config.js';
 import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
+import type {
+  JournalStatus,
+  Page,
+  PageRequest,
+  ReplayPart,
+  ReplayRequest,
+  StatsAnswer,
+  StatsRequest,
+} from './journal.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 
@@ -102,6 +111,8 @@ export interface Bound {
 export type FrontMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
+  /** The channel to the journal; a new one replaces the old. There is none when the journal is off. */
+  attachJournal(input: { port: MessagePort }): void;
   /**
    * Binds the port; answers with the real one. `shared` lets other fronts bind it too; `probe` makes sure before that
    * nobody else has it. Throws with the reason when it cannot be bound.
@@ -171,6 +182,43 @@ export interface InvokeInput {
   command: string;
   args: JsonObject;
 }
+
+// ---- main ↔ journal, front ↔ journal ------------------------------------------------------------------------------
+
+export interface JournalStart {
+  config: Config['journal'];
+  /** The directory of the journal. */
+  dir: string;
+  stream: StreamIdentity;
+  /** Number of its cells on the ring. */
+  reader: number;
+  /** First sequence number of this run. */
+  first: number;
+  /** Why the numbering could not be kept at the start: the stream's is then one that the journal does not know yet. */
+  fault: string | null;
+}
+
+export type JournalMethods = {
+  /** The channel to the broadcaster; a new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /** Gives a front its channel; a new one replaces the old. */
+  attachFront(input: { front: number; port: MessagePort }): void;
+  detachFront(input: { front: number }): void;
+  /** Keeps everything below `head`, says where numbering goes on, and ends the thread. */
+  close(input: { head: number }): void;
+};
+
+export type JournalControlMethods = {
+  /** It has changed. `notice` is what the operator should know beyond that. */
+  status(input: { status: JournalStatus; notice: string | null }): void;
+};
+
+/** What the journal does for fronts. */
+export type JournalFrontMethods = {
+  replay(input: ReplayRequest): ReplayPart;
+  page(input: PageRequest): Page;
+  stats(input: StatsRequest): StatsAnswer & { journal: JournalStatus };
+};
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ export const ACCESS = {
   'GET /api/bots/{id}/config': 'read',
   'GET /api/bots/{id}/incidents': 'read',
   'GET /api/incidents': 'read',
+  'GET /api/events': 'read',
+  'GET /api/stats': 'read',
   'GET /api/kinds': 'read',
   'GET /api/pressure': 'read',
   'GET /api/tokens': 'admin',

@@ -14,8 +14,9 @@ import type { RingReader } from '../shm/ring-reader.js';
 import type { StreamSink } from './engine/engine.js';
 import type { Filter } from './filter.js';
 import { GatherArena } from './gather-arena.js';
+import { type ReplaySource, Replays } from './history/replays.js';
 import { Prelude, type SnapshotFrames } from './prelude.js';
-import { gapFrame, HEARTBEAT, resumePoint } from './stream-text.js';
+import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from './stream-text.js';
 import { type Beginning, Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 import { Upkeep, type UpkeepOptions } from './upkeep.js';
@@ -41,6 +42,8 @@ export interface FanoutOptions extends UpkeepOptions {
   maxWriteBytes: number;
   /** Snapshot frames for a new or lost subscriber; keeps the mirror current. */
   snapshots: SnapshotFrames;
+  /** What has left the ring. */
+  past: ReplaySource;
 }
 
 /** What a new subscriber asks for. */
@@ -80,12 +83,22 @@ export class Fanout {
   #behind = false;
   #passMs = 0;
   readonly #upkeep: Upkeep;
+  /** The streams that have not come up to the ring yet. */
+  readonly #replays: Replays;
   /** This pass also looks for heartbeats and stalls. */
   #tending = false;
   #closing: { head: number; done: () => void } | undefined;
 
   constructor(options: FanoutOptions) {
     this.#options = options;
+    this.#replays = new Replays(options.past, options.maxWriteBytes, {
+      write: (subscriber, bytes) => this.#write(subscriber, bytes),
+      missing: (subscriber, next) => this.#missing(subscriber, next),
+      lost: (subscriber) => this.#lost(subscriber),
+      arrived: () => this.wake(),
+      hasLive: () => this.size > this.#replays.size,
+      isOnRing: (cursor, filter) => this.#isOnRing(cursor, filter),
+    });
     this.#upkeep = new Upkeep(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {
@@ -107,10 +120,15 @@ export class Fanout {
     const subscriber = new Subscriber(sink, this.#group(filter), this.#subscribers.length, removed);
     this.#subscribers.push(subscriber);
     const resume = resumePoint(lastEventId, epoch, reader.head());
-    const oldest = Math.max(reader.tail(), filter?.since ?? 0);
+    subscriber.resumes = resume.kind === 'at';
+    const oldest = this.#oldest(filter);
     if (resume.kind === 'at' && resume.next >= oldest) {
       subscriber.cursor = resume.next;
       subscriber.prelude = new Prelude([Buffer.from(opening)]);
+    } else if (resume.kind === 'at' && this.#replays.isThere) {
+      subscriber.cursor = resume.next;
+      subscriber.prelude = new Prelude([Buffer.from(opening)]);
+      this.#replays.add(subscriber);
     } else if (resume.kind === 'live') {
       subscriber.beginning = { opening, loss: null, snapshots };
     } else {
@@ -129,6 +147,7 @@ export class Fanout {
   /** Forgets a stream that is gone. */
   remove(subscriber: Subscriber): void {
     if (subscriber.index === -1) return;
+    this.#replays.remove(subscriber);
     const { filter } = subscriber.group;
     if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
     // The last fills the hole. In a pass the hole must not swallow one that has not had its turn.
@@ -243,20 +262,24 @@ export class Fanout {
       }
       subscriber.prelude = undefined;
     }
+    if (this.#replays.has(subscriber)) {
+      this.#replays.resume(subscriber);
+      return false;
+    }
     if (subscriber.cursor < head) this.#advance(subscriber, head);
     if (subscriber.blockedAt !== 0 || subscriber.index === -1) return false;
+    if (this.#replays.has(subscriber)) return false;
     if (subscriber.cursor < head || subscriber.beginning) return true;
     if (this.#closing && subscriber.cursor >= this.#closing.head) this.#end(subscriber);
     return false;
   }
 
   #advance(subscriber: Subscriber, head: number): void {
-    const { reader, epoch } = this.#options;
     const { filter } = subscriber.group;
-    // What was missed by the front that knows the labels is lost to the stream, also where the ring still has it.
-    if (subscriber.cursor < (filter?.since ?? 0) || !reader.protect(subscriber.cursor)) {
-      const loss = { from: eventId(epoch, subscriber.cursor), first: subscriber.cursor };
-      subscriber.beginning = { opening: '', loss, snapshots: true };
+    const isThere = subscriber.cursor >= (filter?.since ?? 0);
+    if (!isThere || !this.#options.reader.protect(subscriber.cursor)) {
+      if (subscriber.resumes && this.#replays.isThere) this.#replays.add(subscriber);
+      else subscriber.beginning = this.#startOver(subscriber);
       return;
     }
     const { bytes, next } = subscriber.group.next(subscriber.cursor, head);
@@ -264,16 +287,52 @@ export class Fanout {
     if (bytes.length > 0) this.#write(subscriber, bytes);
   }
 
+  /** What it has missed is lost: it begins anew, with what is now. */
+  #startOver({ cursor }: Subscriber): Beginning {
+    const loss = { from: eventId(this.#options.epoch, cursor), first: cursor };
+    return { opening: '', loss, snapshots: true };
+  }
+
+  /** A stream in the past comes to a place where something is missing. */
+  #missing(subscriber: Subscriber, next: number): void {
+    // How many of the numbers were ever given out is not known.
+    const loss = { from: eventId(this.#options.epoch, subscriber.cursor), first: null };
+    subscriber.beginning = { opening: '', loss, snapshots: true, at: next };
+    this.wake();
+  }
+
+  /** There is no journal for a stream in the past: it goes on with the ring, where it can. */
+  #lost(subscriber: Subscriber): void {
+    if (subscriber.cursor < this.#oldest(subscriber.group.filter)) {
+      subscriber.beginning = this.#startOver(subscriber);
+    }
+    this.wake();
+  }
+
+  /** The oldest frame that a stream can have from the ring: of those before it this front may not know the labels. */
+  #oldest(filter: Filter | null): number {
+    return Math.max(this.#options.reader.tail(), filter?.since ?? 0);
+  }
+
+  /** Whether a stream can go on there without being lapped at once: it stands in the newer half of the ring. */
+  #isOnRing(cursor: number, filter: Filter | null): boolean {
+    if (cursor < (filter?.since ?? 0)) return false;
+    const tail = this.#options.reader.tail();
+    return cursor - tail >= (this.#options.reader.head() - tail) / 2;
+  }
+
   /**
    * Gives a subscriber its prelude: the loss if there was one, the current snapshots, and where the stream goes on.
    * @returns false while the snapshots are not current; it then waits, and the next pass tries again.
    */
-  #begun(subscriber: Subscriber, { opening, loss, snapshots }: Beginning): boolean {
+  #begun(subscriber: Subscriber, { opening, loss, snapshots, at }: Beginning): boolean {
     const { epoch, snapshots: source } = this.#options;
     const { filter } = subscriber.group;
     const current = source.frames(filter, snapshots);
     if (!current) return false;
-    const { parts, next, position } = current;
+    const { parts } = current;
+    const next = at ?? current.next;
+    const position = at === undefined ? current.position : Buffer.from(positionBlock(epoch, at));
     let head = opening;
     if (loss) {
       const dropped = loss.first === null || filter ? null : next - loss.first;

@@ -10,8 +10,8 @@ import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
 /** The parameters that filter; each comma-separated, repeated, or both. */
-const FILTERS = ['kind', 'level', 'session', 'scope'] as const;
-type FilterName = (typeof FILTERS)[number];
+export const FILTER_NAMES = ['kind', 'level', 'session', 'scope'] as const;
+type FilterName = (typeof FILTER_NAMES)[number];
 /** The other parameters of `GET /events`. */
 const OTHERS = new Set(['token', 'ticket', 'last_event_id', 'snapshot']);
 /** Values of one parameter, at most. */
@@ -52,7 +52,7 @@ export class Filter {
     this.#names = names;
     this.#labelled = labelled;
     // Not given lets everything through, given without a value nothing: null and [] are not the same.
-    const lists = FILTERS.map((name) => values.get(name)).map((set) => set && [...set].sort());
+    const lists = FILTER_NAMES.map((name) => values.get(name)).map((set) => set && [...set].sort());
     const labels = labelled ? Object.entries(labelled.labels).sort() : null;
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
@@ -69,6 +69,36 @@ export class Filter {
   /** Frames from this on cannot be judged yet. */
   get known(): number {
     return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The sessions that it lets through, by their hashes; undefined when that is not limited by name. */
+  get sessions(): (readonly [low: number, high: number])[] | undefined {
+    const lists = JSON.parse(this.key) as (string[] | null)[];
+    return lists[FILTER_NAMES.indexOf('session')]?.map((name) => {
+      const { low, high } = this.#names.of(name);
+      return [low, high] as const;
+    });
+  }
+
+  /** The filter of this key, in another thread. */
+  static ofKey(key: string, names: NameHasher, history: LabelHistory): Filter {
+    const parts = JSON.parse(key) as (string[] | [string, string][] | null)[];
+    const values = new Map<FilterName, Set<string>>();
+    for (const [at, name] of FILTER_NAMES.entries()) {
+      const list = parts[at] as string[] | null;
+      if (list) values.set(name, new Set(list));
+    }
+    const labels = parts[FILTER_NAMES.length] as [string, string][] | null;
+    const labelled = labels ? { labels: Object.fromEntries(labels), history } : undefined;
+    return new Filter(values, names, labelled);
+  }
+
+  /** Whether a frame can pass that is of one of these kinds and has one of these levels: bit sets of their codes. */
+  mayMatch(kinds: number, levels: number): boolean {
+    if (kinds & (1 << KIND_CODE.gap)) return true;
+    const some = (wanted: ReadonlySet<number> | undefined, there: number): boolean =>
+      wanted === undefined || [...wanted].some((code) => there & (1 << code));
+    return some(this.#kinds, kinds) && some(this.#levels, levels);
   }
 
   matches(frames: IndexedFrames, seq: number): boolean {
@@ -111,7 +141,7 @@ export function parseFilter(
     if (!isFilterName(name)) {
       throw new DroverError(
         'bad_request',
-        `unknown parameter ${JSON.stringify(name)}; there are: ${[...FILTERS, ...OTHERS].join(', ')}`,
+        `unknown parameter ${JSON.stringify(name)}; there are: ${[...FILTER_NAMES, ...OTHERS].join(', ')}`,
       );
     }
     const set = values.get(name) ?? new Set();
@@ -131,7 +161,7 @@ export function parseFilter(
 }
 
 function isFilterName(name: string): name is FilterName {
-  return (FILTERS as readonly string[]).includes(name);
+  return (FILTER_NAMES as readonly string[]).includes(name);
 }
 
 function codes(

@@ -15,6 +15,8 @@ import { Cors } from './cors.js';
 import type { Answer, FixedAnswers } from './engine/engine.js';
 import type { Fanout } from './fanout.js';
 import { type CallerHandler, Front, type OpenHandler } from './front.js';
+import { historyRoutes } from './history/history-routes.js';
+import type { JournalClient } from './history/journal-client.js';
 import type { BodyLimits } from './json-body.js';
 import type { PinExchange } from './pin-exchange.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
@@ -32,9 +34,13 @@ export interface FrontParts {
   /** Calls `task` when the mirror holds all that is published. */
   whenCurrent: (task: () => void) => void | Promise<void>;
   fanout: Fanout;
+  journal: JournalClient;
   streams: TokenStreams;
   quota: Quota<'perToken' | 'perAddress'>;
   names: NameHasher;
+  epoch: string;
+  /** The most bytes that one write to a stream sends in one piece. */
+  maxWriteBytes: number;
   control: Rpc<FrontMethods, ControlMethods>;
   /** Tells main which tokens were used. */
   tellUses: () => void;
@@ -71,7 +77,7 @@ export function createFront(parts: FrontParts, streams: StreamRoute): Front {
     maxInFlight: http.max_requests_in_flight,
   });
   const { 'POST /auth/pin': exchangePin, ...guardedAuth } = authRoutes(parts);
-  const guarded = guardAll(front, { ...guardedAuth, ...botRoutes(parts) });
+  const guarded = guardAll(front, { ...guardedAuth, ...botRoutes(parts), ...historyRoutes(parts) });
   return front.routes({
     ...guarded,
     'GET /health': (exchange) => exchange.answer(HEALTHY),

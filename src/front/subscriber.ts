@@ -11,6 +11,8 @@ export interface Beginning {
   /** What is to be declared: id of the first lost event, and its number, null when that is not known. */
   loss: { from: string; first: number | null } | null;
   snapshots: boolean;
+  /** Where it then goes on, when that is not where the snapshots are from: in the past. */
+  at?: number;
 }
 
 export class Subscriber {
@@ -26,6 +28,8 @@ export class Subscriber {
   beginning: Beginning | undefined;
   /** What it gets before that frame. */
   prelude: Prelude | undefined;
+  /** It came with an id, to have everything from there on: what the ring laps it gets from the journal. */
+  resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */
   blockedAt = 0;
   /** When it was last written to, by performance.now(). */

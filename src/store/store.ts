@@ -1,21 +1,16 @@
 // Runs in main. Owns the store's file: opens it, sets a broken one aside, keeps a copy to come back to.
 
-import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { open as openFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { open, type RootDatabase } from 'lmdb';
 import { messageOf, StartupError } from '../errors.js';
+import { faultOf, MISSING, setAside } from './file-fault.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
-/** How src/store/verify-store.ts ends when the file is broken. Any other end says nothing of the file. */
-export const BROKEN_EXIT_CODE = 65;
 const VERIFIER = fileURLToPath(new URL('./verify-store.js', import.meta.url));
-/** How a process ends that reads a broken file. By another signal it was ended, which says nothing of the file. */
-const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
 
 /** The service's store: one LMDB file with a database for each kind of thing. */
 export class Store {
@@ -95,10 +90,10 @@ const copyOf = (path: string): string => `${path}.copy`;
 /** Sees to it that there is a good file, or none where there never was one. @returns what the operator should know. */
 async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
   const copy = copyOf(path);
-  const fault = await faultOf(path, stopping);
+  const fault = await faultOf(path, VERIFIER, stopping);
   const isNew = fault === MISSING && !existsSync(copy);
   if (fault === undefined || isNew) return [];
-  const copyFault = await faultOf(copy, stopping);
+  const copyFault = await faultOf(copy, VERIFIER, stopping);
 
   let what = `the store ${path} was missing`;
   if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;
@@ -133,30 +128,3 @@ async function syncDirectory(path: string): Promise<void> {
   // Windows cannot, and does not need to.
   if (process.platform !== 'win32') await sync(path, 'r');
 }
-
-function setAside(path: string): string {
-  const aside = `${path}.broken-${Date.now()}`;
-  renameSync(path, aside);
-  return `is set aside as ${aside}`;
-}
-
-const MISSING = 'it is missing';
-
-/** Why the file cannot be used, undefined when it can. @throws Error when that was not found out. */
-async function faultOf(path: string, stopping?: AbortSignal): Promise<string | undefined> {
-  if (!existsSync(path)) return MISSING;
-  if (statSync(path).size === 0) return 'it is empty';
-  try {
-    await run(process.execPath, [VERIFIER, path], { ...(stopping && { signal: stopping }) });
-    return undefined;
-  } catch (thrown) {
-    const { code, signal, stderr } = thrown as { code: unknown; signal: unknown; stderr?: string };
-    if (CRASHES.includes(signal)) return 'it cannot be read';
-    if (code !== BROKEN_EXIT_CODE) {
-      throw new Error(`it could not be checked: ${messageOf(thrown)}`);
-    }
-    return stderr?.trim().split('\n').at(-1) || 'it cannot be read';
-  }
-}
-
-const run = promisify(execFile);

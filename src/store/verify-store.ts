@@ -3,7 +3,7 @@
 
 import { open } from 'lmdb';
 import { messageOf } from '../errors.js';
-import { BROKEN_EXIT_CODE } from './store.js';
+import { BROKEN_EXIT_CODE } from './file-fault.js';
 
 const path = process.argv[2];
 if (path === undefined) throw new Error('usage: verify-store <path>');

@@ -1,0 +1,103 @@
+// Imported by main, the fronts and the journal thread. Owns what is asked of the journal and what it answers.
+
+/**
+ * How the journal is: `off` by configuration; `opening` while it is checked; `on`; `failed` while the service goes on without
+ * it and it tries again by itself.
+ */
+export interface JournalStatus {
+  state: 'off' | 'opening' | 'on' | 'failed';
+  /** Why it has failed. */
+  reason: string | null;
+  /** Ids of the oldest event that is there and of the newest, null when there is none. */
+  oldest: string | null;
+  newest: string | null;
+  /** Bytes that events and their index take. */
+  bytes: number;
+  /** Events that it could not keep, in how many pieces. */
+  lost: number;
+  holes: number;
+}
+
+export const JOURNAL_OFF: JournalStatus = {
+  state: 'off',
+  reason: null,
+  oldest: null,
+  newest: null,
+  bytes: 0,
+  lost: 0,
+  holes: 0,
+};
+
+/** Frames from `from` on, for a stream that resumes. */
+export interface ReplayRequest {
+  from: number;
+  /** Key of the stream's filter (src/front/filter.ts), null for everything. */
+  filter: string | null;
+  /** Bytes of one piece; a frame that is larger goes alone. */
+  pieceBytes: number;
+  /** Bytes of all pieces together, about. */
+  maxBytes: number;
+}
+
+export interface ReplayPart {
+  bytes: Uint8Array;
+  /** Of each piece: the offset behind it in `bytes`, and the sequence number that comes next. */
+  pieces: { end: number; next: number }[];
+  /** The first frame that there is at or behind `from`; null when there is none. */
+  first: number | null;
+  /** That frame declares itself what lies before it. */
+  firstIsGap: boolean;
+  /** Where to go on. */
+  next: number;
+}
+
+/** One page of `GET /api/events`. Bounds of time are in Unix epoch milliseconds: `after` is inclusive, `before` is not. */
+export interface PageRequest {
+  /** Key of the filter, null for everything. */
+  filter: string | null;
+  order: 'newest' | 'oldest';
+  /** Sequence numbers above, below this. */
+  afterSeq: number | null;
+  beforeSeq: number | null;
+  afterMs: number | null;
+  beforeMs: number | null;
+  /** Text to be found, in whatever case; null for none. */
+  text: string | null;
+  limit: number;
+  /** Bytes of the page, about. */
+  maxBytes: number;
+  /** Lines instead of a list. */
+  lines: boolean;
+}
+
+export interface Page {
+  /** JSON objects, separated by commas, or one on each line. */
+  body: Uint8Array;
+  count: number;
+  /** Sequence number to go on from, exclusive in the order asked for; null at the end of the range. */
+  cursor: number | null;
+  /** Events from this sequence number on came later than the request, or are not in its range. */
+  end: number;
+}
+
+/** Query of `GET /api/stats`, in Unix epoch milliseconds. */
+export interface StatsRequest {
+  after: number | null;
+  before: number | null;
+  stepS: number | null;
+}
+
+export interface StatsAnswer {
+  /** Length of a bucket, in s. */
+  step_s: number;
+  /** Ascending; those without an event are left out. */
+  buckets: {
+    at_ms: number;
+    events: number;
+    per_second: number;
+    levels: Record<string, number>;
+    /** Events without a level: `session` and `gap`. */
+    other: number;
+    scopes: Record<string, number>;
+  }[];
+}

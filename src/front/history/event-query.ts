@@ -1,0 +1,175 @@
+// Pure; used by the fronts. Owns what the query of `GET /api/events` and `GET /api/stats` may hold.
+
+import type { PageRequest, StatsRequest } from '../../contract/journal.js';
+import type { NameHasher } from '../../contract/name-hash.js';
+import { DroverError } from '../../errors.js';
+import { FILTER_NAMES, parseFilter, type StreamReach } from '../filter.js';
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+const OTHERS = ['order', 'before', 'after', 'q', 'limit', 'cursor', 'format'] as const;
+const SECRETS = new Set(['token', 'ticket']);
+const STATS = ['before', 'after', 'step'] as const;
+const MAX_LIMIT = 1000;
+const DEFAULT_LIMIT = 100;
+const MAX_TEXT = 1000;
+/** Bytes of a page, about: a frame may have 64 KiB. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
+const MILLISECONDS = /^[0-9]{1,15}$/;
+
+/** What is asked for. `whole` is a download: all pages, one behind the other. */
+export interface EventQuery {
+  request: PageRequest;
+  whole: boolean;
+}
+
+/** @throws DroverError `bad_request`. */
+export function parseEventQuery(
+  pairs: Pairs,
+  epoch: string,
+  names: NameHasher,
+  reach: StreamReach,
+): EventQuery {
+  const filtering = pairs.filter(([name]) => (FILTER_NAMES as readonly string[]).includes(name));
+  const values = singles(pairs, OTHERS, FILTER_NAMES);
+  const format = oneOf('format', values.get('format') ?? 'json', ['json', 'ndjson']);
+  const whole = format === 'ndjson';
+  const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), [
+    'newest',
+    'oldest',
+  ]);
+  const request: PageRequest = {
+    filter: parseFilter(filtering, names, reach)?.key ?? null,
+    order,
+    afterSeq: null,
+    beforeSeq: null,
+    afterMs: null,
+    beforeMs: null,
+    text: textOf(values.get('q')),
+    limit: limitOf(values.get('limit'), whole),
+    maxBytes: PAGE_BYTES,
+    lines: whole,
+  };
+  const { after, before } = {
+    after: bound('after', values.get('after'), epoch),
+    before: bound('before', values.get('before'), epoch),
+  };
+  if (after?.seq !== undefined) request.afterSeq = after.seq;
+  if (after?.ms !== undefined) request.afterMs = after.ms;
+  if (before?.seq !== undefined) request.beforeSeq = before.seq;
+  if (before?.ms !== undefined) request.beforeMs = before.ms;
+  const cursor = values.get('cursor');
+  if (cursor !== undefined) {
+    const at = seqOf('cursor', cursor, epoch);
+    if (at === undefined) throw new DroverError('bad_request', 'cursor is not one of this journal');
+    if (order === 'newest') request.beforeSeq = Math.min(request.beforeSeq ?? at, at);
+    else request.afterSeq = Math.max(request.afterSeq ?? at, at);
+  }
+  return { request, whole };
+}
+
+/** @throws DroverError `bad_request`. */
+export function parseStatsQuery(pairs: Pairs): StatsRequest {
+  const values = singles(pairs, STATS, []);
+  const time = (name: 'before' | 'after'): number | null => {
+    const value = values.get(name);
+    return value === undefined ? null : timeOf(name, value);
+  };
+  const step = values.get('step');
+  if (step !== undefined && !/^[1-9][0-9]{0,6}0$/.test(step)) {
+    throw new DroverError(
+      'bad_request',
+      'step must be a whole number of seconds, a multiple of 10',
+    );
+  }
+  return { after: time('after'), before: time('before'), stepS: step ? Number(step) : null };
+}
+
+/** Parameters that may be given once; the others are to be known. */
+function singles(
+  pairs: Pairs,
+  known: readonly string[],
+  others: readonly string[],
+): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const [name, value] of pairs) {
+    if (SECRETS.has(name) || others.includes(name)) continue;
+    if (!known.includes(name)) {
+      const all = [...others, ...known].join(', ');
+      throw new DroverError(
+        'bad_request',
+        `unknown parameter ${JSON.stringify(name)}; there are: ${all}`,
+      );
+    }
+    if (values.has(name)) throw new DroverError('bad_request', `${name} is given twice`);
+    values.set(name, value);
+  }
+  return values;
+}
+
+function oneOf<T extends string>(name: string, value: string, all: readonly T[]): T {
+  const found = all.find((one) => one === value);
+  if (found === undefined) {
+    throw new DroverError('bad_request', `${name} must be one of: ${all.join(', ')}`);
+  }
+  return found;
+}
+
+function textOf(value: string | undefined): string | null {
+  if (value === undefined || value === '') return null;
+  if (value.length > MAX_TEXT) {
+    throw new DroverError('bad_request', `q is longer than ${MAX_TEXT} characters`);
+  }
+  return value;
+}
+
+function limitOf(value: string | undefined, whole: boolean): number {
+  if (whole) {
+    if (value !== undefined) {
+      throw new DroverError(
+        'bad_request',
+        'a download has no limit: format=ndjson is the whole range',
+      );
+    }
+    return MAX_LIMIT;
+  }
+  const limit = Number(value ?? DEFAULT_LIMIT);
+  if (value === '' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new DroverError('bad_request', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  }
+  return limit;
+}
+
+function bound(
+  name: string,
+  value: string | undefined,
+  epoch: string,
+): { seq?: number; ms?: number } | undefined {
+  if (value === undefined) return undefined;
+  const seq = seqOf(name, value, epoch);
+  return seq === undefined ? { ms: timeOf(name, value) } : { seq };
+}
+
+/** The number of an id, undefined when it is none. */
+function seqOf(name: string, value: string, epoch: string): number | undefined {
+  const match = EVENT_ID.exec(value);
+  if (!match) return undefined;
+  if (match[1] !== epoch) {
+    throw new DroverError('bad_request', `${name} is an id of another numbering`);
+  }
+  return Number(match[2]);
+}
+
+/** Unix epoch milliseconds, or a date as ISO 8601 has it. */
+function timeOf(name: string, value: string): number {
+  const isDate = /^\d{4}-\d{2}-\d{2}/.test(value);
+  const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw new DroverError(
+      'bad_request',
+      `${name} must be an id, Unix epoch milliseconds, or a date like 2026-01-31T03:00:00Z`,
+    );
+  }
+  return ms;
+}

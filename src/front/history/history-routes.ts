@@ -1,0 +1,144 @@
+// Runs in a front thread. Owns the routes of what has been: `GET /api/events` and `GET /api/stats`. The journal searches in
+// its own thread; here is only what comes and goes.
+
+import { eventId } from '../../broadcast/frame.js';
+import { DroverError } from '../../errors.js';
+import { jsonAnswer, SAFE_HEADERS } from '../answers.js';
+import type { Exchange, StreamSink } from '../engine/engine.js';
+import { queryPairs } from '../query.js';
+import type { FrontParts, Handlers } from '../routes.js';
+import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
+
+/** Events of one part of a download, and bytes of one write. */
+const PART_EVENTS = 1000;
+const PART_BYTES = 256 * 1024;
+/** A download whose client takes nothing for this long is cut, in ms; uWebSockets would cut it then too. */
+const STALL_MS = 10_000;
+
+const DOWNLOAD_HEADERS = [
+  'Content-Type',
+  'application/x-ndjson',
+  'Content-Disposition',
+  'attachment; filename="events.ndjson"',
+  'Cache-Control',
+  'no-store',
+  ...SAFE_HEADERS,
+];
+
+export function historyRoutes(
+  parts: FrontParts,
+): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
+  const { epoch, journal, names, mirror } = parts;
+  return {
+    'GET /api/events': async (exchange, { record: { reach } }) => {
+      const limited =
+        reach && 'labels' in reach ? { labels: reach.labels, history: mirror.labels } : reach;
+      const query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
+      if (query.whole) {
+        if (exchange.method === 'GET') return download(parts, exchange, query);
+        exchange.answer({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
+        return;
+      }
+      const { body, cursor } = await journal.page(query.request);
+      const next = cursor === null ? 'null' : JSON.stringify(eventId(epoch, cursor));
+      const answer = Buffer.concat([
+        Buffer.from('{"events":['),
+        body,
+        Buffer.from(`],"cursor":${next}}`),
+      ]);
+      exchange.answer(jsonAnswer(answer));
+    },
+    'GET /api/stats': async (exchange, { record }) => {
+      const request = parseStatsQuery(queryPairs(exchange.query));
+      if (record.reach !== null) {
+        throw new DroverError('forbidden', 'this token is limited to some bots');
+      }
+      exchange.answer(jsonAnswer(JSON.stringify(await journal.stats(request))));
+    },
+  };
+}
+
+/** The whole range, page by page, as fast as the client takes it: one page is in memory at a time. */
+async function download(
+  { journal, maxWriteBytes }: FrontParts,
+  exchange: Exchange,
+  { request }: EventQuery,
+): Promise<void> {
+  const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
+  const signal = exchange.gone();
+  // Before the answer begins, so that a journal that is not there is an error and not an empty file.
+  let page = await journal.page(wanted);
+  if (signal.aborted) return;
+  // It ends where the journal ended then: under load it would never come to an end of what is.
+  wanted.beforeSeq = page.end;
+  const flow = new Flow();
+  const sink = exchange.stream(
+    DOWNLOAD_HEADERS,
+    () => flow.close(),
+    () => flow.open(),
+  );
+  try {
+    for (;;) {
+      await send(sink, flow, page.body, maxWriteBytes);
+      if (flow.isClosed) return;
+      if (page.cursor === null) break;
+      if (wanted.order === 'newest') wanted.beforeSeq = page.cursor;
+      else wanted.afterSeq = page.cursor;
+      page = await journal.page(wanted);
+      if (flow.isClosed) return;
+    }
+    sink.end();
+  } catch {
+    // Half of it is sent: a connection that is cut says so, an end would not.
+    if (!flow.isClosed) sink.close();
+  }
+}
+
+async function send(
+  sink: StreamSink,
+  flow: Flow,
+  bytes: Uint8Array,
+  pieceBytes: number,
+): Promise<void> {
+  for (let at = 0; at < bytes.length && !flow.isClosed; at += pieceBytes) {
+    flow.isBlocked = !sink.write(bytes.subarray(at, at + pieceBytes));
+    if (flow.isBlocked && !(await flow.untilOpen())) {
+      sink.close();
+      return;
+    }
+  }
+}
+
+/** Whether the client takes more. */
+class Flow {
+  isClosed = false;
+  isBlocked = false;
+  #wake: () => void = () => {};
+
+  open(): void {
+    this.isBlocked = false;
+    this.#wake();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.#wake();
+  }
+
+  /** @returns false when it takes nothing for too long. */
+  async untilOpen(): Promise<boolean> {
+    const end = performance.now() + STALL_MS;
+    while (this.isBlocked && !this.isClosed) {
+      const left = end - performance.now();
+      if (left <= 0) return false;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+// Runs in a front thread. Owns this front's channel to the journal: whichever there is now.
+
+import type { MessagePort } from 'node:worker_threads';
+import type {
+  Page,
+  PageRequest,
+  ReplayPart,
+  ReplayRequest,
+  StatsRequest,
+} from '../../contract/journal.js';
+import { Rpc } from '../../contract/rpc.js';
+import type { JournalFrontMethods } from '../../contract/threads.js';
+import { DroverError } from '../../errors.js';
+import type { ReplaySource } from './replays.js';
+
+/** Calls that may wait for the journal at one time; one more rejects with `overloaded`. */
+const MAX_WAITING = 256;
+/** How long the journal may take for an answer, in ms: a disk may stand still. */
+const WITHIN_MS = 20_000;
+
+type Output<K extends keyof JournalFrontMethods> = ReturnType<JournalFrontMethods[K]>;
+type Peer = Rpc<never, JournalFrontMethods>;
+
+export class JournalClient implements ReplaySource {
+  #peer: Peer | undefined;
+  #port: MessagePort | undefined;
+
+  /** There is a journal to be asked. */
+  get isThere(): boolean {
+    return this.#peer !== undefined;
+  }
+
+  /** Takes a channel; the last one's open calls reject. */
+  attach(port: MessagePort): void {
+    this.detach();
+    this.#port = port;
+    this.#peer = new Rpc<never, JournalFrontMethods>(port, {} as never, { open: MAX_WAITING });
+    // It is gone without a word when its thread dies.
+    port.once('close', () => {
+      if (this.#port === port) this.detach();
+    });
+  }
+
+  detach(): void {
+    this.#peer?.close(new DroverError('unavailable', 'the journal was lost'));
+    this.#port?.close();
+    this.#peer = undefined;
+    this.#port = undefined;
+  }
+
+  replay(request: ReplayRequest): Promise<ReplayPart> {
+    return this.#call('replay', request);
+  }
+
+  page(request: PageRequest): Promise<Page> {
+    return this.#call('page', request);
+  }
+
+  stats(request: StatsRequest): Promise<Output<'stats'>> {
+    return this.#call('stats', request);
+  }
+
+  /** Rejects with `unavailable` when it is off or gone, `no_answer` when it takes too long. */
+  async #call<K extends keyof JournalFrontMethods & string>(
+    method: K,
+    input: Parameters<JournalFrontMethods[K]>[0],
+  ): Promise<Output<K>> {
+    if (!this.#peer) throw new DroverError('unavailable', 'the journal is off');
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new DroverError('no_answer')), WITHIN_MS);
+    });
+    try {
+      const answer = this.#peer.call(method, input);
+      return (await Promise.race([answer, timeout])) as Output<K>;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// Runs in main. Owns the journal's thread: starts it, connects it, starts another when it dies, and says on the stream how
+// the journal is. Nothing waits for it but the end of the service.
+
+import { join } from 'node:path';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { BroadcasterPeer, EventSink } from './bots/service-events.js';
+import type { Config } from './contract/config.js';
+import type { Level } from './contract/events.js';
+import { JOURNAL_OFF, type JournalStatus } from './contract/journal.js';
+import { Rpc } from './contract/rpc.js';
+import type {
+  JournalControlMethods,
+  JournalMethods,
+  JournalStart,
+  StreamIdentity,
+} from './contract/threads.js';
+import { DroverError, messageOf } from './errors.js';
+import { type Identity, Numbering, newIdentity } from './journal/numbering.js';
+import { releaseReader } from './shm/ring-reader.js';
+
+/** Pause before a dead thread is replaced, in ms. */
+const RESTART_MS = 1000;
+/** First sequence number of a numbering, so that 0 can stand for "nothing yet". */
+const FIRST_SEQ = 1;
+const DIRECTORY = 'journal';
+
+type JournalPeer = Rpc<JournalControlMethods, JournalMethods>;
+
+/** How the stream is numbered in this run. */
+export interface StreamNumbering extends Identity {
+  first: number;
+  /** Why it could not be taken from the journal, and will not be known to it. */
+  fault: string | null;
+}
+
+/** Takes up the journal's numbering, or begins one that ends with this run. */
+export function numberingOf(dataDir: string, { enabled }: Config['journal']): StreamNumbering {
+  if (!enabled) return { ...newIdentity(), first: FIRST_SEQ, fault: null };
+  try {
+    const { numbering, first } = Numbering.begin(join(dataDir, DIRECTORY));
+    return { ...numbering.identity, first, fault: null };
+  } catch (thrown) {
+    return { ...newIdentity(), first: FIRST_SEQ, fault: messageOf(thrown) };
+  }
+}
+
+export interface JournalOptions {
+  config: Config['journal'];
+  dataDir: string;
+  stream: StreamIdentity;
+  numbering: StreamNumbering;
+  /** Number of its cells on the ring. */
+  reader: number;
+  say: (level: Level, message: string) => void;
+  /** There is another journal thread: every front needs a channel to it. */
+  replaced: () => void;
+}
+
+export class JournalThread {
+  status: JournalStatus = JOURNAL_OFF;
+  readonly #options: JournalOptions;
+  readonly #broadcaster: EventSink;
+  #life: { peer: JournalPeer; ended: Promise<void> } | undefined;
+  #closing = false;
+
+  constructor(options: JournalOptions, broadcaster: EventSink) {
+    this.#options = options;
+    this.#broadcaster = broadcaster;
+    if (options.config.enabled) this.#begin();
+  }
+
+  /** A channel for a front; undefined when the journal is off. */
+  attachFront(front: number): MessagePort | undefined {
+    if (!this.#life) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    this.#life.peer.tell('attachFront', { front, port: port1 }, [port1]);
+    return port2;
+  }
+
+  detachFront(front: number): void {
+    this.#life?.peer.tell('detachFront', { front });
+  }
+
+  /** Connects it to a new broadcaster. */
+  reattach(broadcaster: BroadcasterPeer): void {
+    if (!this.#life) return;
+    const { port1, port2 } = new MessageChannel();
+    broadcaster.tell('attachFront', { front: this.#options.reader, port: port1 }, [port1]);
+    this.#life.peer.tell('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  /** Keeps everything below `head`, for at most `withinMs`, and ends the thread. */
+  async close(head: number, withinMs: number): Promise<void> {
+    this.#closing = true;
+    const life = this.#life;
+    if (!life) return;
+    life.peer.tell('close', { head });
+    // A disk that hangs must not hold the end up: what is lost then is what a crash would cost.
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref());
+    await Promise.race([life.ended, timeout]);
+  }
+
+  #begin(): void {
+    const { config, dataDir, stream, numbering, reader } = this.#options;
+    const workerData: JournalStart = {
+      config,
+      dir: join(dataDir, DIRECTORY),
+      stream,
+      reader,
+      first: numbering.first,
+      fault: numbering.fault,
+    };
+    const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
+    const peer: JournalPeer = new Rpc<JournalControlMethods, JournalMethods>(worker, {
+      status: ({ status, notice }) => this.#told(status, notice),
+    });
+    let reason = 'its thread has ended';
+    worker.once('error', (error) => {
+      reason = messageOf(error);
+    });
+    const ended = new Promise<void>((resolve) => {
+      worker.once('exit', () => {
+        peer.close(new DroverError('unavailable', 'the journal was lost'));
+        releaseReader(stream.ring, reader);
+        resolve();
+        if (!this.#closing) this.#replace(reason);
+      });
+    });
+    this.#life = { peer, ended };
+    this.status = { ...JOURNAL_OFF, state: 'opening' };
+    this.reattach(this.#broadcaster.peer);
+  }
+
+  #replace(reason: string): void {
+    this.#life = undefined;
+    this.#told({ ...this.status, state: 'failed', reason }, null);
+    setTimeout(() => {
+      if (this.#closing) return;
+      this.#begin();
+      this.#options.replaced();
+    }, RESTART_MS);
+  }
+
+  #told(status: JournalStatus, notice: string | null): void {
+    const { say } = this.#options;
+    this.status = status;
+    if (status.state === 'failed') {
+      say('error', `the service goes on without its journal: ${status.reason}`);
+    }
+    if (notice !== null) say('warn', `the journal: ${notice}`);
+  }
+}

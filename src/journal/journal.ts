@@ -1,0 +1,488 @@
+// Runs in the journal thread. Owns the life of the journal: opens it, writes what has come, tries again when the disk does
+// not take it, and answers the fronts. Nothing outside waits for it: what it cannot keep is lost and said to be.
+
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { eventId } from '../broadcast/frame.js';
+import type {
+  JournalStatus,
+  Page,
+  PageRequest,
+  ReplayPart,
+  ReplayRequest,
+  StatsAnswer,
+  StatsRequest,
+} from '../contract/journal.js';
+import { NameHasher } from '../contract/name-hash.js';
+import type { JournalStart } from '../contract/threads.js';
+import { DroverError, messageOf } from '../errors.js';
+import { Filter } from '../front/filter.js';
+import { RingReader } from '../shm/ring-reader.js';
+import { faultOf, setAside } from '../store/file-fault.js';
+import { JournalLabels } from './labels.js';
+import { JOURNAL_FILE, Numbering } from './numbering.js';
+import { Past } from './past.js';
+import { page, type QueryParts } from './query.js';
+import { Recorder } from './recorder.js';
+import { Retention } from './retention.js';
+import { readStats, Stats } from './stats.js';
+import { FORM, openTables, SEGMENT, type State, type Tables } from './tables.js';
+
+const VERIFIER = fileURLToPath(new URL('./verify-journal.js', import.meta.url));
+/** Pause before the disk is tried again, in ms. */
+const RETRY_MS = 1000;
+/** How often age is looked at while nothing comes, and whether the file is still there, in ms. */
+const TEND_MS = 5000;
+/** Bytes of ring for each ms between two looks at it: a small ring is looked at more often, or it would lap the journal. */
+const RING_BYTES_PER_MS = 1024 * 1024;
+/** How often it is said that the ring has passed the journal, in ms, at most. */
+const LAP_TOLD_MS = 10_000;
+/** Searches that run at a time: each may hold a page of 8 MiB. The fronts bound how many wait. */
+const MAX_SEARCHES = 4;
+/** Filters that are kept ready; each may name 1,000 bots. */
+const MAX_FILTERS = 100;
+/** Pause between two writes that requests ask for, in ms: those that come meanwhile share the next. */
+const SYNC_MS = 5;
+/** How long a request waits for a journal that is being opened, in ms. */
+const OPEN_WITHIN_MS = 15_000;
+/** Errors of LMDB that say the file is broken, or that nothing more can be done with it as it is open now. */
+const BROKEN: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30794, -30793, -30779]);
+
+/** What the journal asks of others. */
+export interface JournalPeers {
+  status(status: JournalStatus, notice: string | null): void;
+  /** The `session` event of every bot as JSON, as of just before frame `next`; undefined when nobody answers. */
+  baseline(): Promise<{ next: number; sessions: string[] } | undefined>;
+}
+
+/** A journal that is open. */
+interface Opened {
+  tables: Tables;
+  state: State;
+  recorder: Recorder;
+  retention: Retention;
+  past: Past;
+  /** To find out when somebody has taken it away. */
+  inode: number;
+}
+
+export class Journal {
+  readonly #start: JournalStart;
+  readonly #peers: JournalPeers;
+  readonly #reader: RingReader;
+  readonly #names: NameHasher;
+  readonly #labels: JournalLabels;
+  readonly #stats = new Stats();
+  readonly #filters = new Map<string, Filter>();
+  readonly #path: string;
+  readonly #tickMs: number;
+  #numbering: Numbering | undefined;
+  #opened: Opened | undefined;
+  #opening: Promise<void> = Promise.resolve();
+  #state: JournalStatus['state'] = 'opening';
+  #reason: string | null = null;
+  /** The numbering was not kept when the stream began: whatever lies there is of another. */
+  #isForeign: boolean;
+  #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  readonly #tender: NodeJS.Timeout;
+  #lastWrite = 0;
+  #writtenAt = 0;
+  #syncing: Promise<void> | undefined;
+  #more = false;
+  #rebasing = false;
+  #hasLabels = false;
+  #closing = false;
+  /** Ends the examination of a file that nobody waits for any more. */
+  readonly #ending = new AbortController();
+  #nextLapTold = 0;
+  /** Searches that run, and those that wait for one of them to end. */
+  #searching = 0;
+  readonly #searches: (() => void)[] = [];
+
+  constructor(start: JournalStart, peers: JournalPeers) {
+    this.#start = start;
+    this.#peers = peers;
+    this.#reader = new RingReader(start.stream.ring, start.reader);
+    this.#names = new NameHasher(start.stream.hashKey);
+    this.#labels = new JournalLabels(this.#names);
+    this.#path = join(start.dir, JOURNAL_FILE);
+    this.#isForeign = start.fault !== null;
+    this.#tickMs = Math.max(
+      1,
+      Math.min(start.config.flush_ms, start.stream.ring.bytes / RING_BYTES_PER_MS),
+    );
+    this.#tender = setInterval(() => this.#tend(), TEND_MS);
+    if (start.fault === null) this.#tryOpen();
+    else this.#failed(new Error(start.fault));
+  }
+
+  /** There is news on the ring. */
+  wake(): void {
+    if (!this.#timer && this.#opened && !this.#closing) {
+      this.#timer = setTimeout(() => this.#tick(), this.#tickMs);
+    }
+  }
+
+  async replay(request: ReplayRequest): Promise<ReplayPart> {
+    const { past } = await this.#ready();
+    const filter = this.#filter(request.filter);
+    const part = past.replay(request, filter);
+    if (part.first !== null) return part;
+    await this.#sync();
+    const { past: now } = await this.#ready();
+    return now.replay(request, filter);
+  }
+
+  page(request: PageRequest): Promise<Page> {
+    return this.#search(async (parts) => page(parts, request, this.#filter(request.filter)));
+  }
+
+  stats(request: StatsRequest): Promise<StatsAnswer & { journal: JournalStatus }> {
+    return this.#search(async (parts) => ({
+      ...(await readStats(parts, request)),
+      journal: this.#status(),
+    }));
+  }
+
+  /** Looks through what there is now. */
+  async #search<T>(task: (parts: QueryParts) => Promise<T>): Promise<T> {
+    if (this.#searching >= MAX_SEARCHES) {
+      await new Promise<void>((resolve) => this.#searches.push(resolve));
+    } else this.#searching += 1;
+    try {
+      await this.#ready();
+      await this.#sync();
+      const { tables, past, recorder } = await this.#ready();
+      const isOpen = (): boolean => this.#opened?.tables === tables;
+      const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
+      const { epoch } = this.#start.stream;
+      return await task({ epoch, tables, past, unposted, isOpen });
+    } finally {
+      // Its place goes to the next.
+      const next = this.#searches.shift();
+      if (next) next();
+      else this.#searching -= 1;
+    }
+  }
+
+  /** Keeps everything below `head` and says where numbering goes on. */
+  async close(head: number): Promise<void> {
+    this.#ending.abort();
+    await this.#opening.catch(() => {});
+    this.#closing = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
+    clearInterval(this.#tender);
+    const opened = this.#opened;
+    if (!opened) return;
+    this.#drain(opened, head);
+    const isWhole = this.#write(opened) && opened.recorder.next >= head;
+    await opened.tables.close();
+    // Otherwise the next start takes the numbers from behind the reserve, as after a crash.
+    if (isWhole) this.#numbering?.finish(head);
+  }
+
+  #tryOpen(): void {
+    this.#opening = this.#open().catch((thrown: unknown) => this.#failed(thrown));
+  }
+
+  async #open(): Promise<void> {
+    const { dir, stream, first } = this.#start;
+    const identity = { epoch: stream.epoch, hashKey: stream.hashKey };
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (this.#isForeign) {
+      // Begun without a journal, or the journal is lost: what lies there is of another numbering.
+      if (existsSync(this.#path)) this.#moveAway('is of another numbering and');
+      this.#numbering = Numbering.adopt(dir, identity, this.#reader.head());
+      this.#isForeign = false;
+    }
+    this.#numbering ??= Numbering.open(dir, identity, first);
+    this.#keepAhead();
+    // An empty file is what a disk was too full for.
+    const isNew = !statSync(this.#path, { throwIfNoEntry: false })?.size;
+    const fault = isNew ? undefined : await faultOf(this.#path, VERIFIER, this.#ending.signal);
+    if (fault !== undefined) this.#moveAway(`is broken (${fault}) and`);
+    let tables = this.#openNew(isNew);
+    let state = tables.state.get('state');
+    if (state && (state.form !== FORM || state.epoch !== stream.epoch)) {
+      await tables.close();
+      this.#moveAway('is of another numbering and');
+      tables = this.#openNew(true);
+      state = undefined;
+    }
+    this.#opened = this.#takeUp(tables, state);
+    this.#begin('on', null);
+    this.#tick();
+  }
+
+  /** Opens the file; where there was none, nothing is left when that fails. */
+  #openNew(isNew: boolean): Tables {
+    try {
+      return openTables(this.#path, this.#start.config.fsync);
+    } catch (thrown) {
+      if (isNew) for (const end of ['', '-lock']) rmSync(this.#path + end, { force: true });
+      throw thrown;
+    }
+  }
+
+  #takeUp(tables: Tables, found: State | undefined): Opened {
+    const { first, stream, config } = this.#start;
+    let state = found;
+    // Counted, but not written: those frames come again.
+    this.#stats.written();
+    if (!state) {
+      // What is on the ring is there to be kept.
+      const next = Math.max(first, this.#reader.tail());
+      const posted = Math.floor(next / SEGMENT) * SEGMENT;
+      state = {
+        form: FORM,
+        epoch: stream.epoch,
+        next,
+        posted,
+        clock: 0,
+        bytes: 0,
+        stats: 0,
+        lost: 0,
+        holes: 0,
+      };
+      this.#labels.renew(next);
+    } else if (!this.#hasLabels) this.#labels.load(tables);
+    this.#hasLabels = true;
+    const parts = {
+      reader: this.#reader,
+      epoch: stream.epoch,
+      labels: this.#labels,
+      stats: this.#stats,
+    };
+    const recorder = new Recorder(parts, state);
+    const past = new Past(tables, () => recorder.changing);
+    for (let block = past.from(state.posted); block; block = past.from(block.next)) {
+      recorder.resume(block);
+    }
+    // Numbers that a run before this one had reserved, and used or not, nobody knows.
+    if (recorder.next < first) recorder.skipTo(first, false);
+    const retention = new Retention({
+      maxBytes: config.max_bytes,
+      maxAgeMs: config.max_age_hours * 3_600_000,
+      labels: this.#labels,
+      stats: this.#stats,
+    });
+    return { tables, state, recorder, retention, past, inode: statSync(this.#path).ino };
+  }
+
+  /** Looks at the ring, and writes when it is time. Sleeps when there is nothing more. */
+  #tick(): void {
+    this.#timer = undefined;
+    const opened = this.#opened;
+    if (!opened || this.#closing) return;
+    const head = this.#reader.head();
+    this.#drain(opened, head);
+    // While the disk does not take it only the retry writes.
+    const isOn = this.#state === 'on';
+    const isDue = isOn && performance.now() - this.#lastWrite >= this.#start.config.flush_ms - 1;
+    if ((opened.recorder.isDirty || this.#more) && isDue) this.#write(opened);
+    const isIdle = !opened.recorder.isDirty && !this.#more && opened.recorder.next >= head;
+    if (isIdle && this.#reader.arm(head)) return;
+    this.wake();
+  }
+
+  #drain({ recorder }: Opened, head: number): void {
+    if (!this.#rebasing && !recorder.drain(head)) void this.#rebase(recorder);
+  }
+
+  /** The ring has passed the journal: it goes on from where the broadcaster is, with the labels as they are then. */
+  async #rebase(recorder: Recorder): Promise<void> {
+    this.#rebasing = true;
+    try {
+      const baseline = await this.#peers.baseline();
+      if (!baseline) return;
+      recorder.skipTo(baseline.next, true);
+      const snapshots = baseline.sessions.map((json) => JSON.parse(json).snapshot);
+      this.#labels.rebase(baseline.next, snapshots);
+      this.#tellLap();
+    } finally {
+      this.#rebasing = false;
+      this.wake();
+    }
+  }
+
+  #tellLap(): void {
+    const now = performance.now();
+    if (now < this.#nextLapTold) return;
+    this.#nextLapTold = now + LAP_TOLD_MS;
+    this.#tell('the disk is too slow for what comes: events were lost to the journal');
+  }
+
+  /** Takes in and writes all that there is now, or a little later. What cannot be written is told of elsewhere. */
+  #sync(): Promise<void> {
+    this.#syncing ??= this.#syncSoon().finally(() => {
+      this.#syncing = undefined;
+    });
+    return this.#syncing;
+  }
+
+  async #syncSoon(): Promise<void> {
+    const wait = this.#writtenAt + SYNC_MS - performance.now();
+    const recorder = this.#opened?.recorder;
+    const hasNews = recorder?.isDirty || recorder?.next !== this.#reader.head();
+    if (wait > 0 && hasNews) await delay(wait);
+    const opened = this.#opened;
+    if (!opened || this.#closing) return;
+    this.#drain(opened, this.#reader.head());
+    if (opened.recorder.isDirty && this.#state === 'on') this.#write(opened);
+  }
+
+  /** @returns whether it was written. */
+  #write(opened: Opened): boolean {
+    const { tables, recorder, retention } = opened;
+    this.#lastWrite = performance.now();
+    const state = { ...opened.state };
+    let more = false;
+    try {
+      this.#keepAhead();
+      tables.commit(() => {
+        const added = recorder.write(tables, state);
+        more = retention.apply(tables, state, added);
+        tables.state.putSync('state', state);
+      });
+    } catch (thrown) {
+      retention.reset();
+      this.#failed(thrown);
+      return false;
+    }
+    this.#writtenAt = performance.now();
+    recorder.written();
+    opened.state = state;
+    this.#more = more;
+    if (this.#state === 'failed') this.#begin('on', 'it is written again');
+    return true;
+  }
+
+  /** By the ring's head: numbers are used whether the journal takes the frames or not. @throws Error as the disk has it. */
+  #keepAhead(): void {
+    this.#numbering?.keepAhead(this.#reader.head());
+  }
+
+  /** The disk does not take it: everything else goes on, and it is tried again. */
+  #failed(thrown: unknown): void {
+    if (this.#ending.signal.aborted) return;
+    const reason = messageOf(thrown);
+    this.#more = false;
+    this.#opening = this.#reopen(BROKEN.has((thrown as { code?: unknown }).code));
+    if (this.#state !== 'failed' || this.#reason !== reason) {
+      this.#state = 'failed';
+      this.#reason = reason;
+      this.#tell(null);
+    }
+    if (this.#closing || this.#retry) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      void this.#opening.then(() => this.#tryAgain());
+    }, RETRY_MS);
+  }
+
+  #tryAgain(): void {
+    const opened = this.#opened;
+    if (this.#closing) return;
+    if (!opened) {
+      this.#tryOpen();
+      return;
+    }
+    this.#drain(opened, this.#reader.head());
+    if (this.#write(opened)) this.wake();
+  }
+
+  /**
+   * An environment in which a write has failed may refuse all others, and lmdb does not look at that (it would end the
+   * process): it is opened anew, for what is in it, and for the next write. One that is broken is examined first, later.
+   */
+  async #reopen(isBroken: boolean): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (!opened) return;
+    try {
+      await opened.tables.close();
+      if (isBroken || this.#closing) return;
+      const tables = openTables(this.#path, this.#start.config.fsync);
+      const past = new Past(tables, () => opened.recorder.changing);
+      // What is in it is what was committed last; anything else was not ours.
+      if (tables.state.get('state')?.next !== opened.state.next) return await tables.close();
+      this.#opened = { ...opened, tables, past };
+    } catch {
+      // The next try finds out.
+    }
+  }
+
+  /** Removes what is too old while nothing comes, and finds out when the file has been taken away. */
+  #tend(): void {
+    const opened = this.#opened;
+    if (!opened || this.#closing || this.#state !== 'on') return;
+    if (statSync(this.#path, { throwIfNoEntry: false })?.ino !== opened.inode) {
+      this.#opened = undefined;
+      void opened.tables.close().catch(() => {});
+      this.#tell('its file was taken away; a new one begins');
+      rmSync(`${this.#path}-lock`, { force: true });
+      this.#tryOpen();
+      return;
+    }
+    if (opened.retention.isDue(opened.past.oldest()) && this.#write(opened)) this.wake();
+  }
+
+  #moveAway(why: string): void {
+    const done = setAside(this.#path);
+    // It belongs to the file that is gone.
+    rmSync(`${this.#path}-lock`, { force: true });
+    this.#tell(`${this.#path} ${why} ${done}; a new one begins empty`);
+  }
+
+  #begin(state: 'on', notice: string | null): void {
+    this.#state = state;
+    this.#reason = null;
+    this.#tell(notice);
+  }
+
+  #tell(notice: string | null): void {
+    this.#peers.status(this.#status(), notice);
+  }
+
+  #status(): JournalStatus {
+    const opened = this.#opened;
+    const { epoch } = this.#start.stream;
+    const oldest = opened?.past.oldest();
+    const newest = opened?.past.newest();
+    return {
+      state: this.#state,
+      reason: this.#reason,
+      oldest: oldest ? eventId(epoch, oldest.first) : null,
+      newest: newest ? eventId(epoch, newest.next - 1) : null,
+      bytes: opened ? opened.state.bytes + opened.state.stats : 0,
+      lost: opened?.state.lost ?? 0,
+      holes: opened?.state.holes ?? 0,
+    };
+  }
+
+  async #ready(): Promise<Opened> {
+    if (!this.#opened) {
+      const timeout = new Promise<void>((resolve) => setTimeout(resolve, OPEN_WITHIN_MS).unref());
+      await Promise.race([this.#opening, timeout]);
+    }
+    const opened = this.#opened;
+    if (opened && !this.#closing) return opened;
+    const why = this.#reason ?? 'it is being opened';
+    throw new DroverError('unavailable', `the journal is not there: ${why}`);
+  }
+
+  #filter(key: string | null): Filter | null {
+    if (key === null) return null;
+    let filter = this.#filters.get(key);
+    if (!filter) {
+      filter = Filter.ofKey(key, this.#names, this.#labels.history);
+      if (this.#filters.size >= MAX_FILTERS) this.#filters.clear();
+      this.#filters.set(key, filter);
+    }
+    return filter;
+  }
+}

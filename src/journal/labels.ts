@@ -1,0 +1,98 @@
+// Runs in the journal thread. Owns which labels each bot had at each frame of the journal, in memory and in its table: a
+// token that is limited by labels gets of the past what its streams would have shown then.
+
+import type { BotSnapshot } from '../contract/events.js';
+import type { NameHasher } from '../contract/name-hash.js';
+import { type BotLabels, LabelHistory } from '../front/label-history.js';
+import type { NameKey, Tables } from './tables.js';
+
+const PRUNE_STEP = 100;
+
+export class JournalLabels {
+  readonly history = new LabelHistory();
+  readonly #names: NameHasher;
+  /** What each bot has now, as JSON, so that a frame without a change costs a comparison; and its key. */
+  readonly #now = new Map<string, { json: string; key: NameKey }>();
+  #fresh: { seq: number; key: NameKey; labels: BotLabels | null }[] = [];
+
+  constructor(names: NameHasher) {
+    this.#names = names;
+    // What is not in a block yet is not looked for, so that all that is looked for is known.
+    this.history.known = Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes up what the table has. */
+  load({ labels }: Tables): void {
+    for (const { key, value } of labels.getRange()) {
+      const [seq, low, high] = key;
+      this.#set(seq, [low, high], value);
+    }
+  }
+
+  /** A session frame has passed. */
+  saw(seq: number, snapshot: BotSnapshot): void {
+    const { id, labels, status } = snapshot;
+    const isDeleted = status === 'deleted';
+    const json = isDeleted ? '' : JSON.stringify(labels);
+    const now = this.#now.get(id);
+    if (now?.json === json) return;
+    const { low, high } = this.#names.of(id);
+    const key: NameKey = [low, high];
+    if (isDeleted) this.#now.delete(id);
+    else this.#now.set(id, { json, key });
+    const value = isDeleted ? null : labels;
+    this.#set(seq, key, value);
+    this.#fresh.push({ seq, key, labels: value });
+  }
+
+  /** Frames were missed: these are the snapshots as of just before frame `seq`. */
+  rebase(seq: number, snapshots: readonly BotSnapshot[]): void {
+    const gone = new Map(this.#now);
+    for (const snapshot of snapshots) {
+      gone.delete(snapshot.id);
+      this.saw(seq, snapshot);
+    }
+    for (const [id, { key }] of gone) {
+      this.#now.delete(id);
+      this.#set(seq, key, null);
+      this.#fresh.push({ seq, key, labels: null });
+    }
+  }
+
+  /** Adds what is new to the table. In a transaction; {@link written} when that went well. */
+  write({ labels }: Tables): void {
+    for (const { seq, key, labels: value } of this.#fresh) labels.putSync([seq, ...key], value);
+  }
+
+  written(): void {
+    this.#fresh = [];
+  }
+
+  /** Everything that counts now as if it were new: for a journal that begins. */
+  renew(seq: number): void {
+    this.#fresh = [...this.#now.values()].map(({ json, key }) => ({
+      seq,
+      key,
+      labels: JSON.parse(json) as BotLabels,
+    }));
+  }
+
+  /** Forgets some of what ended before frame `oldest`. In a transaction. */
+  prune(tables: Tables, oldest: number): void {
+    this.history.prune(oldest);
+    const keys = [...tables.labels.getKeys({ end: [oldest, 0, 0], limit: PRUNE_STEP })];
+    for (const [seq, low, high] of keys) {
+      const value = tables.labels.get([seq, low, high]);
+      tables.labels.removeSync([seq, low, high]);
+      // What still counts at the oldest frame is kept with that frame's number.
+      if (value && this.history.had(low, high, oldest, value))
+        tables.labels.putSync([oldest, low, high], value);
+    }
+  }
+
+  #set(seq: number, [low, high]: NameKey, labels: BotLabels | null): void {
+    const name = { low, high, json: '' };
+    if (labels) this.history.set(name, labels, seq, seq + 1);
+    else this.history.remove(name, seq + 1);
+  }
+}

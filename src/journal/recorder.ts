@@ -1,0 +1,363 @@
+// Runs in the journal thread. Owns what has come from the ring and is not in the journal yet: blocks that are full, the one
+// that is being filled, the postings of the open segment, counts and labels. Reads the ring as a front does, with cells of
+// its own: the broadcaster does nothing for it.
+
+import { eventId, KIND_CODE, NO_LEVEL, sseFrame } from '../broadcast/frame.js';
+import type { BotSnapshot, LogEvent } from '../contract/events.js';
+import { MAX_FRAME_BYTES } from '../shm/layout.js';
+import type { RingReader } from '../shm/ring-reader.js';
+import { type Block, BlockBuilder, Head, type NameEntry } from './block.js';
+import type { JournalLabels } from './labels.js';
+import type { Stats } from './stats.js';
+import { type NameKey, SEGMENT, type State, type Tables } from './tables.js';
+
+/** Bytes of frames after which a block is full. */
+const BLOCK_BYTES = 64 * 1024;
+/** A block that is not full is written again with each flush, so often at most; then it is left as it is. */
+const MAX_REWRITES = 32;
+/** Frames, and bytes, that are taken under one protection of the ring: some 0.2 ms, so that the broadcaster does not wait. */
+const STEP_FRAMES = 1024;
+const STEP_BYTES = 256 * 1024;
+/** What a `session` frame counts for, whose JSON is parsed, in bytes. */
+const SESSION_BYTES = 4096;
+/** Bytes that may wait for the disk. With more, what comes is left in the ring, for as long as it stays there. */
+export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** Blocks' memory that is kept for use again, 80 KB each. */
+const MAX_SPARE = 32;
+/** Names whose hashes are remembered; forgotten all together when there are more. */
+const MAX_NAMES = 65_536;
+const DATA = '\ndata: ';
+
+interface SessionEntry extends NameEntry {
+  /** Where its frames are in the open segment. */
+  places: number[];
+}
+interface ScopeEntry extends NameEntry {
+  name: string;
+}
+
+export interface RecorderParts {
+  reader: RingReader;
+  epoch: string;
+  labels: JournalLabels;
+  stats: Stats;
+}
+
+export class Recorder {
+  /** Sequence number of the next frame to be taken from the ring. */
+  next: number;
+  readonly #parts: RecorderParts;
+  #full: { first: number; bytes: Uint8Array }[] = [];
+  #fullBytes = 0;
+  /** Memory of blocks that are written, for those to come: new memory costs more than what is done with it. */
+  readonly #spare: ArrayBuffer[] = [];
+  readonly #scratch = new ArrayBuffer(2 * BLOCK_BYTES);
+  readonly #open = new BlockBuilder(BLOCK_BYTES + MAX_FRAME_BYTES);
+  #rewrites = 0;
+  /** Frames below this are in the open block's memory already: they are copied many at a time. */
+  #copied = 0;
+  #clock: number;
+  #segment: number;
+  #inSegment: SessionEntry[] = [];
+  #closed: { segment: number; sessions: SessionEntry[] }[] = [];
+  readonly #sessions = new Map<number, SessionEntry>();
+  readonly #scopes = new Map<number, ScopeEntry>();
+  #lost = 0;
+  #holes = 0;
+  /** Length of what stands before the digits of a log frame's time, without those of its number. */
+  readonly #timeAt: number;
+  #dirty = false;
+
+  constructor(parts: RecorderParts, state: State) {
+    this.#parts = parts;
+    this.next = state.next;
+    this.#clock = state.clock;
+    this.#segment = state.posted;
+    this.#timeAt = sseFrame(`${parts.epoch}-`, 'log', '{"timestamp_ms":').length - 2;
+  }
+
+  /** Blocks from this frame on may still change in the tables, Infinity when none does. */
+  get changing(): number {
+    const full = this.#full[0]?.first ?? Number.POSITIVE_INFINITY;
+    return Math.min(full, this.#open.count > 0 ? this.#open.first : full);
+  }
+
+  /** There is something to write. */
+  get isDirty(): boolean {
+    return this.#dirty;
+  }
+
+  /** Where these sessions have frames in the segments that have no postings in the tables yet, ascending. */
+  unposted(wanted: readonly NameKey[]): { segment: number; places: number[][] }[] {
+    const isWanted = ({ low, high }: SessionEntry): boolean =>
+      wanted.some(([wantedLow, wantedHigh]) => low === wantedLow && high === wantedHigh);
+    const open = { segment: this.#segment, sessions: this.#inSegment };
+    return [...this.#closed, open].map(({ segment, sessions }) => ({
+      segment,
+      places: sessions.filter(isWanted).map(({ places }) => places),
+    }));
+  }
+
+  /** Takes up frames that are in the journal, but whose segment was still open when it was closed. */
+  resume(block: Block): void {
+    for (let seq = Math.max(block.first, this.#segment); seq < block.next; seq++) {
+      this.#turnSegment(seq);
+      const low = block.sessionLow(seq);
+      if (low !== 0) this.#post(this.#session(low, block.sessionHigh(seq)), seq);
+      else if (block.kind(seq) === KIND_CODE.gap) this.#post(this.#session(0, 0), seq);
+    }
+  }
+
+  /**
+   * Takes in what is on the ring, below `head`.
+   * @returns false when the ring has passed it: frames are lost, and it waits for {@link skipTo}.
+   */
+  drain(head: number): boolean {
+    const { reader } = this.#parts;
+    while (this.next < head && this.#fullBytes < MAX_WAITING_BYTES) {
+      if (!reader.protect(this.next)) return false;
+      const end = Math.min(head, this.next + STEP_FRAMES);
+      let bytes = 0;
+      for (; this.next < end && bytes < STEP_BYTES; this.next++) {
+        bytes += this.#take(this.next, end);
+      }
+      reader.release();
+    }
+    return true;
+  }
+
+  /**
+   * Puts everything into the tables. In a transaction; {@link written} when that went well.
+   * @returns how many blocks have become full.
+   */
+  write(tables: Tables, state: State): number {
+    for (const { first, bytes } of this.#full) {
+      putBlock(tables, first, bytes);
+    }
+    if (this.#open.count > 0) {
+      putBlock(tables, this.#open.first, this.#open.encode(this.#clock, this.#scratch));
+    }
+    for (const { segment, sessions } of this.#closed) {
+      const words = new Uint32Array(2 * sessions.length);
+      for (const [at, { low, high, places }] of sessions.entries()) {
+        words.set([low, high], 2 * at);
+        const value = Buffer.from(Uint16Array.from(places).buffer);
+        tables.postings.putSync([low, high, segment], value);
+      }
+      tables.segments.putSync(segment, Buffer.from(words.buffer));
+    }
+    this.#parts.stats.write(tables, state);
+    this.#parts.labels.write(tables);
+    state.next = this.next;
+    state.clock = this.#clock;
+    state.posted = this.#segment;
+    state.lost += this.#lost;
+    state.holes += this.#holes;
+    return this.#full.length;
+  }
+
+  /** The transaction is committed. */
+  written(): void {
+    for (const { bytes } of this.#full) {
+      if (this.#spare.length < MAX_SPARE) this.#spare.push(bytes.buffer as ArrayBuffer);
+    }
+    this.#full = [];
+    this.#fullBytes = 0;
+    this.#closed = [];
+    this.#lost = 0;
+    this.#holes = 0;
+    this.#dirty = false;
+    this.#parts.stats.written();
+    this.#parts.labels.written();
+    this.#rewrites = this.#open.count > 0 ? this.#rewrites + 1 : 0;
+    if (this.#rewrites >= MAX_REWRITES) {
+      this.#renew();
+    }
+  }
+
+  /** Takes frame `seq`, of those below `end` that are protected. @returns what it was, in bytes. */
+  #take(seq: number, end: number): number {
+    const { reader, labels, stats } = this.#parts;
+    const bytes = reader.length(seq);
+    this.#makeRoom(seq, bytes);
+    const { data, size } = this.#open;
+    if (seq >= this.#copied) {
+      const run = reader.slice(seq, end, Math.max(BLOCK_BYTES - size, bytes));
+      data.set(run.bytes, size);
+      this.#copied = run.next;
+    }
+    const kind = reader.kind(seq);
+    const level = reader.level(seq);
+    const isLog = kind === KIND_CODE.log;
+    // Without a time of its own it came when the journal's clock stands here.
+    const time = isLog ? this.#timeAtOffset(data, size, seq) : Math.max(this.#clock, Date.now());
+    if (time > this.#clock) this.#clock = time;
+    if (kind === KIND_CODE.session) {
+      labels.saw(seq, (dataOf(reader.text(seq)) as { snapshot: BotSnapshot }).snapshot);
+    }
+    const low = reader.sessionLow(seq);
+    const session = low === 0 ? undefined : this.#session(low, reader.sessionHigh(seq));
+    const scopeLow = reader.scopeLow(seq);
+    const scope = scopeLow === 0 ? undefined : this.#scope(scopeLow, reader.scopeHigh(seq), seq);
+    stats.count(time, isLog ? level : NO_LEVEL, scope?.name);
+    this.#add(seq, bytes, time, kind, level, session, scope);
+    return kind === KIND_CODE.session ? bytes + SESSION_BYTES : bytes;
+  }
+
+  /** Sees to it that the open block can take frame `seq`: it has room, and no hole. */
+  #makeRoom(seq: number, bytes: number): void {
+    const open = this.#open;
+    const follows = open.count === 0 || seq === open.first + open.count;
+    if (!follows || open.size >= BLOCK_BYTES || !open.fits(bytes)) this.#seal();
+  }
+
+  /** Adds a frame whose bytes are in the open block already. */
+  #add(
+    seq: number,
+    bytes: number,
+    time: number,
+    kind: number,
+    level: number,
+    session: SessionEntry | undefined,
+    scope: ScopeEntry | undefined,
+  ): void {
+    this.#turnSegment(seq);
+    this.#open.add(seq, bytes, time, kind, level, session, scope);
+    if (session) this.#post(session, seq);
+    // Whoever looks for one bot gets the losses too: they are posted as nobody's.
+    else if (kind === KIND_CODE.gap) this.#post(this.#session(0, 0), seq);
+    this.#dirty = true;
+  }
+
+  /** The open block is full. */
+  #seal(): void {
+    const open = this.#open;
+    if (open.count === 0) return;
+    const bytes = open.encode(this.#clock, this.#spare.pop());
+    this.#full.push({ first: open.first, bytes });
+    this.#fullBytes += bytes.length;
+    this.#renew();
+  }
+
+  /** What comes next begins a block. */
+  #renew(): void {
+    this.#open.reset();
+    this.#rewrites = 0;
+    this.#copied = 0;
+  }
+
+  /**
+   * Goes on with frame `next`. That those before it are missing is declared in the journal itself, at the last one's number.
+   * @param used whether they were all given out; otherwise how many were is not known.
+   */
+  skipTo(next: number, used: boolean): void {
+    const { epoch } = this.#parts;
+    const from = this.next;
+    if (next <= from) return;
+    if (used) {
+      this.#lost += next - from;
+      this.#holes += 1;
+    }
+    const to = eventId(epoch, next - 1);
+    const dropped = used ? next - from : null;
+    const json = JSON.stringify({ from: eventId(epoch, from), to, dropped });
+    const time = Math.max(this.#clock, Date.now());
+    this.#clock = time;
+    const frame = Buffer.from(sseFrame(to, 'gap', json));
+    this.#parts.stats.count(time, NO_LEVEL, undefined);
+    this.#makeRoom(next - 1, frame.length);
+    this.#open.data.set(frame, this.#open.size);
+    this.#add(next - 1, frame.length, time, KIND_CODE.gap, NO_LEVEL, undefined, undefined);
+    this.next = next;
+    this.#copied = 0;
+  }
+
+  #turnSegment(seq: number): void {
+    if (seq < this.#segment + SEGMENT) return;
+    const sessions = this.#inSegment;
+    if (sessions.length > 0) {
+      this.#closed.push({
+        segment: this.#segment,
+        sessions: sessions.map((entry) => ({ ...entry, places: entry.places })),
+      });
+    }
+    for (const entry of sessions) entry.places = [];
+    this.#inSegment = [];
+    this.#segment = Math.floor(seq / SEGMENT) * SEGMENT;
+  }
+
+  #post(session: SessionEntry, seq: number): void {
+    if (session.places.length === 0) this.#inSegment.push(session);
+    session.places.push(seq - this.#segment);
+  }
+
+  #session(low: number, high: number): SessionEntry {
+    const known = this.#sessions.get(low);
+    for (let entry = known; entry; entry = entry.next as SessionEntry | undefined) {
+      if (entry.high === high) return entry;
+    }
+    // Those of the open segment stay: their places are in them.
+    if (this.#sessions.size >= MAX_NAMES) {
+      this.#sessions.clear();
+      for (const entry of this.#inSegment) {
+        entry.next = this.#sessions.get(entry.low);
+        this.#sessions.set(entry.low, entry);
+      }
+    }
+    const entry: SessionEntry = {
+      low,
+      high,
+      next: this.#sessions.get(low),
+      stamp: 0,
+      index: 0,
+      places: [],
+    };
+    this.#sessions.set(low, entry);
+    return entry;
+  }
+
+  #scope(low: number, high: number, seq: number): ScopeEntry {
+    const known = this.#scopes.get(low);
+    for (let entry = known; entry; entry = entry.next as ScopeEntry | undefined) {
+      if (entry.high === high) return entry;
+    }
+    if (this.#scopes.size >= MAX_NAMES) this.#scopes.clear();
+    const { scope: name } = dataOf(this.#parts.reader.text(seq)) as LogEvent;
+    const entry: ScopeEntry = {
+      low,
+      high,
+      next: this.#scopes.get(low),
+      stamp: 0,
+      index: 0,
+      name,
+    };
+    this.#scopes.set(low, entry);
+    return entry;
+  }
+
+  /** `timestamp_ms` of the log frame at `offset`, read where it always stands: JSON.parse would be most of the work. */
+  #timeAtOffset(data: Uint8Array, offset: number, seq: number): number {
+    let time = 0;
+    for (let at = offset + this.#timeAt + digits(seq); ; at++) {
+      const digit = (data[at] as number) - 48;
+      if (!(digit >= 0 && digit <= 9)) return time;
+      time = time * 10 + digit;
+    }
+  }
+}
+
+function putBlock({ blocks, heads }: Tables, first: number, bytes: Uint8Array): void {
+  blocks.putSync(first, bytes as Buffer);
+  heads.putSync(first, Head.of(bytes) as Buffer);
+}
+
+function digits(seq: number): number {
+  let count = 1;
+  for (let limit = 10; seq >= limit; limit *= 10) count += 1;
+  return count;
+}
+
+/** The data of a frame. */
+function dataOf(text: string): unknown {
+  return JSON.parse(text.slice(text.indexOf(DATA) + DATA.length));
+}

@@ -1,0 +1,92 @@
+// Runs in the journal thread. Owns what is forgotten: the oldest, by bytes and by age, a little in each transaction.
+
+import { Head } from './block.js';
+import type { JournalLabels } from './labels.js';
+import type { Stats } from './stats.js';
+import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';
+
+/** Blocks that go in one transaction, at most, beyond as many as have come with it. */
+const STEP = 32;
+/** Share of the bytes that the statistics may have, which are kept for as long as the age lets them. */
+const STATS_SHARE = 1 / 16;
+/** Postings that go in one transaction, at most. */
+const POSTINGS_STEP = 2000;
+
+export interface RetentionOptions {
+  maxBytes: number;
+  maxAgeMs: number;
+  labels: JournalLabels;
+  stats: Stats;
+}
+
+export class Retention {
+  readonly #options: RetentionOptions;
+  /** The rest of a segment whose postings are being removed. */
+  #words: Uint32Array = new Uint32Array();
+  #segment = -1;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the oldest block is too old. */
+  isDue(oldest: Head | undefined): boolean {
+    return oldest !== undefined && oldest.clock < Date.now() - this.#options.maxAgeMs;
+  }
+
+  /**
+   * Removes some of what is too old or too much. In a transaction. @param added blocks that came with it.
+   * @returns whether there is more to remove.
+   */
+  apply(tables: Tables, state: State, added: number): boolean {
+    const { maxBytes, maxAgeMs, labels, stats } = this.#options;
+    const oldestTime = Date.now() - maxAgeMs;
+    let removed = 0;
+    let oldest = 0;
+    const limit = STEP + added + 1;
+    for (const { key: first, value } of [...tables.heads.getRange({ limit })]) {
+      oldest = first;
+      if (removed === STEP + added) break;
+      const head = new Head(value);
+      // The one that is being written stays.
+      if (head.next >= state.next) break;
+      if (head.clock >= oldestTime && usedBytes(tables) <= maxBytes) break;
+      tables.blocks.removeSync(first);
+      tables.heads.removeSync(first);
+      removed += 1;
+    }
+    this.#removePostings(tables, oldest);
+    if (removed > 0) labels.prune(tables, oldest);
+    stats.prune(tables, state, oldestTime, maxBytes * STATS_SHARE);
+    state.bytes = usedBytes(tables);
+    return removed === STEP + added || this.#words.length > 0;
+  }
+
+  /** The transaction was not committed. */
+  reset(): void {
+    this.#words = new Uint32Array();
+  }
+
+  #removePostings(tables: Tables, oldest: number): void {
+    if (this.#words.length === 0) {
+      for (const segment of tables.segments.getKeys({ limit: 1 })) {
+        if (segment + SEGMENT > oldest) return;
+        const stored = tables.segments.getBinary(segment);
+        this.#words = new Uint32Array(new Uint8Array(stored ?? []).buffer);
+        this.#segment = segment;
+      }
+    }
+    if (this.#words.length === 0) return;
+    const step = this.#words.subarray(0, 2 * POSTINGS_STEP);
+    for (let at = 0; at < step.length; at += 2) {
+      const key: [number, number, number] = [
+        step[at] as number,
+        step[at + 1] as number,
+        this.#segment,
+      ];
+      tables.postings.removeSync(key);
+    }
+    this.#words = this.#words.subarray(step.length);
+    if (this.#words.length === 0) tables.segments.removeSync(this.#segment);
+  }
+}

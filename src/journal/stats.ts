@@ -1,0 +1,143 @@
+// Runs in the journal thread. Owns the counts of events over time, in buckets of 10 s, by level and by scope.
+
+import { LEVELS } from '../contract/events.js';
+import type { StatsAnswer, StatsRequest } from '../contract/journal.js';
+import { DroverError } from '../errors.js';
+import { Slices } from './slices.js';
+import type { BucketCounts, State, Tables } from './tables.js';
+
+/** Length of a bucket, in s. */
+export const BUCKET_S = 10;
+/** Scopes that are counted by name in one bucket; the rest is counted together. */
+const MAX_SCOPES = 200;
+const OTHER_SCOPES = '…';
+/** Points of one answer, at most, and how many are aimed at when the step is not given. */
+const MAX_POINTS = 1000;
+const POINTS = 300;
+/** Buckets that are removed in one transaction, at most. */
+const PRUNE_STEP = 20;
+/** Buckets that are read in one piece. */
+const READ_STEP = 200;
+
+export class Stats {
+  /** Buckets with counts that are not in the table yet. */
+  readonly #fresh = new Map<number, BucketCounts>();
+  #start = 0;
+  #end = 0;
+  #bucket: BucketCounts | undefined;
+
+  /** Counts one frame. `level` is LEVELS.length for frames without one. */
+  count(time: number, level: number, scope: string | undefined): void {
+    if (time < this.#start || time >= this.#end || !this.#bucket) this.#turn(time);
+    const { levels, scopes } = this.#bucket as BucketCounts;
+    levels[level] = (levels[level] ?? 0) + 1;
+    if (scope !== undefined) scopes[scope] = (scopes[scope] ?? 0) + 1;
+  }
+
+  /** Adds what was counted to the table. In a transaction; {@link written} when that went well. */
+  write({ stats }: Tables, state: State): void {
+    for (const [second, fresh] of this.#fresh) {
+      const before = stats.get(second);
+      const sum = new Sum();
+      if (before) sum.add(before);
+      sum.add(fresh);
+      const { counts } = sum;
+      stats.putSync(second, counts);
+      state.stats += sizeOf(counts) - sizeOf(before);
+    }
+  }
+
+  written(): void {
+    this.#fresh.clear();
+    this.#bucket = undefined;
+  }
+
+  /** Removes some of the buckets that ended before `time`, or are too much. In a transaction. */
+  prune({ stats }: Tables, state: State, time: number, maxBytes: number): void {
+    const end = Math.floor(time / 1000) - BUCKET_S;
+    for (const second of [...stats.getKeys({ limit: PRUNE_STEP })]) {
+      if (second >= end && state.stats <= maxBytes) break;
+      state.stats -= sizeOf(stats.get(second));
+      stats.removeSync(second);
+    }
+  }
+
+  #turn(time: number): void {
+    const second = Math.floor(time / 1000 / BUCKET_S) * BUCKET_S;
+    this.#start = second * 1000;
+    this.#end = this.#start + BUCKET_S * 1000;
+    this.#bucket = this.#fresh.get(second) ?? { levels: [], scopes: Object.create(null) };
+    this.#fresh.set(second, this.#bucket as BucketCounts);
+  }
+}
+
+/** Counts of a stretch of time. @throws DroverError `bad_request`. */
+export async function readStats(
+  parts: { tables: Tables; isOpen(): boolean },
+  request: StatsRequest,
+): Promise<StatsAnswer> {
+  const before = request.before ?? Date.now();
+  const after = request.after ?? before - 3_600_000;
+  const range = Math.max(0, before - after) / 1000;
+  const step = request.stepS ?? Math.ceil(range / POINTS / BUCKET_S) * BUCKET_S;
+  if (range / Math.max(step, 1) > MAX_POINTS) {
+    throw new DroverError('bad_request', `more than ${MAX_POINTS} points; take a larger step`);
+  }
+  const width = Math.max(step, BUCKET_S);
+  const points = new Map<number, Sum>();
+  const slices = new Slices(parts);
+  const end = Math.ceil(before / 1000);
+  let start = Math.floor(after / 1000 / BUCKET_S) * BUCKET_S;
+  for (let count = READ_STEP; count === READ_STEP; ) {
+    count = 0;
+    // Piece by piece: a cursor that is kept over a turn would keep old pages of the file from being used again.
+    for (const { key, value } of parts.tables.stats.getRange({ start, end, limit: READ_STEP })) {
+      const at = Math.floor(key / width) * width;
+      const point = points.get(at) ?? new Sum();
+      points.set(at, point);
+      point.add(value);
+      start = key + 1;
+      count += 1;
+    }
+    if (slices.isOver) await slices.turn();
+  }
+  return { step_s: width, buckets: [...points].map(([second, sum]) => sum.point(second, width)) };
+}
+
+/** Counts of one or more buckets. */
+class Sum {
+  readonly #levels: number[] = new Array(LEVELS.length + 1).fill(0);
+  readonly #scopes = new Map<string, number>();
+
+  add({ levels, scopes }: BucketCounts): void {
+    for (const [code, count] of levels.entries()) {
+      this.#levels[code] = (this.#levels[code] as number) + (count ?? 0);
+    }
+    for (const [scope, count] of Object.entries(scopes)) {
+      const name = this.#scopes.has(scope) || this.#scopes.size < MAX_SCOPES ? scope : OTHER_SCOPES;
+      this.#scopes.set(name, (this.#scopes.get(name) ?? 0) + count);
+    }
+  }
+
+  get counts(): BucketCounts {
+    return { levels: this.#levels, scopes: Object.fromEntries(this.#scopes) };
+  }
+
+  point(second: number, width: number): StatsAnswer['buckets'][number] {
+    const events = this.#levels.reduce((total, count) => total + count, 0);
+    return {
+      at_ms: second * 1000,
+      events,
+      per_second: Math.round((events / width) * 1000) / 1000,
+      levels: Object.fromEntries(LEVELS.map((level, code) => [level, this.#levels[code] ?? 0])),
+      other: this.#levels[LEVELS.length] ?? 0,
+      scopes: Object.fromEntries(this.#scopes),
+    };
+  }
+}
+
+/** Bytes that a bucket takes, about; never less than nothing. */
+function sizeOf(counts: BucketCounts | undefined): number {
+  if (!counts) return 0;
+  return Object.keys(counts.scopes).reduce((size, name) => size + name.length + 8, 64);
+}

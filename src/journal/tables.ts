@@ -1,0 +1,162 @@
+// Runs in the journal thread. Owns the LMDB environment of the journal and its tables.
+
+import { type Database, open, type RootDatabase } from 'lmdb';
+import type { Config } from '../contract/config.js';
+
+/** The form of what is kept; a journal of another form is set aside. */
+export const FORM = 1;
+/** Frames of one segment: numbers in a posting are 16 bits. */
+export const SEGMENT = 65_536;
+
+export type NameKey = readonly [low: number, high: number];
+
+/** What the journal knows of itself; changed in the transaction that changes what it tells of. */
+export interface State {
+  form: number;
+  epoch: string;
+  /** Frames below this are in the journal, or lost and declared. */
+  next: number;
+  /** Segments below this have their postings. */
+  posted: number;
+  /** The highest time of a frame. */
+  clock: number;
+  /** Bytes that everything takes. */
+  bytes: number;
+  /** Bytes of the statistics, about. */
+  stats: number;
+  /** Sequence numbers that were lost, and in how many pieces; those that were never used are not counted. */
+  lost: number;
+  holes: number;
+}
+
+/** Counts of one bucket of time. */
+export interface BucketCounts {
+  /** By the code of the level; frames without one at the end. */
+  levels: number[];
+  /** By scope. */
+  scopes: Record<string, number>;
+}
+
+export interface Tables {
+  /** Commits what the task writes, all of it or nothing. @throws Error when the disk does not take it. */
+  commit(task: () => void): void;
+  /** Closes the journal; nothing of it may be used after that. */
+  close(): Promise<void>;
+  root: RootDatabase;
+  state: Database<State, string>;
+  /** Blocks by their first sequence number. */
+  blocks: Database<Buffer, number>;
+  /** The heads of the blocks, by the same number. */
+  heads: Database<Buffer, number>;
+  /** Of one session in one segment: the places of its frames in it, 16 bits each, ascending. */
+  postings: Database<Buffer, [...NameKey, number]>;
+  /** The sessions that have postings in a segment: pairs of words. */
+  segments: Database<Buffer, number>;
+  /** Counts by the first second of the bucket, Unix epoch. */
+  stats: Database<BucketCounts, number>;
+  /** Labels that a bot got with a frame, null when it was deleted, by frame and session. */
+  labels: Database<Record<string, string> | null, [number, ...NameKey]>;
+}
+
+/** LMDB's flags of a commit that does not wait for the disk (MDB_NOSYNC), and of one that does. */
+const UNSYNCED = 0x10002;
+const SYNCED = 3;
+/** Pause between two flushes in the background, in ms. */
+const SYNC_MS = 1000;
+
+/** Opens or makes the journal. @throws Error when the directory or the disk does not allow it. */
+export function openTables(path: string, fsync: Config['journal']['fsync']): Tables {
+  const root = open({
+    path,
+    noSubdir: true,
+    maxDbs: 8,
+    // `always`: each commit is on the disk before it counts. `background`: LMDB keeps the last state that was flushed whole,
+    // so that a power failure costs the last moments and breaks nothing.
+    ...(fsync === 'always' ? { overlappingSync: false } : {}),
+    ...(fsync === 'never' ? { noSync: true } : {}),
+  });
+  const flags = fsync === 'always' ? SYNCED : UNSYNCED;
+  const sync = fsync === 'background' ? new BackgroundSync(root) : undefined;
+  const binary = { encoding: 'binary' } as const;
+  // LZ4: frames are much alike. It costs a third of what writing them as they are did.
+  return {
+    commit(task) {
+      // The flags are lmdb's own; its types leave them out.
+      (root.transactionSync as (task: () => void, flags: number) => void)(task, flags);
+      root.resetReadTxn();
+      sync?.changed();
+    },
+    async close() {
+      await sync?.stop();
+      await root.close();
+    },
+    root,
+    state: root.openDB({ name: 'state' }),
+    blocks: root.openDB({ name: 'blocks', ...binary, compression: true }),
+    heads: root.openDB({ name: 'heads', ...binary }),
+    postings: root.openDB({ name: 'postings', ...binary }),
+    segments: root.openDB({ name: 'segments', ...binary }),
+    stats: root.openDB({ name: 'stats' }),
+    labels: root.openDB({ name: 'labels' }),
+  };
+}
+
+/** Has the system write what was committed, one time after the other, in a thread of its own. */
+class BackgroundSync {
+  readonly #root: RootDatabase & { sync?: (done: (error?: unknown) => void) => void };
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(root: RootDatabase) {
+    this.#root = root;
+  }
+
+  changed(): void {
+    if (this.#timer || this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#running = new Promise<void>((resolve) => {
+        // Whatever it reports: the next commit that fails for it says so.
+        this.#root.sync?.(() => resolve());
+      }).then(() => {
+        this.#timer = undefined;
+        this.#running = undefined;
+      });
+    }, SYNC_MS);
+  }
+
+  /** An environment must not be closed over a flush. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+}
+
+/** What LMDB says of one table. */
+interface Pages {
+  pageSize: number;
+  treeBranchPageCount: number;
+  treeLeafPageCount: number;
+  overflowPages: number;
+}
+
+/** Bytes that everything together takes in the file. In a transaction: it counts what is not committed yet. */
+export function usedBytes({
+  state,
+  blocks,
+  heads,
+  postings,
+  segments,
+  stats,
+  labels,
+}: Tables): number {
+  let used = 0;
+  for (const table of [state, blocks, heads, postings, segments, stats, labels]) {
+    // lmdb's public getStats() walks through the list of free pages too, each time.
+    const { db } = table as unknown as { db: { stat(): Pages } };
+    const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = db.stat();
+    used += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);
+  }
+  return used;
+}

@@ -1,0 +1,69 @@
+// Entry of the journal thread: wiring only. Nobody waits for it: it reads the ring as a front does.
+
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { Handover, Rpc, type Serves } from '../src/contract/rpc.js';
+import type {
+  BroadcasterFrontMethods,
+  FrontBellMethods,
+  JournalControlMethods,
+  JournalFrontMethods,
+  JournalMethods,
+  JournalStart,
+} from '../src/contract/threads.js';
+import { DroverError } from '../src/errors.js';
+import { Journal } from '../src/journal/journal.js';
+
+if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
+const parent = parentPort;
+const start = workerData as JournalStart;
+
+let broadcaster:
+  | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }
+  | undefined;
+const fronts = new Map<number, MessagePort>();
+
+const methods: Serves<JournalMethods> = {
+  attachBroadcaster({ port }) {
+    detachBroadcaster();
+    const bell: Serves<FrontBellMethods> = { wake: () => journal.wake() };
+    broadcaster = { peer: new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, bell), port };
+    journal.wake();
+  },
+  attachFront({ front, port }) {
+    fronts.get(front)?.close();
+    fronts.set(front, port);
+    const served: Serves<JournalFrontMethods> = {
+      async replay(request) {
+        const part = await journal.replay(request);
+        return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
+      },
+      async page(request) {
+        const page = await journal.page(request);
+        return new Handover(page, [page.body.buffer as ArrayBuffer]);
+      },
+      stats: (request) => journal.stats(request),
+    };
+    new Rpc<JournalFrontMethods, never>(port, served);
+  },
+  detachFront({ front }) {
+    fronts.get(front)?.close();
+    fronts.delete(front);
+  },
+  async close({ head }) {
+    await journal.close(head);
+    detachBroadcaster();
+    for (const port of fronts.values()) port.close();
+    parent.close();
+  },
+};
+const main = new Rpc<JournalMethods, JournalControlMethods>(parent, methods);
+const journal = new Journal(start, {
+  status: (status, notice) => main.tell('status', { status, notice }),
+  baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
+});
+
+function detachBroadcaster(): void {
+  broadcaster?.peer.close(new DroverError('unavailable', 'the broadcaster was lost'));
+  broadcaster?.port.close();
+  broadcaster = undefined;
+}
