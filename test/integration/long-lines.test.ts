@@ -55,6 +55,7 @@ class Pipe {
       epoch: EPOCH,
       maxWriteBytes: MAX_FRAME_BYTES,
       snapshots: new SnapshotFrames(mirror, EPOCH, MAX_FRAME_BYTES),
+      past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,
       stallMs: 60_000,
     });

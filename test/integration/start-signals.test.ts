@@ -109,7 +109,7 @@ function leftovers(): string[] {
   } catch {
     // The signal came before there was one.
   }
-  const known = ['pin.txt', 'store.mdb', 'store.mdb-lock', 'store.mdb.copy'];
+  const known = ['journal', 'pin.txt', 'store.mdb', 'store.mdb-lock', 'store.mdb.copy'];
   return [...left, ...files.filter((name) => !known.includes(name))];
 }
 

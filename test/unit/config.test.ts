@@ -48,6 +48,7 @@ function variants(path: string): [unknown, unknown, unknown] {
   if (path === 'engine') return ['uws', 'node', 'uws'];
   if (path === 'restart.policy') return ['always', 'never', 'always'];
   if (path === 'log.access') return ['errors', 'all', 'errors'];
+  if (path === 'journal.fsync') return ['always', 'never', 'always'];
   if (typeof value === 'string') return ['::1', '127.0.0.1', '127.0.0.2'];
   if (path === 'kinds') return [['a'], ['b'], ['c']];
   if (path === 'http.cors_origins') return [['null'], ['https://a.example'], ['tauri://b']];

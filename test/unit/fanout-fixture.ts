@@ -142,6 +142,7 @@ export class TestFront {
       epoch: EPOCH,
       maxWriteBytes: MAX_FRAME_BYTES,
       snapshots: new SnapshotFrames(this.mirror, EPOCH, MAX_FRAME_BYTES),
+      past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       ...times,
     });
     this.fanout.wake();

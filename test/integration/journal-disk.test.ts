@@ -1,0 +1,294 @@
+// A journal that its disk lets down: full, broken, taken away, or off. The service goes on without it, says so, and comes
+// back to it by itself; what is broken is set aside.
+//
+// The full disk is a small tmpfs where the system lets us mount one, and a limit on the size of files (RLIMIT_FSIZE) beside
+// that, which needs no privileges.
+
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { eventually, watch } from '../harness/bots.js';
+import { epochOf, journalOf, keptBy, pastDownload, pastPage, seqOf } from '../harness/history.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import { logOf, waitForLog } from '../harness/shapes.js';
+import type { SseStream } from '../harness/sse.js';
+
+const LOAD = {
+  id: 'load',
+  kind: 'synthetic',
+  config: { events_per_second: 4000, message_bytes: 400 },
+};
+
+let home: string;
+let dataDir: string;
+let journalDir: string;
+let service: Service | undefined;
+const mounts: string[] = [];
+
+beforeEach(() => {
+  home = makeDir();
+  dataDir = path.join(home, 'data');
+  journalDir = path.join(dataDir, 'journal');
+});
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+  for (const mount of mounts.splice(0)) execFileSync('umount', [mount]);
+  removeDir(home);
+});
+
+const begin = async (config: object = {}): Promise<Service> => {
+  service = await startService({ dataDir, config: { bots: [LOAD], ...config } });
+  return service;
+};
+
+const journalLine = (stream: SseStream, text: string | RegExp) =>
+  waitForLog(
+    stream,
+    ({ scope, message }) =>
+      scope === 'journal' &&
+      (typeof text === 'string' ? message.includes(text) : text.test(message)),
+    60_000,
+  );
+
+const pressureOf = async (
+  of: Service,
+): Promise<{ journal: { state: string; reason: string | null } }> => {
+  const answer = await call(of, 'GET', '/api/pressure');
+  expect(answer.status, answer.text).toBe(200);
+  return answer.json as { journal: { state: string; reason: string | null } };
+};
+
+/** A small file system of its own; false when the system does not let us have one. */
+function mountTmpfs(dir: string, megabytes: number): boolean {
+  mkdirSync(dir, { recursive: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drover-test', dir], {
+      stdio: 'pipe',
+    });
+  } catch (thrown) {
+    console.warn(`no tmpfs can be mounted here (${String(thrown).split('\n')[0]})`);
+    return false;
+  }
+  mounts.push(dir);
+  return true;
+}
+
+/** Each number of the stream is in the journal, up to `last`, or in a gap that it declares. */
+async function expectWhole(of: Service, last: number): Promise<{ lost: number }> {
+  const events = await pastDownload(of);
+  let at = seqOf(events[0]?.id ?? '') - 1;
+  let lost = 0;
+  for (const { id, event, data } of events) {
+    const seq = seqOf(id);
+    if (event === 'gap') {
+      expect(data).toEqual({ from: `${epochOf(id)}-${at + 1}`, to: id, dropped: seq - at });
+      lost += data.dropped ?? 0;
+    } else if (seq !== at + 1) expect.unreachable(`${id} after ${at}`);
+    at = seq;
+  }
+  expect(at).toBeGreaterThanOrEqual(last);
+  return { lost };
+}
+
+async function fillAndEmpty(
+  of: Service,
+  fill: () => void,
+  empty: () => void,
+): Promise<{ stream: SseStream; failedAt: number }> {
+  const stream = await watch(of, '?scope=journal,drover');
+  await eventually(async () => (await keptBy(of)) > 6000, 'something is kept');
+  fill();
+  const line = await journalLine(stream, 'goes on without its journal');
+  expect(line.level).toBe('error');
+  expect((await pressureOf(of)).journal).toMatchObject({
+    state: 'failed',
+    reason: expect.any(String),
+  });
+  // Everything else goes on: requests, bots, streams; what is kept can be read.
+  expect((await call(of, 'GET', '/health', { token: null })).text).toBe('ok');
+  const live = await watch(of, '?session=load&snapshot=0');
+  await live.until(() => live.frames.length > 500);
+  live.close();
+  await eventually(async () => {
+    const answer = await call(of, 'GET', '/api/events?limit=5');
+    return answer.status === 200 && (answer.json as { events: unknown[] }).events.length === 5;
+  }, 'a page');
+  const failedAt = stream.frames.length;
+  empty();
+  await journalLine(stream, 'it is written again');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  return { stream, failedAt };
+}
+
+it('a full disk, with a ring that bridges it: nothing is lost', {
+  timeout: 120_000,
+}, async (context) => {
+  if (!mountTmpfs(journalDir, 16))
+    context.skip('no tmpfs can be mounted here; RLIMIT_FSIZE is tested below');
+  const of = await begin();
+  const filler = path.join(journalDir, 'filler');
+  const { stream } = await fillAndEmpty(
+    of,
+    () => {
+      // To the brim.
+      const piece = Buffer.alloc(64 * 1024);
+      try {
+        for (;;) writeFileSync(filler, piece, { flag: 'a' });
+      } catch (thrown) {
+        expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
+      }
+    },
+    () => rmSync(filler),
+  );
+  const { newest } = await journalOf(of);
+  expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost: 0 });
+  // Once each, not once for every try.
+  const lines = stream.frames.flatMap((frame) => logOf(frame) ?? []);
+  expect(
+    lines.filter(({ scope, level }) => scope === 'journal' && level === 'error').length,
+  ).toBeLessThanOrEqual(2);
+});
+
+it('files that may not grow, with a ring that does not bridge it: the hole is declared', {
+  timeout: 120_000,
+}, async () => {
+  const of = await begin({ stream: { ring_bytes: 1_048_576 } });
+  const limit = (bytes: number | 'unlimited'): void => {
+    execFileSync('prlimit', ['--pid', String(of.child.pid), `--fsize=${bytes}:unlimited`]);
+  };
+  await fillAndEmpty(
+    of,
+    () => limit(statSync(path.join(journalDir, 'journal.mdb')).size),
+    () => limit('unlimited'),
+  );
+  // 16 MiB wait in memory, the rest on the ring: longer than this test lasts at that rate, so maybe nothing was lost.
+  const { newest, lost, holes } = await journalOf(of);
+  const found = await expectWhole(of, seqOf(newest ?? ''));
+  expect(found.lost).toBe(lost);
+  expect(holes > 0).toBe(lost > 0);
+});
+
+it('a directory that cannot be written to at the start: it comes back without a restart', {
+  timeout: 90_000,
+}, async () => {
+  mkdirSync(dataDir, { recursive: true });
+  // A file where the directory is to be: nobody can write below it, not even root.
+  writeFileSync(journalDir, 'in the way');
+  const of = await begin();
+  expect((await pressureOf(of)).journal.state).toBe('failed');
+  const refused = await call(of, 'GET', '/api/events');
+  expect(refused.status).toBe(503);
+  expect(refused.json).toEqual({ error: expect.stringContaining('journal') });
+  const stream = await watch(of);
+  await stream.until(() => stream.frames.length > 200);
+  rmSync(journalDir);
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  await eventually(
+    async () => (await pastPage(of, '?session=load&limit=1')).events.length === 1,
+    'new lines',
+  );
+  const { newest } = await journalOf(of);
+  expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost: 0 });
+});
+
+it.each<[string, (file: string) => void]>([
+  ['garbage', (file) => writeFileSync(file, Buffer.alloc(50_000, 'garbage '))],
+  ['cut short', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)],
+  ['pages of zeros', (file) => writeFileSync(file, Buffer.alloc(40_960), { flag: 'r+' })],
+])(
+  'a file that is broken at the start (%s) is set aside, and a new one begins',
+  {
+    timeout: 90_000,
+  },
+  async (_, damage) => {
+    const first = await begin();
+    await eventually(async () => (await keptBy(first)) > 5000, 'something is kept');
+    await stopClean(first);
+    const file = path.join(journalDir, 'journal.mdb');
+    const before = statSync(file).size;
+    copyFileSync(file, path.join(home, 'whole'));
+    damage(file);
+    const size = statSync(file).size;
+    const of = await begin();
+    await eventually(async () => (await journalOf(of)).state === 'on', 'it is on');
+    const aside = readdirSync(journalDir).filter((name) => name.startsWith('journal.mdb.broken-'));
+    expect(aside).toHaveLength(1);
+    expect(statSync(path.join(journalDir, aside[0] as string)).size).toBe(size);
+    expect(before).toBeGreaterThan(0);
+    const lines = await pastPage(of, '?scope=journal&order=oldest');
+    expect(lines.events.map(({ data }) => data.message)).toEqual([
+      expect.stringMatching(/is broken \(.*\) and is set aside as .*; a new one begins empty/),
+    ]);
+    await eventually(
+      async () => (await pastPage(of, '?session=load&limit=1')).events.length === 1,
+      'new lines',
+    );
+  },
+);
+
+it('a file that is taken away while it is used: a new one begins', {
+  timeout: 90_000,
+}, async () => {
+  const of = await begin();
+  await eventually(async () => (await keptBy(of)) > 2000, 'something is kept');
+  const file = path.join(journalDir, 'journal.mdb');
+  renameSync(file, path.join(home, 'taken'));
+  await eventually(
+    async () => existsSync(file) && (await journalOf(of)).state === 'on',
+    'it is on',
+    30_000,
+  );
+  await eventually(
+    async () => (await pastPage(of, '?session=load&limit=1')).events.length === 1,
+    'new lines',
+  );
+});
+
+it('a journal that is lost between two runs: another epoch, and a resume says so', async () => {
+  const first = await begin();
+  await eventually(async () => (await journalOf(first)).bytes > 0, 'something is kept');
+  const { events } = await pastPage(first, '?limit=1');
+  await stopClean(first);
+  rmSync(journalDir, { recursive: true });
+  const of = await begin();
+  const stream = await watch(of, `?last_event_id=${events[0]?.id}`);
+  const gap = await stream.waitFor((frame) => frame.event === 'gap');
+  expect((gap.json as { from: string }).from).toBe(events[0]?.id);
+  expect(epochOf(gap.id ?? '')).not.toBe(epochOf(events[0]?.id ?? ''));
+});
+
+it('off: each run has its own epoch, there is no history, and nothing is written', async () => {
+  const off = { journal: { enabled: false } };
+  const first = await begin(off);
+  const answer = await call(first, 'GET', '/api/events');
+  expect({ status: answer.status, json: answer.json }).toEqual({
+    status: 503,
+    json: { error: 'the journal is off' },
+  });
+  expect((await call(first, 'GET', '/api/stats')).status).toBe(503);
+  expect((await pressureOf(first)).journal).toEqual({ state: 'off', reason: null });
+  const epochs: string[] = [];
+  for (const _ of [1, 2]) {
+    const of = service as Service;
+    const stream = await watch(of);
+    const frame = await stream.waitFor(({ id }) => id !== undefined && id !== '');
+    epochs.push(epochOf(frame.id ?? ''));
+    await stopClean(of);
+    await begin(off);
+  }
+  expect(new Set(epochs).size).toBe(2);
+  expect(existsSync(journalDir)).toBe(false);
+});

@@ -1,0 +1,157 @@
+// kill -9 under load, again and again on one data directory: what was written is there, in order, no id is used twice, and
+// a client that comes back has every id once, or is told of one gap that is no longer than what waits to be written.
+// DROVER_TEST_KILLS and DROVER_TEST_RATE change how often, and how many events each second.
+
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { journalOf, type PastEvent, pastDownload, seqOf } from '../harness/history.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+const KILLS = Number(process.env['DROVER_TEST_KILLS'] ?? 20);
+const RATE = Number(process.env['DROVER_TEST_RATE'] ?? 50_000);
+const BOTS = 4;
+/** How long the load runs before each kill, in ms. */
+const RUN_MS = 250;
+/** Longest gap in time that is let pass, in ms: the flush interval (50) and what a busy machine may add to it. */
+const MOST_GAP_MS = 3000;
+
+const dir = makeDir();
+afterAll(() => removeDir(dir));
+
+const start = (): Promise<Service> =>
+  startService({
+    dataDir: path.join(dir, 'data'),
+    config: {
+      bots: Array.from({ length: BOTS }, (_, at) => ({
+        id: `b${at}`,
+        kind: 'synthetic',
+        config: { events_per_second: Math.round(RATE / BOTS), message_bytes: 60 },
+      })),
+    },
+  });
+
+const ID = /^id: ([0-9a-f]+)-(\d+)\n/;
+
+/** One client over all lives of the service. */
+class Client {
+  epoch = '';
+  last = 0;
+  /** Frames of the present connection. */
+  frames = 0;
+  readonly gaps: { from: number; to: number }[] = [];
+  readonly faults: string[] = [];
+  /** What came with every 997th number, to be found again in the journal. */
+  readonly sample = new Map<number, string>();
+  lastTime = 0;
+
+  readonly take = (block: string): void => {
+    const match = ID.exec(`${block}\n`);
+    if (!match) return;
+    const seq = Number(match[2]);
+    if (this.epoch === '') this.epoch = match[1] as string;
+    if (match[1] !== this.epoch) this.faults.push(`epoch ${match[1]} after ${this.epoch}`);
+    if (!block.includes('\ndata: ')) {
+      // The position: behind the snapshots.
+      if (this.last === 0) this.last = seq;
+      else if (seq !== this.last) this.faults.push(`the position is ${seq} after ${this.last}`);
+      return;
+    }
+    const data = block.slice(block.indexOf('\ndata: ') + 7);
+    if (block.includes('\nevent: gap\n')) {
+      const { from, to } = JSON.parse(data) as { from: string; to: string };
+      if (seqOf(from) !== this.last + 1) this.faults.push(`a gap from ${from} after ${this.last}`);
+      this.gaps.push({ from: seqOf(from), to: seqOf(to) });
+      this.last = seqOf(to);
+      return;
+    }
+    if (seq !== this.last + 1) this.faults.push(`${seq} after ${this.last}`);
+    this.last = seq;
+    this.frames += 1;
+    if (seq % 997 === 0) this.sample.set(seq, data);
+    if (data.startsWith('{"timestamp_ms":')) this.lastTime = Number(data.slice(16, 29));
+  };
+}
+
+it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, async () => {
+  const client = new Client();
+  let boundary = '';
+  let service = await start();
+  const gapsMs: number[] = [];
+  let kept = 0;
+  for (let kill = 0; kill <= KILLS; kill++) {
+    const token = await service.token();
+    client.frames = 0;
+    const gapsBefore = client.gaps.length;
+    const stream = await RawStream.open(service.port, {
+      target: `/events?token=${encodeURIComponent(token)}`,
+      headers: client.last === 0 ? {} : { 'Last-Event-ID': `${client.epoch}-${client.last}` },
+      onBlock: client.take,
+    });
+    await stream.until(() => client.frames > 100);
+    // One gap for what the kill has cost, and not more.
+    expect(client.gaps.length - gapsBefore).toBeLessThanOrEqual(1);
+    expect(client.faults).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, RUN_MS));
+    const flushed = await journalOf(service);
+    expect(flushed).toMatchObject({ state: 'on', reason: null, lost: 0 });
+    const killedAt = Date.now();
+    if (kill === KILLS) await stopClean(service);
+    else await service.kill();
+    await stream.ended;
+    expect(client.faults).toEqual([]);
+
+    service = await start();
+    const events = await pastDownload(service, boundary === '' ? '' : `&after=${boundary}`);
+    kept += events.length;
+    const inOrder = orderOf(events, boundary === '' ? undefined : seqOf(boundary));
+    expect(inOrder.faults).toEqual([]);
+    // The last run's events end where the gap begins that the next start has declared.
+    const ended = inOrder.gaps.at(-1);
+    const lastKept = ended
+      ? ended.from - 1
+      : events.at(-1)
+        ? seqOf((events.at(-1) as PastEvent).id)
+        : 0;
+    expect(lastKept).toBeGreaterThanOrEqual(seqOf(flushed.newest ?? ''));
+    const last = events.findLast(({ id }) => seqOf(id) === lastKept);
+    if (kill < KILLS && last?.data.timestamp_ms !== undefined) {
+      gapsMs.push(killedAt - last.data.timestamp_ms);
+    }
+    for (const { id, data } of events) {
+      const seen = client.sample.get(seqOf(id));
+      if (seen !== undefined && seen !== JSON.stringify(data)) {
+        client.faults.push(`${id} is another event: ${seen}`);
+      }
+    }
+    expect(client.faults).toEqual([]);
+    boundary = (events.at(-1) as PastEvent).id;
+  }
+  await stopClean(service);
+  console.log(
+    `${kept} events kept; longest stretch lost with a kill: ${Math.max(...gapsMs)} ms, median ${
+      gapsMs.sort((one, other) => one - other)[Math.floor(gapsMs.length / 2)]
+    } ms`,
+  );
+  expect(Math.max(...gapsMs)).toBeLessThanOrEqual(MOST_GAP_MS);
+});
+
+/** Whether every number follows on the one before, or is the end of a gap that began there. */
+function orderOf(events: readonly PastEvent[], after: number | undefined) {
+  const faults: string[] = [];
+  const gaps: { from: number; to: number }[] = [];
+  let last = after;
+  for (const { id, event, data } of events) {
+    const seq = seqOf(id);
+    if (event === 'gap' && data.from !== data.to) {
+      const gap = { from: seqOf(data.from ?? ''), to: seqOf(data.to ?? '') };
+      gaps.push(gap);
+      if (gap.to !== seq || (last !== undefined && gap.from !== last + 1)) {
+        faults.push(`gap ${JSON.stringify(data)} after ${last}`);
+      }
+    } else if (last !== undefined && seq !== last + 1) faults.push(`${seq} after ${last}`);
+    last = seq;
+    if (faults.length > 5) break;
+  }
+  return { faults, gaps };
+}

@@ -1,0 +1,421 @@
+// The journal as clients see it: streams that resume across restarts and beyond the ring, pages and downloads of the past,
+// statistics, what a token reaches of all that, and what is forgotten.
+
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { call, expectError } from '../harness/api.js';
+import { act, create, eventually, invoke, remove, watch } from '../harness/bots.js';
+import {
+  allPages,
+  epochOf,
+  journalOf,
+  keptBy,
+  type PastEvent,
+  pastDownload,
+  pastPage,
+  seqOf,
+} from '../harness/history.js';
+import { Ledger } from '../harness/ledger.js';
+import { RawStream } from '../harness/raw-stream.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import { makeToken, streamOf } from '../harness/tokens.js';
+
+const synthetic = (id: string, rate: number, labels: Record<string, string> = {}) => ({
+  id,
+  kind: 'synthetic',
+  config: { events_per_second: rate, message_bytes: 80 },
+  labels,
+});
+
+const rssOf = (status: string): number => 1024 * Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]);
+
+/** Reads on from an id until `until` is in it, and keeps the books. */
+async function readOn(
+  service: Service,
+  lastEventId: string,
+  until: number,
+  query = '',
+): Promise<{ ledger: Ledger; ids: number[] }> {
+  const ids: number[] = [];
+  const ledger = new Ledger({ filtered: query !== '', onFrame: (seq) => ids.push(seq) });
+  ledger.epoch = epochOf(lastEventId);
+  ledger.last = seqOf(lastEventId);
+  const token = encodeURIComponent(await service.token());
+  const stream = await RawStream.open(service.port, {
+    target: `/events?token=${token}${query}`,
+    headers: { 'Last-Event-ID': lastEventId },
+    onBlock: ledger.take,
+  });
+  await stream.until(() => (ledger.last ?? 0) >= until, 60_000);
+  stream.close();
+  return { ledger, ids };
+}
+
+describe('a stream that resumes', () => {
+  let home: string;
+  let service: Service;
+  beforeAll(() => {
+    home = makeDir();
+  });
+  afterEach(() => stopClean(service));
+  afterAll(() => removeDir(home));
+
+  it('after a clean restart: the same epoch, and every id once, without a gap', async () => {
+    const dataDir = path.join(home, 'clean');
+    service = await startService({ dataDir, config: { bots: [synthetic('a', 500)] } });
+    const first = await watch(service);
+    await first.until(() => first.frames.length > 300);
+    const id =
+      first.frames.findLast((frame) => frame.id !== undefined && frame.id !== '')?.id ?? '';
+    await stopClean(service);
+    // Everything up to the last line of all.
+    expect(await first.ended).toBe(true);
+    const end = first.frames.at(-1)?.id ?? '';
+    service = await startService({ dataDir, config: { bots: [synthetic('a', 500)] } });
+    const { events } = await pastPage(service, '?limit=1');
+    expect(epochOf(events[0]?.id ?? '')).toBe(epochOf(id));
+    for (const from of [id, end, first.frames.find((frame) => frame.id)?.id ?? '']) {
+      const { ledger } = await readOn(service, from, seqOf(end) + 200);
+      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
+    }
+  });
+
+  it('beyond a small ring, under load, many at once: every id once and in order', {
+    timeout: 120_000,
+  }, async () => {
+    service = await startService({
+      dataDir: path.join(home, 'small-ring'),
+      config: {
+        stream: { ring_bytes: 262_144 },
+        bots: [synthetic('a', 1500), synthetic('b', 500)],
+      },
+    });
+    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
+    const { events } = await pastPage(service, '?order=oldest&limit=3');
+    const { newest } = await journalOf(service);
+    const until = seqOf(newest ?? '') + 500;
+    const from = events[2]?.id ?? '';
+    const whole = Array.from({ length: 25 }, () => readOn(service, from, until));
+    const ofB = Array.from({ length: 5 }, () => readOn(service, from, until, '&session=b'));
+    const results = await Promise.all(whole);
+    for (const { ledger, ids } of results) {
+      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
+      expect(ids[0]).toBe(seqOf(from) + 1);
+      expect(ids.length).toBe((ledger.last ?? 0) - seqOf(from));
+    }
+    const wanted = (await pastDownload(service, `&session=b&after=${from}`)).map(({ id }) =>
+      seqOf(id),
+    );
+    for (const { ledger, ids } of await Promise.all(ofB)) {
+      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
+      expect(ids).toEqual(wanted.slice(0, ids.length));
+    }
+  });
+
+  it('live streams go on while others come from far behind', { timeout: 120_000 }, async () => {
+    service = await startService({
+      dataDir: path.join(home, 'live'),
+      config: { stream: { ring_bytes: 1_048_576 }, bots: [synthetic('a', 3000)] },
+    });
+    const token = encodeURIComponent(await service.token());
+    const ledger = new Ledger();
+    const live = await RawStream.open(service.port, {
+      target: `/events?token=${token}`,
+      onBlock: ledger.take,
+    });
+    await eventually(async () => (await keptBy(service)) > 12_000, 'enough is kept', 60_000);
+    const { events } = await pastPage(service, '?order=oldest&limit=1');
+    const until = (ledger.last ?? 0) + 3000;
+    await Promise.all(
+      Array.from({ length: 10 }, () => readOn(service, events[0]?.id ?? '', until)),
+    );
+    await live.until(() => (ledger.last ?? 0) >= until);
+    expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
+    live.close();
+  });
+
+  it('one that does not read while it is in the past goes on where it stood', {
+    timeout: 90_000,
+  }, async () => {
+    service = await startService({
+      dataDir: path.join(home, 'slow'),
+      config: {
+        stream: { ring_bytes: 2_097_152 },
+        bots: [
+          { ...synthetic('a', 2000), config: { events_per_second: 2000, message_bytes: 2000 } },
+        ],
+      },
+    });
+    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
+    // The journal's file is mapped: that is memory which the system can take back, and no reason to refuse anything.
+    if (process.platform === 'linux') {
+      const status = readFileSync(`/proc/${service.child.pid}/status`, 'latin1');
+      const mapped = 1024 * Number(/^RssFile:\s*(\d+) kB$/m.exec(status)?.[1]);
+      const { memory } = (await call(service, 'GET', '/api/pressure')).json as {
+        memory: { used_bytes: number };
+      };
+      expect(mapped).toBeGreaterThan(20_000_000);
+      expect(memory.used_bytes).toBeLessThan(rssOf(status) - mapped / 2);
+    }
+    const { events } = await pastPage(service, '?order=oldest&limit=1');
+    const from = events[0]?.id ?? '';
+    const ledger = new Ledger();
+    ledger.epoch = epochOf(from);
+    ledger.last = seqOf(from);
+    const stream = await RawStream.open(service.port, {
+      target: `/events?token=${encodeURIComponent(await service.token())}`,
+      headers: { 'Last-Event-ID': from },
+      onBlock: ledger.take,
+    });
+    stream.pause();
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const until = seqOf((await journalOf(service)).newest ?? '');
+    stream.resume();
+    await stream.until(() => (ledger.last ?? 0) >= until, 60_000);
+    expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
+    stream.close();
+  });
+
+  it('what is forgotten by then is one gap, the snapshots, and then all that is there', {
+    timeout: 120_000,
+  }, async () => {
+    service = await startService({
+      dataDir: path.join(home, 'forgotten'),
+      config: {
+        stream: { ring_bytes: 262_144 },
+        journal: { max_bytes: 1_048_576 },
+        bots: [synthetic('a', 20_000)],
+      },
+    });
+    const { events } = await pastPage(service, '?order=oldest&limit=1');
+    const from = events[0]?.id ?? '';
+    await eventually(
+      async () => seqOf((await journalOf(service)).oldest ?? '') > seqOf(from) + 2000,
+      'the oldest are gone',
+      60_000,
+    );
+    const info = await journalOf(service);
+    expect(info.bytes).toBeLessThan(1_500_000);
+    // Pages of what is gone are used again.
+    expect(statSync(path.join(service.dataDir, 'journal', 'journal.mdb')).size).toBeLessThan(
+      4_000_000,
+    );
+    // Else what comes next could be forgotten, too, before it is read.
+    await act(service, 'a', 'stop');
+    const stream = await streamOf(service, await service.token(), `?last_event_id=${from}`);
+    const frame = await stream.waitFor(({ event }) => event === 'gap');
+    const gap = frame.json as { from: string; to: string; dropped: number | null };
+    expect(gap).toEqual({
+      from: `${epochOf(from)}-${seqOf(from) + 1}`,
+      to: frame.id,
+      dropped: null,
+    });
+    await stream.until(() => stream.frames.length > 3000);
+    const rest = stream.frames.slice(stream.frames.indexOf(frame) + 1);
+    expect(rest[0]).toMatchObject({ event: 'session' });
+    const ids = rest.slice(1).map(({ id }) => seqOf(id ?? ''));
+    expect(ids).toEqual(ids.map((_, at) => seqOf(gap.to) + 1 + at));
+    stream.response.destroy();
+  });
+});
+
+describe('GET /api/events and /api/stats', () => {
+  let home: string;
+  let service: Service;
+  /** All that there is, oldest first. */
+  let all: PastEvent[];
+  beforeAll(async () => {
+    home = makeDir();
+    service = await startService({
+      dataDir: path.join(home, 'data'),
+      config: {
+        bots: [synthetic('a', 700, { team: 'red' }), synthetic('b', 300, { team: 'blue' })],
+      },
+    });
+    await invoke(service, null, 'ping');
+    await create(service, synthetic('quiet', 0, { team: 'red' }));
+    await eventually(
+      async () => (await pastPage(service, '?limit=1000')).events.length === 1000,
+      'lines',
+    );
+    await act(service, 'a', 'stop');
+    await act(service, 'b', 'stop');
+    all = await pastDownload(service);
+  }, 90_000);
+  afterAll(async () => {
+    await stopClean(service);
+    removeDir(home);
+  });
+
+  const sessionOf = ({ data }: PastEvent) => data.snapshot?.id ?? data.session_id ?? null;
+  const idsOf = (events: readonly PastEvent[]) => events.map(({ id }) => id);
+
+  it('has every event once, in the order of its id, as the stream had it', async () => {
+    expect(all.length).toBeGreaterThan(1000);
+    const seqs = all.map(({ id }) => seqOf(id));
+    expect(seqs).toEqual(seqs.map((_, at) => (seqs[0] as number) + at));
+    const from = all[20]?.id ?? '';
+    const stream = await watch(service, `?last_event_id=${from}`);
+    await stream.until(() => stream.frames.length >= 500);
+    const streamed = stream.frames
+      .slice(0, 500)
+      .map(({ id, event, json }) => ({ id, event, data: json }));
+    expect(all.slice(21, 521)).toEqual(streamed);
+  });
+
+  it.each([
+    ['everything', '', () => true],
+    ['one bot', '&session=b', (event: PastEvent) => sessionOf(event) === 'b'],
+    [
+      'two bots',
+      '&session=a,quiet',
+      (event: PastEvent) => ['a', 'quiet'].includes(sessionOf(event) ?? ''),
+    ],
+    ['a level', '&level=state', (event: PastEvent) => event.data.level === 'state'],
+    ['a kind', '&kind=session', (event: PastEvent) => event.event === 'session'],
+    [
+      'a scope',
+      '&scope=drover,dispatch',
+      (event: PastEvent) => ['drover', 'dispatch'].includes(event.data.scope ?? ''),
+    ],
+    [
+      'a bot and a level',
+      '&session=a&level=state',
+      (event: PastEvent) => event.data.session_id === 'a' && event.data.level === 'state',
+    ],
+    ['nobody', '&session=nobody', () => false],
+    ['a text', '&q=77%20XX', (event: PastEvent) => (event.data.message ?? '').includes('77 xx')],
+  ] as const)('%s: pages in both orders, and a download, have the same', async (_, query, fits) => {
+    const wanted = idsOf(all.filter(fits));
+    const upTo = `&before=${epochOf(all[0]?.id ?? '')}-${seqOf(all.at(-1)?.id ?? '') + 1}`;
+    const oldest = await allPages(service, `?order=oldest&limit=170${query}${upTo}`);
+    expect(idsOf(oldest)).toEqual(wanted);
+    const newest = await allPages(service, `?limit=133${query}${upTo}`);
+    expect(idsOf(newest)).toEqual([...wanted].reverse());
+    expect(idsOf(await pastDownload(service, `${query}${upTo}`))).toEqual(wanted);
+  });
+
+  it('bounds by id and by time: after is inclusive in time, before is not', async () => {
+    const [from, to] = [all[100] as PastEvent, all[700] as PastEvent];
+    const byId = await allPages(service, `?order=oldest&after=${from.id}&before=${to.id}`);
+    expect(idsOf(byId)).toEqual(idsOf(all.slice(101, 700)));
+    const lines = all.filter(({ event }) => event === 'log');
+    const [early, late] = [lines[100]?.data.timestamp_ms ?? 0, lines[700]?.data.timestamp_ms ?? 0];
+    const wanted = lines.filter(({ data: { timestamp_ms: at = 0 } }) => at >= early && at < late);
+    for (const [after, before] of [
+      [early, late],
+      [new Date(early).toISOString(), new Date(late).toISOString()],
+    ]) {
+      const byTime = await allPages(
+        service,
+        `?order=oldest&kind=log&after=${after}&before=${before}`,
+      );
+      expect(idsOf(byTime)).toEqual(idsOf(wanted));
+    }
+    expect((await pastPage(service, `?after=${Date.now() + 60_000}`)).events).toEqual([]);
+    expect((await pastPage(service, '?before=1000')).events).toEqual([]);
+  });
+
+  it('refuses what it does not understand, in one line', async () => {
+    for (const query of [
+      'limit=0',
+      'limit=1001',
+      'limit=x',
+      'order=up',
+      'format=xml',
+      'after=yesterday',
+      'before=1-1',
+      'cursor=nonsense',
+      'colour=red',
+      'q=a&q=b',
+      'format=ndjson&limit=5',
+      `q=${'x'.repeat(1001)}`,
+    ]) {
+      const answer = await call(service, 'GET', `/api/events?${query}`);
+      expect(answer.status, query).toBe(400);
+      expectError(answer, 400);
+    }
+    expectError(await call(service, 'GET', '/api/stats?step=7'), 400);
+    expectError(await call(service, 'GET', '/api/stats?step=10&after=0'), 400);
+    expectError(await call(service, 'GET', '/api/events', { token: null }), 401);
+  });
+
+  it('holds what tokens are limited to', async () => {
+    const a = await makeToken(service, { bots: ['a'] });
+    const red = await makeToken(service, { labels: { team: 'red' } });
+    const control = await makeToken(service, { scopes: ['control'] });
+    const upTo = `&before=${all.at(-1)?.id}`;
+    const ofA = await allPages(service, `?order=oldest&limit=1000${upTo}`, a.token);
+    expect(idsOf(ofA)).toEqual(idsOf(all.slice(0, -1).filter((event) => sessionOf(event) === 'a')));
+    const ofRed = await allPages(service, `?order=oldest&limit=1000${upTo}`, red.token);
+    // What a bot's labels are is known from its first snapshot on.
+    const shown = (id: string): number => all.findIndex(({ data }) => data.snapshot?.id === id);
+    const redFrom = new Map(['a', 'quiet'].map((id) => [id, shown(id)]));
+    const wanted = all.filter(
+      (event, at) => at >= (redFrom.get(sessionOf(event) ?? '') ?? Infinity),
+    );
+    expect(idsOf(ofRed)).toEqual(idsOf(wanted.filter(({ id }) => id !== all.at(-1)?.id)));
+    expect((await pastPage(service, '?session=b', a.token)).events).toEqual([]);
+    expect((await pastPage(service, '?session=b', red.token)).events).toEqual([]);
+    expectError(await call(service, 'GET', '/api/events', { token: control.token }), 403);
+    expectError(await call(service, 'GET', '/api/stats', { token: a.token }), 403);
+  });
+
+  it('counts what there is, by level and scope', async () => {
+    const answer = await call(service, 'GET', '/api/stats?step=10');
+    expect(answer.status, answer.text).toBe(200);
+    const { step_s, buckets } = answer.json as {
+      step_s: number;
+      buckets: {
+        at_ms: number;
+        events: number;
+        levels: Record<string, number>;
+        other: number;
+        scopes: Record<string, number>;
+      }[];
+    };
+    expect(step_s).toBe(10);
+    const now = await pastDownload(service);
+    const sum = (of: (bucket: (typeof buckets)[number]) => number): number =>
+      buckets.reduce((total, bucket) => total + of(bucket), 0);
+    const logs = now.filter(({ event }) => event === 'log');
+    expect(sum(({ events }) => events)).toBe(now.length);
+    expect(sum(({ other }) => other)).toBe(now.length - logs.length);
+    for (const level of ['info', 'state', 'warn', 'error']) {
+      expect([level, sum(({ levels }) => levels[level] ?? 0)]).toEqual([
+        level,
+        logs.filter(({ data }) => data.level === level).length,
+      ]);
+    }
+    expect(sum(({ scopes }) => scopes['bot'] ?? 0)).toBe(
+      logs.filter(({ data }) => data.scope === 'bot').length,
+    );
+    for (const { at_ms } of buckets) expect(at_ms % 10_000).toBe(0);
+  });
+
+  it('a token limited by labels sees of the past what it would have seen then', async () => {
+    await create(service, synthetic('turncoat', 0, { team: 'blue' }));
+    await act(service, 'turncoat', 'stop');
+    const changed = await call(service, 'PATCH', '/api/bots/turncoat', {
+      body: { labels: { team: 'red' } },
+    });
+    expect(changed.status, changed.text).toBe(200);
+    await act(service, 'turncoat', 'start');
+    const ofTurncoat = await pastDownload(service, '&session=turncoat');
+    const at = ofTurncoat.findIndex(
+      ({ data }) =>
+        (data.snapshot as unknown as { labels?: { team?: string } })?.labels?.team === 'red',
+    );
+    const red = await makeToken(service, { labels: { team: 'red' } });
+    const blue = await makeToken(service, { labels: { team: 'blue' } });
+    const upTo = `${epochOf(all[0]?.id ?? '')}-${seqOf(ofTurncoat.at(-1)?.id ?? '') + 1}`;
+    const seen = async (token: string) =>
+      idsOf(await allPages(service, `?order=oldest&session=turncoat&before=${upTo}`, token));
+    expect(await seen(red.token)).toEqual(idsOf(ofTurncoat.slice(at)));
+    // The frame that tells of the change belongs to both.
+    const first = ofTurncoat.findIndex(({ event }) => event === 'session');
+    expect(await seen(blue.token)).toEqual(idsOf(ofTurncoat.slice(first, at + 1)));
+    await remove(service, 'turncoat');
+  });
+});

@@ -1,0 +1,97 @@
+// Unit tests. The numbering on disk: no number is given out twice, whatever ended the run before.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { JOURNAL_FILE, Numbering, newIdentity } from '../../src/journal/numbering.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'drover-numbering-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const RESERVE = 2 ** 28;
+/** The journal is there: a numbering without one is not taken up. */
+const keep = (): void => writeFileSync(path.join(dir, JOURNAL_FILE), 'x');
+const file = (): string => path.join(dir, 'numbering');
+
+it('begins at 1, and goes on exactly where it was finished', () => {
+  const first = Numbering.begin(dir);
+  expect(first.first).toBe(1);
+  keep();
+  first.numbering.finish(5000);
+  const second = Numbering.begin(dir);
+  expect(second.first).toBe(5000);
+  expect(second.numbering.identity).toEqual(first.numbering.identity);
+});
+
+it('goes on behind what was reserved when it was not finished', () => {
+  const { numbering } = Numbering.begin(dir);
+  keep();
+  const { first } = Numbering.begin(dir);
+  expect(first).toBe(1 + RESERVE);
+  expect(Numbering.begin(dir).first).toBe(1 + 2 * RESERVE);
+  expect(Numbering.open(dir, numbering.identity, first).identity).toEqual(numbering.identity);
+});
+
+it('reserves more when half is used, by the rate of the present run', () => {
+  const { numbering } = Numbering.begin(dir);
+  keep();
+  const kept = Numbering.open(dir, numbering.identity, 1);
+  const before = readFileSync(file());
+  kept.keepAhead(1000);
+  expect(readFileSync(file())).toEqual(before);
+  kept.keepAhead(RESERVE * 0.75);
+  const { first } = Numbering.begin(dir);
+  // Two hundred million numbers in no time: a day of that is more than the least reserve.
+  expect(first).toBeGreaterThan(RESERVE * 0.75 + RESERVE);
+  expect(Number.isSafeInteger(first)).toBe(true);
+});
+
+it('a write that was cut short leaves the one before it', () => {
+  Numbering.begin(dir);
+  keep();
+  Numbering.begin(dir).numbering.finish(700_000_000);
+  const whole = readFileSync(file());
+  expect(whole.length).toBe(1024);
+  // Whichever slot is torn, the other is taken: numbers are then skipped, and never used again.
+  const firsts = [0, 512].map((slot) => {
+    const torn = Buffer.from(whole);
+    torn.fill('#', slot + 100, slot + 512);
+    writeFileSync(file(), torn);
+    return Numbering.begin(dir).first;
+  });
+  expect(firsts).toContain(700_000_000);
+  for (const first of firsts) expect(first).toBeGreaterThan(RESERVE);
+});
+
+it.each([
+  ['the file is garbage', () => writeFileSync(file(), 'garbage')],
+  ['the file is missing', () => rmSync(file())],
+  ['the journal is missing', () => rmSync(path.join(dir, JOURNAL_FILE))],
+])('another numbering begins when %s', (_, damage) => {
+  Numbering.begin(dir);
+  keep();
+  for (let run = 0; run < 5; run++) Numbering.begin(dir);
+  const { numbering } = Numbering.begin(dir);
+  damage();
+  const next = Numbering.begin(dir);
+  expect(next.first).toBe(1);
+  expect(next.numbering.identity.epoch).not.toBe(numbering.identity.epoch);
+  // And it is that one from then on, however often the old one was written.
+  keep();
+  expect(Numbering.begin(dir).numbering.identity).toEqual(next.numbering.identity);
+});
+
+it('keeps a numbering that has begun without it', () => {
+  const identity = newIdentity();
+  Numbering.begin(dir);
+  Numbering.adopt(dir, identity, 777);
+  keep();
+  const { numbering, first } = Numbering.begin(dir);
+  expect(numbering.identity).toEqual(identity);
+  expect(first).toBe(777 + RESERVE);
+  expect(() => Numbering.open(dir, newIdentity(), 1)).toThrow('another numbering');
+});

@@ -1,0 +1,233 @@
+// Unit tests. What the journal gives out of its blocks: pieces for streams that resume, and pages that are searched for.
+// The tables are real.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { KIND_CODE, LEVEL_CODE, NO_LEVEL, sseFrame } from '../../src/broadcast/frame.js';
+import type { PageRequest } from '../../src/contract/journal.js';
+import { BlockBuilder, Head } from '../../src/journal/block.js';
+import { Past } from '../../src/journal/past.js';
+import { page } from '../../src/journal/query.js';
+import { readStats, Stats } from '../../src/journal/stats.js';
+import { FORM, openTables, type State, type Tables } from '../../src/journal/tables.js';
+
+const EPOCH = 'e';
+let dir: string;
+let tables: Tables;
+let past: Past;
+beforeEach(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'drover-past-'));
+  tables = openTables(path.join(dir, 'journal.mdb'), 'never');
+  past = new Past(tables, () => Number.POSITIVE_INFINITY);
+});
+afterEach(async () => {
+  await tables.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const frameOf = (seq: number, message: string): string =>
+  sseFrame(`${EPOCH}-${seq}`, 'log', `{"timestamp_ms":1,"message":${JSON.stringify(message)}}`);
+const gapOf = (from: number, to: number): string =>
+  sseFrame(`${EPOCH}-${to}`, 'gap', `{"from":"${EPOCH}-${from}","to":"${EPOCH}-${to}"}`);
+
+/** Puts one block of these frames, the first numbered `first`. */
+function put(first: number, frames: readonly string[]): void {
+  const builder = new BlockBuilder(1_000_000);
+  for (const [at, text] of frames.entries()) {
+    const isGap = text.includes('\nevent: gap\n');
+    const bytes = builder.data.write(text, builder.size);
+    const [kind, level] = isGap ? [KIND_CODE.gap, NO_LEVEL] : [KIND_CODE.log, LEVEL_CODE.info];
+    builder.add(first + at, bytes, 1, kind, level, undefined, undefined);
+  }
+  const bytes = builder.encode(1);
+  tables.commit(() => {
+    tables.blocks.putSync(first, bytes as Buffer);
+    tables.heads.putSync(first, Head.of(bytes) as Buffer);
+  });
+}
+/** Blocks of 10 frames each, from `first` on. */
+function fill(first: number, blocks: number): void {
+  for (let block = 0; block < blocks; block++) {
+    const from = first + 10 * block;
+    put(
+      from,
+      Array.from({ length: 10 }, (_, at) => frameOf(from + at, `line ${from + at}`)),
+    );
+  }
+}
+
+const replay = (from: number, maxBytes = 1_000_000) =>
+  past.replay({ from, filter: null, pieceBytes: 200, maxBytes }, null);
+const idsIn = (bytes: Uint8Array): number[] =>
+  [
+    ...Buffer.from(bytes)
+      .toString()
+      .matchAll(/^id: e-(\d+)$/gm),
+  ].map(([, seq]) => Number(seq));
+
+it('streams that stand at different places of a block ask for the same behind it', () => {
+  fill(1, 5);
+  for (const from of [2, 5, 10]) {
+    const part = replay(from);
+    expect(part).toMatchObject({ first: from, next: 11 });
+    expect(idsIn(part.bytes)).toEqual(Array.from({ length: 11 - from }, (_, at) => from + at));
+  }
+  const rest = replay(11);
+  expect(rest.next).toBe(51);
+  expect(idsIn(rest.bytes)).toEqual(Array.from({ length: 40 }, (_, at) => 11 + at));
+  // Each piece ends where it says that the next one begins.
+  let from = 0;
+  let next = 11;
+  for (const piece of rest.pieces) {
+    const ids = idsIn(rest.bytes.subarray(from, piece.end));
+    expect(ids[0]).toBe(next);
+    expect(ids.at(-1)).toBe(piece.next - 1);
+    expect(piece.end - from).toBeLessThanOrEqual(200);
+    from = piece.end;
+    next = piece.next;
+  }
+  expect(next).toBe(51);
+});
+
+it('a part ends where frames are missing, and the next one tells of it', () => {
+  fill(1, 2);
+  put(1000, [gapOf(21, 1000), frameOf(1001, 'after it')]);
+  expect(replay(1)).toMatchObject({ first: 1, next: 21 });
+  expect(replay(21)).toMatchObject({ first: 1000, firstIsGap: true });
+  expect(replay(2000)).toMatchObject({ first: null, next: 2000 });
+});
+
+const everything: PageRequest = {
+  filter: null,
+  order: 'oldest',
+  afterSeq: null,
+  beforeSeq: null,
+  afterMs: null,
+  beforeMs: null,
+  text: null,
+  limit: 1000,
+  maxBytes: 1_000_000,
+  lines: true,
+};
+async function find(request: Partial<PageRequest>) {
+  const parts = { epoch: EPOCH, tables, past, unposted: () => [], isOpen: () => true };
+  const { body, end, cursor } = await page(parts, { ...everything, ...request }, null);
+  const lines = Buffer.from(body).toString().split('\n').slice(0, -1);
+  const events = lines.map(
+    (line) => JSON.parse(line) as { id: string; event: string; data: object },
+  );
+  return {
+    seqs: events.map(({ id }) => Number(id.slice(2))),
+    gap: events.find(({ event }) => event === 'gap')?.data,
+    end,
+    cursor,
+  };
+}
+
+it('a text is found in what a message says, not in how it is written down', async () => {
+  const messages = [
+    'one\nfoot',
+    'nfoot',
+    'a "quoted" word',
+    'back\\slash',
+    'ÄÖÜ and Ω',
+    '{"json":"inside"}',
+    'tab\there',
+    '\u001f\u2028',
+  ];
+  put(
+    1,
+    messages.map((message, at) => frameOf(1 + at, message)),
+  );
+  put(9, [gapOf(9, 9)]);
+  // Gaps have no message: they are looked for in their JSON.
+  for (const text of ['nfoot', 'NFOOT', '"', '\\', 'äö', 'ω', '}', '"}', '\t', 'there', 'e-9']) {
+    const wanted = messages.flatMap((message, at) =>
+      message.toLowerCase().includes(text.toLowerCase()) ? [1 + at] : [],
+    );
+    const gap = gapOf(9, 9).split('\ndata: ')[1] as string;
+    if (gap.includes(JSON.stringify(text).slice(1, -1))) wanted.push(9);
+    expect([text, (await find({ text })).seqs]).toEqual([text, wanted]);
+  }
+});
+
+it('a page says where its range ended, so that a download does not run after the stream', async () => {
+  fill(1, 3);
+  expect(await find({ limit: 5 })).toMatchObject({ seqs: [1, 2, 3, 4, 5], end: 31 });
+  expect(await find({ beforeSeq: 8 })).toMatchObject({ seqs: [1, 2, 3, 4, 5, 6, 7], end: 8 });
+});
+
+it('who goes on from a number that is forgotten is told so, also by a page that has room for no more', async () => {
+  fill(101, 3);
+  const gap = { from: 'e-41', to: 'e-100', dropped: null };
+  expect(await find({ afterSeq: 40, limit: 3 })).toMatchObject({ seqs: [100, 101, 102], gap });
+  expect(await find({ afterSeq: 40, limit: 1 })).toMatchObject({ seqs: [100], gap, cursor: 100 });
+  expect(await find({ afterSeq: 100, limit: 1 })).toMatchObject({ seqs: [101], gap: undefined });
+  expect(await find({ afterSeq: 40, beforeSeq: 60 })).toMatchObject({
+    seqs: [59],
+    gap: { from: 'e-41', to: 'e-59', dropped: null },
+    cursor: null,
+  });
+  expect(await find({ afterSeq: 0, limit: 1 })).toMatchObject({ seqs: [101], gap: undefined });
+});
+
+it('statistics add up over buckets, and the oldest go when they are too much', async () => {
+  const state: State = {
+    form: FORM,
+    epoch: EPOCH,
+    next: 1,
+    posted: 0,
+    clock: 0,
+    bytes: 0,
+    stats: 0,
+    lost: 0,
+    holes: 0,
+  };
+  const stats = new Stats();
+  const BUCKETS = 1500;
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    stats.count(bucket * 10_000, LEVEL_CODE.info, 'bot');
+    stats.count(bucket * 10_000 + 9_999, LEVEL_CODE.error, `scope ${bucket % 3}`);
+  }
+  tables.commit(() => stats.write(tables, state));
+  stats.written();
+  // And once more into the last bucket, which is in the table by now.
+  stats.count((BUCKETS - 1) * 10_000, LEVEL_CODE.info, 'bot');
+  tables.commit(() => stats.write(tables, state));
+  stats.written();
+
+  const isOpen = () => true;
+  const answer = await readStats(
+    { tables, isOpen },
+    { after: 0, before: BUCKETS * 10_000, stepS: 100 },
+  );
+  expect(answer.buckets).toHaveLength(BUCKETS / 10);
+  expect(answer.buckets[0]).toEqual({
+    at_ms: 0,
+    events: 20,
+    per_second: 0.2,
+    levels: { info: 10, warn: 0, error: 10, state: 0 },
+    other: 0,
+    scopes: { bot: 10, 'scope 0': 4, 'scope 1': 3, 'scope 2': 3 },
+  });
+  expect(answer.buckets.at(-1)?.events).toBe(21);
+
+  const before = state.stats;
+  expect(before).toBeGreaterThan(BUCKETS * 64);
+  for (let step = 0; step < BUCKETS; step++) {
+    tables.commit(() => stats.prune(tables, state, 0, before / 2));
+  }
+  expect(state.stats).toBeLessThanOrEqual(before / 2);
+  const left = [...tables.stats.getKeys()];
+  expect(left.at(-1)).toBe((BUCKETS - 1) * 10);
+  expect(left.length).toBeGreaterThan(BUCKETS / 3);
+  expect(left.length).toBeLessThan((BUCKETS * 2) / 3);
+  // What is too old goes however little it is.
+  for (let step = 0; step < BUCKETS; step++) {
+    tables.commit(() => stats.prune(tables, state, Number.MAX_SAFE_INTEGER, before));
+  }
+  expect([...tables.stats.getKeys()]).toEqual([]);
+  expect(state.stats).toBe(0);
+});
