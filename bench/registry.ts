@@ -7,6 +7,7 @@ import { http } from './http.js';
 import { idleMemory } from './idle-memory.js';
 import { ingest } from './ingest.js';
 import { isolation } from './isolation.js';
+import { journal } from './journal.js';
 import { pinTiming } from './pin-timing.js';
 import { slowClients } from './slow-clients.js';
 
@@ -18,5 +19,6 @@ export const BENCHES: readonly Bench[] = [
   slowClients,
   idleMemory,
   bots,
+  journal,
   pinTiming,
 ];
