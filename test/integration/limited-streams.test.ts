@@ -202,65 +202,79 @@ it('sees no event that belongs to no bot', async () => {
   }
 });
 
-it('resumed on a front that came later: a gap, and nothing of a time when the bot was not its own', async () => {
-  const own = await startService({
-    args: ['--fronts', '2'],
-    config: { drills: { enabled: true } },
-  });
-  onTestFinished(() => stopClean(own));
-  const url = `${own.url}/events`;
-  const admin = await own.token();
-  const watched = await openStream(url, { token: admin });
-  const config = { events_per_second: 200 };
-  await create(own, { id: 'turncoat', kind: 'synthetic', labels: { team: 'b' }, config });
-  const first = await watched.waitFor((frame) => logOf(frame)?.session_id === 'turncoat');
-  const changed = await call(own, 'PATCH', '/api/bots/turncoat', {
-    body: { labels: { team: 'a' } },
-  });
-  expect(changed.status).toBe(200);
-  const { token } = await makeToken(own, { labels: { team: 'a' } });
-  const resume = (as: string): Promise<SseStream> =>
-    openStream(url, { token: as, headers: { 'last-event-id': first.id as string } });
-  for (const front of [0, 1]) {
-    const drill = await invoke(own, null, 'drill', { kill: 'front', front });
-    expect(drill.status, drill.text).toBe(200);
-    const back = `front ${front} was replaced`;
-    await eventually(async () => {
-      // Whichever front it is on may be the one that goes.
-      const stream = await resume(admin).catch(() => undefined);
-      const seen = stream?.waitFor((frame) => logOf(frame)?.message === back, 500);
-      const isBack = await seen?.then(
-        () => true,
-        () => false,
-      );
-      stream?.close();
-      return isBack ?? false;
-    }, back);
-  }
-  watched.close();
-  const whole = await resume(admin);
-  const limited = await resume(token);
-  onTestFinished(() => {
-    whole.close();
-    limited.close();
-  });
-  await limited.waitFor((frame) => logOf(frame)?.session_id === 'turncoat');
-  const [gap] = limited.frames;
-  const range = gap?.json as { from: string; to: string; dropped: number | null };
-  expect(gap?.event).toBe('gap');
-  const epoch = (first.id as string).split('-')[0];
-  expect(range).toMatchObject({ from: `${epoch}-${seqOf(first) + 1}`, dropped: null });
-  const known = Number(range.to.split('-')[1]);
-  expect(
-    live(limited)
-      .filter(({ event }) => event !== 'gap')
-      .every((frame) => seqOf(frame) > known),
-  ).toBe(true);
-  // The ring has not lost anything of it.
-  await whole.until(() => live(whole).some((frame) => seqOf(frame) > known));
-  expect(whole.frames.some(({ event }) => event === 'gap')).toBe(false);
-  expect(seqOf(whole.frames[0] as Frame)).toBe(seqOf(first) + 1);
-});
+it.each([
+  ['without a journal a gap', false],
+  ['with one exactly what it would have had', true],
+])(
+  'resumed on a front that came later: %s, and nothing of a time when the bot was not its own',
+  async (_, enabled) => {
+    const own = await startService({
+      args: ['--fronts', '2'],
+      config: { drills: { enabled: true }, journal: { enabled } },
+    });
+    onTestFinished(() => stopClean(own));
+    const url = `${own.url}/events`;
+    const admin = await own.token();
+    const watched = await openStream(url, { token: admin });
+    const config = { events_per_second: 200 };
+    await create(own, { id: 'turncoat', kind: 'synthetic', labels: { team: 'b' }, config });
+    const first = await watched.waitFor((frame) => logOf(frame)?.session_id === 'turncoat');
+    const changed = await call(own, 'PATCH', '/api/bots/turncoat', {
+      body: { labels: { team: 'a' } },
+    });
+    expect(changed.status).toBe(200);
+    const { token } = await makeToken(own, { labels: { team: 'a' } });
+    const resume = (as: string): Promise<SseStream> =>
+      openStream(url, { token: as, headers: { 'last-event-id': first.id as string } });
+    for (const front of [0, 1]) {
+      const drill = await invoke(own, null, 'drill', { kill: 'front', front });
+      expect(drill.status, drill.text).toBe(200);
+      const back = `front ${front} was replaced`;
+      await eventually(async () => {
+        // Whichever front it is on may be the one that goes.
+        const stream = await resume(admin).catch(() => undefined);
+        const seen = stream?.waitFor((frame) => logOf(frame)?.message === back, 500);
+        const isBack = await seen?.then(
+          () => true,
+          () => false,
+        );
+        stream?.close();
+        return isBack ?? false;
+      }, back);
+    }
+    watched.close();
+    const whole = await resume(admin);
+    const limited = await resume(token);
+    onTestFinished(() => {
+      whole.close();
+      limited.close();
+    });
+    await limited.waitFor((frame) => logOf(frame)?.session_id === 'turncoat');
+    if (enabled) {
+      const frames = live(limited);
+      expect(frames[0]?.json).toMatchObject({
+        snapshot: { id: 'turncoat', labels: { team: 'a' } },
+      });
+      expect(frames.some(({ event }) => event === 'gap')).toBe(false);
+      return;
+    }
+    const [gap] = limited.frames;
+    const range = gap?.json as { from: string; to: string; dropped: number | null };
+    expect(gap?.event).toBe('gap');
+    const epoch = (first.id as string).split('-')[0];
+    expect(range).toMatchObject({ from: `${epoch}-${seqOf(first) + 1}`, dropped: null });
+    const known = Number(range.to.split('-')[1]);
+    expect(
+      live(limited)
+        .filter(({ event }) => event !== 'gap')
+        .every((frame) => seqOf(frame) > known),
+    ).toBe(true);
+    // The ring has not lost anything of it.
+    await whole.until(() => live(whole).some((frame) => seqOf(frame) > known));
+    expect(whole.frames.some(({ event }) => event === 'gap')).toBe(false);
+    expect(seqOf(whole.frames[0] as Frame)).toBe(seqOf(first) + 1);
+  },
+);
 
 describe('a host that goes down', () => {
   let shared: Service;
