@@ -458,7 +458,7 @@ export class Journal {
       reason: this.#reason,
       oldest: oldest ? eventId(epoch, oldest.first) : null,
       newest: newest ? eventId(epoch, newest.next - 1) : null,
-      bytes: opened ? opened.state.bytes + opened.state.stats : 0,
+      bytes: opened?.state.bytes ?? 0,
       lost: opened?.state.lost ?? 0,
       holes: opened?.state.holes ?? 0,
     };

@@ -183,7 +183,7 @@ describe('a stream that resumes', () => {
     service = await startService({
       dataDir: path.join(home, 'forgotten'),
       config: {
-        stream: { ring_bytes: 262_144 },
+        stream: { ring_bytes: 4_194_304 },
         journal: { max_bytes: 1_048_576 },
         bots: [synthetic('a', 20_000)],
       },
@@ -203,6 +203,10 @@ describe('a stream that resumes', () => {
     );
     // Else what comes next could be forgotten, too, before it is read.
     await act(service, 'a', 'stop');
+    await eventually(
+      async () => (await journalOf(service)).bytes <= 1_048_576,
+      'no more is forgotten',
+    );
     const stream = await streamOf(service, await service.token(), `?last_event_id=${from}`);
     const frame = await stream.waitFor(({ event }) => event === 'gap');
     const gap = frame.json as { from: string; to: string; dropped: number | null };
