@@ -36,13 +36,13 @@ export function withConnection(command: Command, { timeout = true } = {}): Comma
 
 /** The file of the profile that is asked for. @throws CliError when that is no name of one. */
 export function profileOf({ profile }: ConnectionOptions, env = process.env): string {
-  return profilePath(profile ?? env['DROVER_PROFILE'] ?? 'default', env);
+  return profilePath(profile ?? (env['DROVER_PROFILE'] || 'default'), env);
 }
 
 /** The address that was given, by flag or environment. @throws CliError when it is none. */
 export function givenUrl({ url }: ConnectionOptions, env = process.env): string | undefined {
   if (url !== undefined) return urlOf(url, '--url');
-  const variable = env['DROVER_URL'];
+  const variable = env['DROVER_URL'] || undefined;
   return variable === undefined ? undefined : urlOf(variable, 'DROVER_URL');
 }
 
@@ -52,7 +52,7 @@ export function targetOf(
   env = process.env,
 ): { url: string; token: string | undefined } {
   const given = givenUrl(options, env);
-  const token = options.token ?? env['DROVER_TOKEN'];
+  const token = options.token ?? (env['DROVER_TOKEN'] || undefined);
   // A profile that is not needed cannot be in the way.
   if (given !== undefined && token !== undefined) return { url: given, token };
   const path = profileOf(options, env);
@@ -80,6 +80,10 @@ export function connect(options: ConnectionOptions): Connection {
       EXIT.not_allowed,
       `there is no token for ${url}; log in with drover login --url ${url}, or set DROVER_TOKEN`,
     );
+  }
+  // What no header can hold would be an answer that never came.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new CliError(EXIT.usage, 'the token is empty or has characters that no token has');
   }
   return {
     client: new DroverClient({ url, token }),

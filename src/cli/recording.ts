@@ -23,11 +23,17 @@ export interface RecordingHead {
 export type RecordedEvent = StreamEvent & { at_ms: number };
 
 export class RecordingWriter {
+  readonly #path: string;
   readonly #file: WriteStream;
+  #fault: unknown;
   events = 0;
 
-  private constructor(file: WriteStream) {
+  private constructor(path: string, file: WriteStream) {
+    this.#path = path;
     this.#file = file;
+    file.on('error', (error) => {
+      this.#fault = error;
+    });
   }
 
   /** @throws CliError when the file is there already (unless it may be replaced) or cannot be written. */
@@ -45,26 +51,36 @@ export class RecordingWriter {
         code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(thrown);
       throw new CliError(EXIT.usage, `${path} cannot be written: ${why}`);
     }
-    const writer = new RecordingWriter(file);
+    const writer = new RecordingWriter(path, file);
     await writer.#write(`${safeJson({ drover_recording: VERSION, ...head })}\n`);
     return writer;
   }
 
+  /** @throws CliError when the disk has refused something. */
   async write(events: readonly StreamEvent[]): Promise<void> {
     const at_ms = Date.now();
     this.events += events.length;
     await this.#write(events.map((event) => `${safeJson({ at_ms, ...event })}\n`).join(''));
   }
 
-  /** Resolves when all is written. @throws Error when the disk has refused something. */
+  /** Resolves when all is written. @throws CliError when the disk has refused something. */
   async close(): Promise<void> {
-    const closed = once(this.#file, 'close');
+    const closed = this.#file.closed ? undefined : once(this.#file, 'close').catch(() => {});
     this.#file.end();
     await closed;
+    this.#check();
   }
 
   async #write(text: string): Promise<void> {
-    if (!this.#file.write(text)) await once(this.#file, 'drain');
+    this.#check();
+    if (!this.#file.write(text)) await once(this.#file, 'drain').catch(() => {});
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#fault === undefined) return;
+    const why = messageOf(this.#fault);
+    throw new CliError(EXIT.failed, `${this.#path} cannot be written any further: ${why}`);
   }
 }
 

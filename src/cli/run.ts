@@ -14,8 +14,10 @@ export function action<A extends unknown[]>(
 ): (...args: A) => Promise<void> {
   return async (...args) => {
     // Whoever reads the output has gone (head, a pager that was left): there is nobody to tell.
-    process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-      process.exit(code === 'EPIPE' ? EXIT.ok : EXIT.failed);
+    process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+      if (code === 'EPIPE') process.exit(EXIT.ok);
+      complain(`the output cannot be written: ${message}`);
+      process.exit(EXIT.failed);
     });
     process.exitCode = await ended(() => task(...args));
     // Connections that are kept alive would keep the process for some seconds; what is printed goes out first.

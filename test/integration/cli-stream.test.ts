@@ -1,7 +1,7 @@
 // drover logs, record and check as processes, on the built service.
 
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
@@ -252,6 +252,16 @@ describe('record and check', () => {
     await until(() => other.stdout().includes('here'));
     other.child.kill('SIGTERM');
     expect((await other.ended).code).toBe(9);
+  });
+
+  it.runIf(existsSync('/dev/full'))('says that the disk is full', async () => {
+    await start({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
+    const recording = await drover(['record', '/dev/full', '--force']);
+    expect(recording).toMatchObject({
+      code: EXIT.failed,
+      stderr: expect.stringMatching(/^drover: \/dev\/full cannot be written any further: ENOSPC/),
+    });
+    expect(recording.stderr.trim().split('\n')).toHaveLength(1);
   });
 
   it('looks at a service that runs', async () => {

@@ -139,6 +139,16 @@ describe('what answers', () => {
     );
   });
 
+  it('nobody, for a token that is none', async () => {
+    for (const token of ['a b', 'ä', 'a\nb']) {
+      const end = await drover(['bots', 'list'], { DROVER_URL: url, DROVER_TOKEN: token });
+      expectFailure(end, EXIT.usage, /the token is empty or has characters that no token has/);
+    }
+    // A variable that is empty is none.
+    const empty = { DROVER_URL: url, DROVER_TOKEN: '', DROVER_PROFILE: '' };
+    expectFailure(await drover(['bots', 'list'], empty), EXIT.not_allowed, /there is no token/);
+  });
+
   it('another program, and another version', async () => {
     for (const args of [
       ['bots', 'list'],
