@@ -1,5 +1,6 @@
 // Imported by clients. Owns what is asked of the past and what is answered (docs/API.md, `GET /api/events`, `GET /api/stats`).
 
+import type { JournalStatus, StatsAnswer } from '../contract/journal.js';
 import type { StreamEvent } from './events.js';
 import type { EventFilter } from './filter.js';
 
@@ -33,26 +34,9 @@ export interface StatsQuery {
   step?: number | undefined;
 }
 
-export interface StatsBucket {
-  at_ms: number;
-  events: number;
-  per_second: number;
-  levels: Record<string, number>;
-  other: number;
-  scopes: Record<string, number>;
-}
+export type StatsBucket = StatsAnswer['buckets'][number];
 
 /** Body of `GET /api/stats`; buckets ascend, and those without an event are left out. */
-export interface Stats {
-  step_s: number;
-  buckets: StatsBucket[];
-  journal: {
-    state: 'off' | 'opening' | 'on' | 'failed';
-    reason: string | null;
-    oldest: string | null;
-    newest: string | null;
-    bytes: number;
-    lost: number;
-    holes: number;
-  };
+export interface Stats extends StatsAnswer {
+  journal: JournalStatus;
 }

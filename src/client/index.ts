@@ -20,6 +20,7 @@ export type {
   LogEvent,
   SessionEvent,
 } from '../contract/events.js';
+export type { JournalStatus } from '../contract/journal.js';
 export type { PressureReport, Resource } from '../contract/pressure.js';
 export type { CreateTokenBody, Scope, TokenInfo } from '../contract/tokens.js';
 export { ApiError } from './api-error.js';

@@ -203,6 +203,11 @@ it('does not read ahead when its reader is slow', async () => {
   // Nobody takes anything: the service gives the stream up.
   await expect.poll(openStreams, { timeout: 25_000 }).toBe(0);
   await page.evaluate('mayRead()');
-  const { gaps } = await until(({ states, gaps }) => states.length > 3 && gaps.length > 0);
-  expect(gaps).toHaveLength(1);
+  const { gaps, ids } = await until(
+    ({ states, ids }) => states.length > 4 && states.at(-1)?.state === 'open' && ids.length > 500,
+  );
+  // What is too long ago for the ring comes from the journal, or is a gap.
+  const numbers = ids.map((id) => Number(id.split('-')[1]));
+  const jumps = numbers.filter((n, at) => at > 0 && n !== (numbers[at - 1] ?? 0) + 1);
+  expect(jumps.length).toBeLessThanOrEqual(gaps.length);
 });

@@ -182,6 +182,7 @@ describe('on the service', () => {
     };
     const { client } = await start({ config });
     let missing = 0;
+    let after = 0;
     let next: number | undefined;
     let connections = 0;
     let paused = false;
@@ -211,9 +212,11 @@ describe('on the service', () => {
           .poll(async () => (await client.pressure()).streams.open, { timeout: 40_000 })
           .toBe(0);
       }
-      if (connections === 2 && next !== undefined) break;
+      if (connections === 2 && next !== undefined) after += batch.length;
+      if (after > 100) break;
     }
-    expect(missing).toBe(1);
+    // What is too long ago for the ring comes from the journal, or is one gap.
+    expect(missing).toBeLessThanOrEqual(1);
   });
 
   it('is closed by its signal, by close and by its reader', async () => {
