@@ -2,7 +2,6 @@
 // which runs one.
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { addBench } from './cli/bench.js';
@@ -23,6 +22,7 @@ import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
 import { stopSignal } from './stop-signals.js';
 import { isLoopback } from './tls.js';
+import { VERSION } from './version.js';
 
 const IN_THE_CLEAR =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network in the clear; ' +
@@ -40,15 +40,11 @@ interface StartOptions {
   demo: boolean;
 }
 
-const { version } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-) as { version: string };
-
 const program = new Command('drover')
   .description(
     'Hosts many bots on one machine and streams everything they do to any number of viewers.',
   )
-  .version(version)
+  .version(VERSION)
   .configureOutput({
     outputError: (text) => process.stderr.write(`drover: ${usageLine(text)}\n`),
   })

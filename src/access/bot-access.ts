@@ -3,8 +3,9 @@
 
 import type { Dispatcher } from '../bots/dispatcher.js';
 import type { BotRegistry } from '../bots/registry.js';
-import type { BotAction, Incident } from '../contract/bots.js';
-import type { ActionOutcome, ControlMethods, InvokeOutcome } from '../contract/threads.js';
+import type { InvokeOutcome } from '../contract/api.js';
+import type { ActionOutcome, BotAction, Incident } from '../contract/bots.js';
+import type { ControlMethods } from '../contract/threads.js';
 import { allows, type Reach, type Rights, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { Pressure } from './pressure.js';

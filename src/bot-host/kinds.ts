@@ -1,7 +1,7 @@
 // Runs in a bot host thread. Owns how the modules of bot kinds are loaded.
 
 import type { BotKind } from '../bot-sdk/index.js';
-import type { KindInfo, LoadedKinds } from '../contract/threads.js';
+import type { KindInfo, LoadedKinds } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 
 /**

@@ -1,9 +1,10 @@
 // Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
 
 import { setMaxListeners } from 'node:events';
+import type { InvokeOutcome, InvokeOutput } from '../contract/api.js';
 import type { Json, JsonObject } from '../contract/events.js';
 import { answerable } from '../contract/rpc.js';
-import type { InvokeInput, InvokeOutcome, InvokeOutput } from '../contract/threads.js';
+import type { InvokeInput } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import type { BotRegistry } from './registry.js';
 import { logItem, type ServiceEvents } from './service-events.js';

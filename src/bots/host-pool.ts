@@ -1,7 +1,8 @@
 // Runs in main. Owns the bot hosts: the shared ones, one for each dedicated bot, and what takes the place of a lost one.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BotExit, HostedState, LoadedKinds } from '../contract/threads.js';
+import type { LoadedKinds } from '../contract/bots.js';
+import type { BotExit, HostedState } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import { type HostOptions, HostThread, KindBrokeHost, type Reattached } from './host-thread.js';
 import { type BroadcasterPeer, type EventSink, sessionItem } from './service-events.js';

@@ -3,6 +3,7 @@
 
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { LoadedKinds } from '../contract/bots.js';
 import { Rpc } from '../contract/rpc.js';
 import type {
   BotExit,
@@ -10,7 +11,6 @@ import type {
   HostedState,
   HostMethods,
   HostStart,
-  LoadedKinds,
 } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import { type HeapFigures, Heartbeat } from '../shm/heartbeat.js';

@@ -1,6 +1,7 @@
 // Runs in main. Owns the registry of bots: which there are, and what may be asked of them.
 
 import {
+  type ActionOutcome,
   BOT_ID,
   type BotAction,
   type BotActionsBody,
@@ -13,7 +14,7 @@ import {
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
 import { answerable } from '../contract/rpc.js';
 import { keepSecretsInLists } from '../contract/secrets.js';
-import type { ActionOutcome, BotExit, HostedState } from '../contract/threads.js';
+import type { BotExit, HostedState } from '../contract/threads.js';
 import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { BotStore } from '../store/bots.js';

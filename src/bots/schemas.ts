@@ -1,10 +1,11 @@
 // Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
 
 import { Ajv, type ValidateFunction } from 'ajv';
+import type { KindInfo, LoadedKinds } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
 import { explainSchemaError } from '../contract/explain.js';
 import { withoutSecrets } from '../contract/secrets.js';
-import type { KindInfo, LoadedKinds } from '../contract/threads.js';
+
 import { DroverError, messageOf } from '../errors.js';
 
 interface CompiledKind {

@@ -1,13 +1,40 @@
-// Imported by the fronts. Owns the JSON Schemas of request bodies and what
-// is answered; what concerns bots is in bots.ts.
+// Imported by main and the fronts. Owns the JSON Schemas of bodies that belong to no bot, token or event: those are in
+// bots.ts, tokens.ts, event-schemas.ts and pressure.ts.
 
-import type { Json } from './events.js';
+import { anyJson, named } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
 
+/** Body of every error (interface-seed §2.4). */
+export const ErrorBody = Type.Object(
+  { error: Type.String({ minLength: 1, description: 'What is wrong, in one line.' }) },
+  { description: 'Every error is its status and this.', examples: [{ error: 'not found' }] },
+);
+export type ErrorBody = Static<typeof ErrorBody>;
+
 /** Body of `POST /auth/pin` (interface-seed §2.1). Unknown fields are let through: the seed does not forbid them. */
 export const PinBody = Type.Object({ pin: Type.String() });
+
+/** Answer of `POST /auth/pin` (interface-seed §2.2). */
+export const TokenAnswer = Type.Object({
+  token: Type.String({ description: 'Base64 of 48 random bytes.' }),
+});
+export type TokenAnswer = Static<typeof TokenAnswer>;
+
+/** Answer of `POST /auth/ticket`. */
+export const Ticket = Type.Object({
+  ticket: Type.String(),
+  expires_at_ms: Type.Integer({ description: 'Unix epoch milliseconds.' }),
+});
+export type Ticket = Static<typeof Ticket>;
+
+/** Answer of `GET /api-info` (interface-seed §2.3). */
+export const ApiInfo = Type.Object({
+  port: Type.Integer({ description: 'The port that the service listens on.' }),
+  token: Type.String({ description: 'The token that was sent.' }),
+});
+export type ApiInfo = Static<typeof ApiInfo>;
 
 /** Body of `POST /invoke`: one bot, a list of bots, or null for the service itself. */
 export const InvokeBody = Type.Object(
@@ -24,8 +51,15 @@ export const InvokeBody = Type.Object(
 );
 export type InvokeBody = Static<typeof InvokeBody>;
 
-/** What came of a command to one of many bots. */
-export type InvokeOutcome = { result: Json } | { error: string };
+const Result = Type.Object({ result: anyJson('What the command returned.') });
 
-/** Body of the answer to `POST /invoke`: of one target, or of each of a list. */
-export type InvokeOutput = { result: Json } | { results: Record<string, InvokeOutcome> };
+/** What came of a command for one of many bots. */
+export const InvokeOutcome = Type.Union([Result, Type.Object({ error: Type.String() })]);
+export type InvokeOutcome = Static<typeof InvokeOutcome>;
+
+/** Answer of `POST /invoke`. */
+export const InvokeOutput = Type.Union([
+  Result,
+  Type.Object({ results: named(InvokeOutcome, 'By bot, when `session_id` is a list.') }),
+]);
+export type InvokeOutput = Static<typeof InvokeOutput>;

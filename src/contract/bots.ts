@@ -1,6 +1,7 @@
 // Imported by main and the fronts. Owns the schemas of bots: what one is made of, and what can be asked of it.
 
 import type { JsonObject } from './events.js';
+import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
@@ -130,57 +131,116 @@ export const BotActionsBody = Type.Object(
 export type BotActionsBody = Static<typeof BotActionsBody>;
 
 /** One frame of a stack. */
-export interface StackFrame {
-  function: string;
-  url: string;
-  line: number;
-  column: number;
-}
+export const StackFrame = Type.Object({
+  function: Type.String(),
+  url: Type.String(),
+  line: Type.Integer(),
+  column: Type.Integer(),
+});
+export type StackFrame = Static<typeof StackFrame>;
+
+/** What an incident was. */
+export const INCIDENT_TYPES = [
+  'crash',
+  'hang',
+  'out_of_memory',
+  'host_lost',
+  'overdue',
+  'failed',
+] as const;
 
 /** What was found when a bot or a host broke: taken before anything was killed, kept for `GET /api/incidents`. */
-export interface Incident {
-  id: string;
-  at_ms: number;
-  /**
-   * `crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended.
-   * `overdue`: a run of a bot did not end when it was to, and its host was replaced. `failed`: a bot is not started again,
-   * and what it ended with last is no crash: its run returned, or it could not be started.
-   */
-  type: 'crash' | 'hang' | 'out_of_memory' | 'host_lost' | 'overdue' | 'failed';
-  reason: string;
-  /** The bot that did it, as far as can be told; `reason` says how it is known. */
-  suspect: string | null;
-  host: number | null;
-  /** The bots that were running on that host, the first 200 of them. */
-  bots: string[];
-  /** How many those were in all. */
-  bot_count: number;
-  stack: StackFrame[] | string | null;
-  /** Bytes that the host used, Buffers too, and may use, as of its last heartbeat; null when there was none. */
-  heap: { used: number; limit: number } | null;
-  /** The suspect's last lines, oldest first; without a suspect those of the whole host's bots. */
-  last_lines: string[];
-  /** Commands that were running or ran last on the host, oldest first. */
-  last_commands: string[];
-  /** How often the same happened again shortly after, without a dossier of its own, and when the last time was. */
-  repeats: number;
-  repeated_at_ms: number | null;
-}
+export const Incident = Type.Object(
+  {
+    id: Type.String(),
+    at_ms: time('When it happened.'),
+    type: oneOf(INCIDENT_TYPES, {
+      description:
+        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started.",
+    }),
+    reason: Type.String(),
+    suspect: nullable(
+      Type.String(),
+      'The bot that did it, as far as can be told; `reason` says how it is known.',
+    ),
+    host: nullable(Type.Integer(), 'The bot host.'),
+    bots: Type.Array(Type.String(), {
+      description: 'The bots that were running on that host, the first 200 of them.',
+    }),
+    bot_count: Type.Integer({ description: 'How many those were in all.' }),
+    stack: Type.Union([Type.Array(StackFrame), Type.String(), Type.Null()]),
+    heap: nullable(
+      Type.Object({
+        used: Type.Integer({ description: 'Bytes.' }),
+        limit: Type.Integer({ description: 'Bytes.' }),
+      }),
+      'What the host used, Buffers too, and may use, as of its last heartbeat.',
+    ),
+    last_lines: Type.Array(Type.String(), {
+      description:
+        "The suspect's last lines, oldest first; without a suspect those of the whole host's bots.",
+    }),
+    last_commands: Type.Array(Type.String(), {
+      description: 'Commands that were running or ran last on the host, oldest first.',
+    }),
+    repeats: Type.Integer({
+      description: 'How often the same happened again shortly after, without a dossier of its own.',
+    }),
+    repeated_at_ms: nullable(Type.Integer(), 'When the last time was. Unix epoch milliseconds.'),
+  },
+  { description: 'What was found when a bot or a host broke.' },
+);
+export type Incident = Static<typeof Incident>;
 
-/** What a bot kind tells of itself; the schemas are JSON Schemas. */
-export interface KindInfo {
-  kind: string;
-  description: string;
-  config: JsonObject;
-  commands: Record<string, { description: string; args: JsonObject }>;
-}
+/** Body of `GET /api/bots/{id}/config`. */
+export const BotConfig = Type.Object(
+  {
+    config: freeObject(
+      "By the kind's schema, defaults filled in; what that marks as `writeOnly` is left out.",
+    ),
+    restart: RestartPolicy,
+    dedicated: Type.Boolean({ description: 'It has a host thread of its own.' }),
+  },
+  { description: 'The configuration of a bot.' },
+);
+export type BotConfig = Static<typeof BotConfig>;
 
-/** Body of `GET /api/kinds`: what is loaded. */
-export interface LoadedKinds {
-  kinds: KindInfo[];
-  /** Modules that are no kinds or do not load, with the reason in one line. */
-  failed: { module: string; error: string }[];
-}
+/** What a bot kind tells of itself; `config` and `args` are JSON Schemas. */
+export const KindInfo = Type.Object(
+  {
+    kind: Type.String(),
+    description: Type.String(),
+    config: freeObject('JSON Schema of the configuration.'),
+    commands: named(
+      Type.Object({
+        description: Type.String(),
+        args: freeObject('JSON Schema of the arguments.'),
+      }),
+      'By name.',
+    ),
+  },
+  { description: 'A kind of bot.' },
+);
+export type KindInfo = Static<typeof KindInfo>;
+
+/** Answer of `GET /api/kinds`, and what a host has loaded. */
+export const LoadedKinds = Type.Object({
+  kinds: Type.Array(KindInfo),
+  failed: Type.Array(Type.Object({ module: Type.String(), error: Type.String() }), {
+    description: 'Modules that are no kinds or do not load, with the reason in one line.',
+  }),
+});
+export type LoadedKinds = Static<typeof LoadedKinds>;
 
 /** What came of an action on one of many bots. */
-export type ActionOutcome = { status: string } | { error: string };
+export const ActionOutcome = Type.Union([
+  Type.Object({ status: Type.String({ description: "The bot's status after it." }) }),
+  Type.Object({ error: Type.String() }),
+]);
+export type ActionOutcome = Static<typeof ActionOutcome>;
+
+/** Body of `POST /api/bots/actions`'s answer. */
+export const ActionResults = Type.Object({
+  results: named(ActionOutcome, 'By bot.'),
+});
+export type ActionResults = Static<typeof ActionResults>;

@@ -1,22 +1,8 @@
 // Imported by main, the fronts and the journal thread. Owns what is asked of the journal and what it answers.
 
-/**
- * How the journal is: `off` by configuration; `opening` while it is checked; `on`; `failed` while the service goes on without
- * it and it tries again by itself.
- */
-export interface JournalStatus {
-  state: 'off' | 'opening' | 'on' | 'failed';
-  /** Why it has failed. */
-  reason: string | null;
-  /** Ids of the oldest event that is there and of the newest, null when there is none. */
-  oldest: string | null;
-  newest: string | null;
-  /** Bytes that events and their index take. */
-  bytes: number;
-  /** Events that it could not keep, in how many pieces. */
-  lost: number;
-  holes: number;
-}
+import type { JournalStatus, StatsAnswer } from './journal-schemas.js';
+
+export type { JournalStatus, StatsAnswer };
 
 export const JOURNAL_OFF: JournalStatus = {
   state: 'off',
@@ -85,19 +71,4 @@ export interface StatsRequest {
   after: number | null;
   before: number | null;
   stepS: number | null;
-}
-
-export interface StatsAnswer {
-  /** Length of a bucket, in s. */
-  step_s: number;
-  /** Ascending; those without an event are left out. */
-  buckets: {
-    at_ms: number;
-    events: number;
-    per_second: number;
-    levels: Record<string, number>;
-    /** Events without a level: `session` and `gap`. */
-    other: number;
-    scopes: Record<string, number>;
-  }[];
 }

@@ -1,31 +1,63 @@
 // Imported by main and the fronts. Owns what is said of how near the service is to its bounds.
 
-import type { JournalStatus } from './journal.js';
+import { JournalState } from './journal-schemas.js';
+import { oneOf } from './json-schema.js';
+import Type, { type Static } from './typebox.js';
 
 /** What can be short. */
 export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
+/** A share of something, 0 to 1, and where it is short. */
+const Share = (description: string) =>
+  Type.Object({ used: Type.Number(), limit: Type.Number() }, { description });
+
 /** Body of `GET /api/pressure`. */
-export interface PressureReport {
-  /** Bots that run. */
-  running: number;
-  /** Bots that there may be. */
-  capacity: number;
-  /** What is short; new streams or new bots are refused while something is. */
-  short: Resource[];
-  /** Busiest of the fronts and the broadcaster: how much of its time it has worked lately, 0 to 1. */
-  cpu: { used: number; limit: number };
-  /** Resident memory of the process. */
-  memory: { used_bytes: number; limit_bytes: number };
-  streams: { open: number; limit: number };
-  /** Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`. */
-  queue: { used: number; limit: number };
-  /** Bots that there are. */
-  bots: { present: number; limit: number };
-  /** Whether events are kept: `off`, `opening`, `on`, or `failed` with the reason. Nothing is refused for it. */
-  journal: Pick<JournalStatus, 'state' | 'reason'>;
-}
+export const PressureReport = Type.Object(
+  {
+    running: Type.Integer({ description: 'Bots that run.' }),
+    capacity: Type.Integer({ description: 'Bots that there may be.' }),
+    short: Type.Array(oneOf(RESOURCES), {
+      description: 'What is short; new streams or new bots are refused while something is.',
+    }),
+    cpu: Share(
+      'Busiest of the fronts and the broadcaster: how much of its time it has worked lately, 0 to 1.',
+    ),
+    memory: Type.Object(
+      { used_bytes: Type.Integer(), limit_bytes: Type.Integer() },
+      { description: 'Resident memory of the process.' },
+    ),
+    streams: Type.Object(
+      { open: Type.Integer(), limit: Type.Integer() },
+      { description: 'Event streams.' },
+    ),
+    queue: Share(
+      'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
+    ),
+    bots: Type.Object(
+      { present: Type.Integer(), limit: Type.Integer() },
+      { description: 'Bots that there are.' },
+    ),
+    journal: JournalState,
+  },
+  {
+    description: 'How near the service is to its bounds.',
+    examples: [
+      {
+        running: 3,
+        capacity: 20000,
+        short: [],
+        cpu: { used: 0.004, limit: 0.98 },
+        memory: { used_bytes: 213909504, limit_bytes: 7443144704 },
+        streams: { open: 1, limit: 20000 },
+        queue: { used: 0, limit: 0.9 },
+        bots: { present: 3, limit: 20000 },
+        journal: { state: 'on', reason: null },
+      },
+    ],
+  },
+);
+export type PressureReport = Static<typeof PressureReport>;
 
 /** Why something new is refused. */
 export interface Shortage {

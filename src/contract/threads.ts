@@ -6,16 +6,15 @@ import type { SharedRing } from '../shm/layout.js';
 import type { SharedPinBucket } from '../shm/pin-bucket.js';
 import type { SharedQuota } from '../shm/quota.js';
 import type { CrowdedAddresses } from './addresses.js';
-import type { InvokeOutcome, InvokeOutput } from './api.js';
+import type { InvokeOutput, Ticket, TokenAnswer } from './api.js';
 import type {
-  ActionOutcome,
+  ActionResults,
   BotAction,
   BotActionsBody,
+  BotConfig,
   CreateBotBody,
   Incident,
-  KindInfo,
   LoadedKinds,
-  RestartPolicy,
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
@@ -31,8 +30,6 @@ import type {
 } from './journal.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
-
-export type { ActionOutcome, InvokeOutcome, InvokeOutput, KindInfo, LoadedKinds };
 
 /** Everything that names the stream: which ring, which numbering, which hash key. */
 export interface StreamIdentity {
@@ -139,7 +136,7 @@ export type FrontMethods = {
 /** What main does for fronts. */
 export type ControlMethods = {
   /** Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. */
-  createPinToken(input: { address: string }): { token: string };
+  createPinToken(input: { address: string }): TokenAnswer;
   /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
   pinRefused(input: { address: string; lockedForS: number }): void;
   /** Makes a token; `by` is the id of the token that asked for it. */
@@ -149,7 +146,7 @@ export type ControlMethods = {
   revokeToken(input: { id: string; by: string }): void;
   /** When tokens were last used, by id, in Unix epoch milliseconds. */
   tokensUsed(input: { uses: Record<string, number> }): void;
-  createTicket(input: { token: string }): { ticket: string; expires_at_ms: number };
+  createTicket(input: { token: string }): Ticket;
   /** Takes the ticket in: the next who asks with it gets null. Answers with the id of the token that it stands for. */
   redeemTicket(input: { ticket: string }): { token: string | null };
   /** Lines of the access log. */
@@ -159,14 +156,8 @@ export type ControlMethods = {
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
   /** Resolves when it is done; the front then shows the snapshot that it has by then. */
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): void;
-  actOnBots(input: { actions: BotActionsBody; rights: Rights }): {
-    results: Record<string, ActionOutcome>;
-  };
-  botConfig(input: { id: string; rights: Rights }): {
-    config: JsonObject;
-    restart: RestartPolicy;
-    dedicated: boolean;
-  };
+  actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
+  botConfig(input: { id: string; rights: Rights }): BotConfig;
   kinds(input: null): LoadedKinds;
   incidents(input: { bot: string | null; limit: number; rights: Rights }): {
     incidents: Incident[];

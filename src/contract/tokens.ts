@@ -1,6 +1,7 @@
 // Imported by main and the fronts. Owns what a token is, what it may do and which bots it reaches.
 
 import { BOT_ID, Labels } from './bots.js';
+import { named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 /** What a token may do. `admin` includes all others; none of the others includes another. */
@@ -29,17 +30,47 @@ export interface TokenRecord extends Rights {
 }
 
 /** A token as `GET /api/tokens` shows it. */
-export interface TokenInfo {
-  id: string;
-  name: string;
-  scopes: Scope[];
-  bots: string[] | null;
-  labels: Record<string, string> | null;
-  created_at_ms: number;
-  expires_at_ms: number | null;
-  /** Unix epoch milliseconds of the last request with it, null before the first. */
-  last_used_at_ms: number | null;
-}
+export const TokenInfo = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String({ description: 'Need not be unique.' }),
+    scopes: Type.Array(oneOf(SCOPES)),
+    bots: nullable(Type.Array(Type.String()), 'The bots that it is limited to.'),
+    labels: nullable(named(Type.String(), ''), 'The labels that its bots must have.'),
+    created_at_ms: time('When it was made.'),
+    expires_at_ms: nullable(Type.Integer(), 'When it runs out. Unix epoch milliseconds.'),
+    last_used_at_ms: nullable(
+      Type.Integer(),
+      'Its last request, null before the first; may be some seconds late. Unix epoch milliseconds.',
+    ),
+  },
+  {
+    description: 'A token, without the token itself.',
+    examples: [
+      {
+        id: '0a3c5f8e-6a0e-4d5f-8f0c-1f6a2f0c9b7d',
+        name: 'wall display',
+        scopes: ['read'],
+        bots: null,
+        labels: { team: 'a' },
+        created_at_ms: 1795257588492,
+        expires_at_ms: null,
+        last_used_at_ms: null,
+      },
+    ],
+  },
+);
+export type TokenInfo = Static<typeof TokenInfo>;
+
+/** Answer of `POST /api/tokens`. */
+export const NewToken = Type.Object(
+  {
+    token: Type.String({ description: 'Shown here and never again.' }),
+    ...TokenInfo.properties,
+  },
+  { description: 'A token that was just made.' },
+);
+export type NewToken = Static<typeof NewToken>;
 
 /** Body of `POST /api/tokens`. */
 export const CreateTokenBody = Type.Object(

@@ -10,6 +10,8 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export const ACCESS = {
   'GET /health': 'nothing',
+  'GET /openapi.json': 'nothing',
+  'GET /docs': 'nothing',
   'POST /auth/pin': 'nothing',
   'POST /auth/ticket': 'read',
   'GET /api-info': 'any token',

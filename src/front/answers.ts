@@ -16,6 +16,14 @@ export const SAFE_HEADERS = [
   // connect-src: the developer tools of a page of ours, /health say, can open the stream (README.md).
   "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 ] as const;
+
+/** The same with another value for one of them. */
+export function headersWith(name: (typeof SAFE_HEADERS)[number], value: string): string[] {
+  const headers: string[] = [...SAFE_HEADERS];
+  headers[headers.indexOf(name) + 1] = value;
+  return headers;
+}
+
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns snapshots as REST shows them.
 
+import type { ActionOutcome } from '../contract/bots.js';
 import type { BotSnapshot } from '../contract/events.js';
-import type { ActionOutcome } from '../contract/threads.js';
 import { type Reach, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import { queryPairs } from './query.js';

@@ -19,6 +19,7 @@ import { historyRoutes } from './history/history-routes.js';
 import type { JournalClient } from './history/journal-client.js';
 import type { BodyLimits } from './json-body.js';
 import type { PinExchange } from './pin-exchange.js';
+import { referenceRoutes } from './reference/reference-routes.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 import type { StreamRoute } from './stream-route.js';
 import type { TokenStreams } from './token-streams.js';
@@ -80,6 +81,7 @@ export function createFront(parts: FrontParts, streams: StreamRoute): Front {
   const guarded = guardAll(front, { ...guardedAuth, ...botRoutes(parts), ...historyRoutes(parts) });
   return front.routes({
     ...guarded,
+    ...referenceRoutes(),
     'GET /health': (exchange) => exchange.answer(HEALTHY),
     'POST /auth/pin': exchangePin,
     'GET /events': streams.handler(front),

@@ -1,6 +1,7 @@
 // Test harness. Owns JSON calls to a running service, and the shape that every error has.
 
 import { expect } from 'vitest';
+import { expectDescribed } from './described.js';
 import type { Service } from './service.js';
 
 export interface Answer {
@@ -35,6 +36,8 @@ export async function call(
   }
   const response = await fetch(`${service.url}${target}`, init);
   const text = await response.text();
+  const contentType = response.headers.get('content-type') ?? '';
+  expectDescribed(method, target, { status: response.status, contentType, body: text });
   return { status: response.status, headers: response.headers, text, json: parse(text) };
 }
 

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expectDescribed } from './described.js';
 
 export interface RawResponse {
   status: number;
@@ -27,6 +28,15 @@ export interface RawOptions {
 /** Pause between pieces, so that each travels in a segment of its own: there is nothing to wait for instead. */
 const PIECE_GAP_MS = 15;
 
+/** What was asked for. */
+interface Asked {
+  method: string;
+  target: string;
+}
+
+/** What {@link requestBytes} has made. */
+const requests = new WeakMap<Buffer, Asked>();
+
 export type Pieces = string | Buffer | (string | Buffer)[];
 
 /** One connection; requests go out with {@link send}, answers come in order with {@link response}. */
@@ -35,6 +45,8 @@ export class RawConnection {
   #received = Buffer.alloc(0);
   #ended = false;
   #wake: () => void = () => {};
+  /** Requests whose answers have not been read; undefined when something was sent that is no request of {@link requestBytes}. */
+  #asked: Asked[] | undefined = [];
 
   private constructor(socket: net.Socket) {
     this.#socket = socket;
@@ -64,6 +76,11 @@ export class RawConnection {
 
   async send(pieces: Pieces): Promise<void> {
     const list = Array.isArray(pieces) ? pieces : [pieces];
+    for (const piece of list) {
+      const asked = typeof piece === 'string' ? undefined : requests.get(piece);
+      if (asked) this.#asked?.push(asked);
+      else this.#asked = undefined;
+    }
     for (const [index, piece] of list.entries()) {
       if (index > 0) await sleep(PIECE_GAP_MS);
       if (this.#ended || this.#socket.destroyed) return;
@@ -78,7 +95,16 @@ export class RawConnection {
       const parsed = parseResponse(this.#received, this.#ended, options.head ?? false);
       if (parsed) {
         this.#received = this.#received.subarray(parsed.length);
-        return parsed.response;
+        const { response } = parsed;
+        const asked = this.#asked?.shift();
+        if (asked) {
+          const { status, headers, body } = response;
+          const contentType = headers['content-type'] ?? '';
+          // A body that the test does not read is none that can be compared.
+          const method = options.head ? 'HEAD' : asked.method;
+          expectDescribed(method, asked.target, { status, contentType, body });
+        }
+        return response;
       }
       if (this.#ended) throw new Error(`the connection ended after: ${this.unread()}`);
       const left = deadline - Date.now();
@@ -159,7 +185,9 @@ export function requestBytes(
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
-  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body ?? '')]);
+  const bytes = Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body ?? '')]);
+  requests.set(bytes, { method, target });
+  return bytes;
 }
 
 /** Parses one answer from the start of `bytes`; undefined while it is not whole. */

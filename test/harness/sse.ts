@@ -2,6 +2,7 @@
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
+import { expectDescribedEvent } from './described.js';
 
 /** One frame as a client sees it. */
 export interface Frame {
@@ -42,7 +43,9 @@ export class SseStream {
     this.response = response;
     const parser = createParser({
       onEvent: ({ event, id, data }) => {
-        this.frames.push({ event, id, data, json: parseJson(data) });
+        const json = parseJson(data);
+        expectDescribedEvent(event, json);
+        this.frames.push({ event, id, data, json });
       },
       onComment: (comment) => this.comments.push(comment),
       onRetry: (retry) => {

@@ -316,7 +316,7 @@ class UwsExchange implements Exchange {
     if (this.method === 'HEAD' && !close) {
       if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       res.endWithoutBody();
-    } else if (status === 204) {
+    } else if (status === 204 || status === 304) {
       res.endWithoutBody();
     } else if (this.method !== 'HEAD' && body.length > MAX_CORKED_CHARACTERS) {
       this.#writeLarge(typeof body === 'string' ? Buffer.from(body) : body, close);

@@ -152,13 +152,14 @@ export class NodeExchange implements Exchange {
     const isHead = this.method === 'HEAD';
     const all = [...headers];
     this.bytes = body.length;
-    if (status !== 204 && !(isHead && body.length === 0)) {
+    const isEmpty = status === 204 || status === 304;
+    if (!isEmpty && !(isHead && body.length === 0)) {
       all.push('Content-Length', String(Buffer.byteLength(body)));
     }
     if (close) all.push('Connection', 'close');
     this.#isClosing = close;
     response.writeHead(status, all);
-    if (isHead || status === 204) {
+    if (isHead || isEmpty) {
       response.end();
     } else if (close && !this.#request.complete) {
       response.write(body);

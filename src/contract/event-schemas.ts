@@ -1,0 +1,103 @@
+// Imported by the fronts; the other threads import the types only (events.ts). Owns what stands in the data of a frame.
+
+import { LEVELS } from './events.js';
+import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
+import Type, { type Static } from './typebox.js';
+
+/** Data of a `log` frame (interface-seed §2.5). */
+export const LogEvent = Type.Object(
+  {
+    timestamp_ms: time('When it happened.'),
+    level: oneOf(LEVELS),
+    scope: Type.String({
+      description:
+        'Where it comes from: `bot` (the bot itself, and main about it), `tcp`, `http`, `auth_client`, `tutorial`, `dispatch` (results of `POST /invoke`), `auth` (security events), `drover` (the service). Bots may use others.',
+    }),
+    session_id: nullable(Type.String(), 'The bot that it is about.'),
+    transport: nullable(oneOf(['tcp', 'http']), 'Of a wire message, how it travelled.'),
+    direction: nullable(oneOf(['outgoing', 'incoming']), 'Of a wire message, which way it went.'),
+    message: Type.String({
+      description: 'A display line; cut at 8,192 characters with a mark that says so.',
+    }),
+  },
+  {
+    description: 'One line of a bot or of the service: data of a `log` event.',
+    examples: [
+      {
+        timestamp_ms: 1795257586197,
+        level: 'info',
+        scope: 'tcp',
+        session_id: 'demo-3',
+        transport: 'tcp',
+        direction: 'outgoing',
+        message: 'Move{x="41", y="11"}',
+      },
+    ],
+  },
+);
+export type LogEvent = Static<typeof LogEvent>;
+
+/** State of one bot: body of `GET /api/bots/{id}` and `snapshot` of a `session` frame (interface-seed §2.6). */
+export const BotSnapshot = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.String({ description: 'Which kind of bot; `GET /api/kinds` has them.' }),
+    status: Type.String({
+      description:
+        "`stopped`, `starting`, `stopping`, `backoff`, `failed` and `deleted` are the service's; a running bot names its own, for example `in_world`.",
+    }),
+    desired: oneOf(['running', 'stopped'], { description: 'What is wanted of it.' }),
+    since_ms: time('Since when it has this status.'),
+    started_at_ms: nullable(
+      Type.Integer(),
+      'Start of the present run, null while it does not run. Unix epoch milliseconds.',
+    ),
+    restarts: Type.Integer({ minimum: 0, description: 'How often the service has restarted it.' }),
+    host: nullable(Type.Integer({ minimum: 0 }), 'The bot host that runs it.'),
+    last_error: nullable(Type.String(), 'Why it failed.'),
+    labels: named(Type.String(), 'Given when it was added or changed.'),
+    data: freeObject("The bot's own."),
+  },
+  {
+    description: 'The state of one bot.',
+    examples: [
+      {
+        id: 'demo-1',
+        kind: 'demo',
+        status: 'in_world',
+        desired: 'running',
+        since_ms: 1795257552692,
+        started_at_ms: 1795257552539,
+        restarts: 0,
+        host: 0,
+        last_error: null,
+        labels: { demo: 'true' },
+        data: { x: 94, y: 49 },
+      },
+    ],
+  },
+);
+export type BotSnapshot = Static<typeof BotSnapshot>;
+
+/** Data of a `session` frame (interface-seed §2.6). */
+export const SessionEvent = Type.Object(
+  { snapshot: BotSnapshot },
+  { description: 'A bot has changed: data of a `session` event.' },
+);
+export type SessionEvent = Static<typeof SessionEvent>;
+
+/** Data of a `gap` frame. */
+export const GapEvent = Type.Object(
+  {
+    from: Type.String({
+      description: 'Id of the first lost event; when an id cannot be resumed, that id.',
+    }),
+    to: Type.String({ description: 'Id of the last lost event.' }),
+    dropped: nullable(Type.Integer({ minimum: 0 }), 'How many were lost; null when not known.'),
+  },
+  {
+    description: 'Something was lost: data of a `gap` event.',
+    examples: [{ from: '0123456789-7', to: '1d0b52646d-131', dropped: null }],
+  },
+);
+export type GapEvent = Static<typeof GapEvent>;

@@ -1,0 +1,79 @@
+// Imported by the fronts; the other threads import the types only (journal.ts). Owns what is answered from the journal.
+
+import { GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import { named, nullable, oneOf } from './json-schema.js';
+import Type, { type Static } from './typebox.js';
+
+export const JOURNAL_STATES = ['off', 'opening', 'on', 'failed'] as const;
+
+const state = oneOf(JOURNAL_STATES, {
+  description:
+    '`off` by configuration; `opening` while it is checked; `on`; `failed` while the service goes on without it and it tries again by itself.',
+});
+const reason = nullable(Type.String(), 'Why it has failed.');
+
+/** Of `GET /api/pressure`. */
+export const JournalState = Type.Object(
+  { state, reason },
+  { description: 'Whether events are kept. Nothing is refused for it.' },
+);
+
+export const JournalStatus = Type.Object(
+  {
+    state,
+    reason,
+    oldest: nullable(Type.String(), 'Id of the oldest event that is there.'),
+    newest: nullable(Type.String(), 'Id of the newest event that is there.'),
+    bytes: Type.Integer({ description: 'Bytes that events and their index take.' }),
+    lost: Type.Integer({ description: 'Events that it could not keep.' }),
+    holes: Type.Integer({ description: 'In how many pieces those were.' }),
+  },
+  { description: 'How the journal is.' },
+);
+export type JournalStatus = Static<typeof JournalStatus>;
+
+/** Answer of `GET /api/stats`, without the journal's state. */
+export const StatsAnswer = Type.Object({
+  step_s: Type.Integer({ description: 'Length of a bucket, in s.' }),
+  buckets: Type.Array(
+    Type.Object({
+      at_ms: Type.Integer({ description: 'Its beginning, Unix epoch milliseconds.' }),
+      events: Type.Integer(),
+      per_second: Type.Number(),
+      levels: named(Type.Integer(), 'Lines by level.'),
+      other: Type.Integer({
+        description: 'Events without a level: `session` and `gap`.',
+      }),
+      scopes: named(Type.Integer(), 'Lines by scope; 200 by name, the rest under `…`.'),
+    }),
+    { description: 'Ascending; those without an event are left out.' },
+  ),
+});
+export type StatsAnswer = Static<typeof StatsAnswer>;
+
+/** The same with the journal's state. */
+export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus });
+
+/** An event that was on the stream. */
+export const PastEvent = Type.Union(
+  (
+    [
+      ['log', LogEvent],
+      ['session', SessionEvent],
+      ['gap', GapEvent],
+    ] as const
+  ).map(([event, data]) =>
+    Type.Object({
+      id: Type.String({ description: 'As on the stream.' }),
+      event: Type.Literal(event),
+      data,
+    }),
+  ),
+  { description: 'An event that was on the stream.' },
+);
+
+/** Answer of `GET /api/events`. */
+export const EventPage = Type.Object({
+  events: Type.Array(PastEvent),
+  cursor: nullable(Type.String(), 'Where to go on, null at the end of the range.'),
+});

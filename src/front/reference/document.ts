@@ -1,0 +1,280 @@
+// Pure; used by the fronts. Owns the OpenAPI document: it is put together from the table of routes, what is said of each,
+// and the schemas of the contract.
+
+import { ErrorBody, InvokeOutcome } from '../../contract/api.js';
+import {
+  ActionOutcome,
+  BotConfig,
+  CreateBotBody,
+  Incident,
+  KindInfo,
+  RestartPolicy,
+  UpdateBotBody,
+} from '../../contract/bots.js';
+import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from '../../contract/event-schemas.js';
+import { JournalStatus, PastEvent } from '../../contract/journal-schemas.js';
+import { PressureReport } from '../../contract/pressure.js';
+import { CreateTokenBody, NewToken, TokenInfo } from '../../contract/tokens.js';
+import type { TSchema } from '../../contract/typebox.js';
+import { ACCESS, type Access, type RouteName } from '../access.js';
+import { type Content, type Operation, TAGS } from './operation.js';
+import { OPERATIONS } from './operations.js';
+
+/** Schemas that have a name of their own. Wherever one of them stands in another, a reference takes its place. */
+const NAMED: Readonly<Record<string, TSchema>> = {
+  Error: ErrorBody,
+  BotSnapshot,
+  LogEvent,
+  SessionEvent,
+  GapEvent,
+  CreateBot: CreateBotBody,
+  UpdateBot: UpdateBotBody,
+  BotConfig,
+  RestartPolicy,
+  Incident,
+  ActionOutcome,
+  InvokeOutcome,
+  KindInfo,
+  Token: TokenInfo,
+  NewToken,
+  CreateToken: CreateTokenBody,
+  Pressure: PressureReport,
+  PastEvent,
+  JournalStatus,
+};
+const NAME_OF = new Map(
+  Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]),
+);
+
+/** Errors that any route can give, before it looks at what is asked. */
+const OF_ALL: Readonly<Record<number, string>> = {
+  400: 'The request is not valid.',
+  408: 'The request did not arrive in time; the connection is closed.',
+  411: 'Any request with `Transfer-Encoding`; the connection is closed.',
+  414: 'The URL is too long; the connection is closed.',
+  429: 'Too many connections are open from this address.',
+  431: 'The headers are too large or too many; the connection is closed.',
+  500: '`internal error`',
+  503: 'Too many connections or requests, or a part of the service is being replaced: try again.',
+  505: 'The request is not HTTP/1.1; the connection is closed.',
+};
+const OF_TOKENS: Readonly<Record<number, string>> = {
+  401: '`missing token` or `invalid token`.',
+  403: 'The token has not the scope, or is limited to some bots.',
+};
+const OF_BODIES: Readonly<Record<number, string>> = {
+  413: 'The body is too large; the connection is closed.',
+  415: 'The body is not `application/json`.',
+};
+/** Errors that many routes share, by status: when they come. */
+export const COMMON_ERRORS: Readonly<Record<number, string>> = {
+  ...OF_ALL,
+  ...OF_TOKENS,
+  ...OF_BODIES,
+};
+/** Headers that errors come with. */
+const ERROR_HEADERS: Readonly<Record<number, Record<string, string>>> = {
+  401: { 'WWW-Authenticate': '`Bearer`, where a token is needed.' },
+  429: { 'Retry-After': 'Seconds, where it is known.' },
+  503: { 'Retry-After': 'Seconds, where it is known.' },
+};
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
+export type JsonSchema = { [key: string]: JsonValue };
+
+export interface DocumentAnswer {
+  description: string;
+  headers?: Record<string, { description: string; schema: JsonSchema }>;
+  content?: Record<string, { schema: JsonSchema; example?: unknown; 'x-events'?: JsonSchema }>;
+}
+
+export interface DocumentOperation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security: Record<string, string[]>[];
+  /** The scope that a token must have; `any token` or `nothing`. */
+  'x-needs': Access;
+  parameters?: { name: string; in: string; required: boolean; description: string }[];
+  requestBody?: {
+    required: true;
+    content: Record<string, { schema: JsonSchema; example: unknown }>;
+  };
+  responses: Record<string, DocumentAnswer>;
+}
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: Record<string, JsonValue>;
+  servers: { url: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, DocumentOperation>>;
+  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> };
+}
+
+/** The description of the whole API. @param version of the service. */
+export function openApiDocument(version: string): OpenApiDocument {
+  const paths: OpenApiDocument['paths'] = {};
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const [method = '', path = ''] = name.split(' ');
+    paths[path] ??= {};
+    paths[path][method.toLowerCase()] = describe(path, ACCESS[name as RouteName], operation);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Drover',
+      version,
+      summary: 'Hosts bots on one machine and streams everything they do.',
+      description: ABOUT,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([tag, description]) => ({ name: tag, description })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(NAMED).map(([name, schema]) => [name, withReferences(schema, name)]),
+      ),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A token in the header.' },
+        token: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'token',
+          description:
+            'A token in the query, percent-encoded, for callers that cannot set headers. The header counts when both are there.',
+        },
+        ticket: {
+          type: 'apiKey',
+          in: 'query',
+          name: 'ticket',
+          description: 'From `POST /auth/ticket`, for one stream.',
+        },
+      },
+    },
+  };
+}
+
+const ABOUT = [
+  'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. An answer may get more fields: ignore those that you do not know.',
+  'HEAD is answered wherever GET is, with the same headers and no body. OPTIONS is answered with 204 and `Allow`, and needs no token. A path that is not here is 404, another method 405 with `Allow`.',
+  'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. It can be limited to some bots; for its holder there are no others.',
+].join('\n\n');
+
+function describe(path: string, access: Access, operation: Operation): DocumentOperation {
+  const { id, tag, summary, description, parameters = [], body, answers } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: path.startsWith('/api/tokens') ? 'Id of the token.' : 'Id of the bot.',
+    schema: { type: 'string' },
+  }));
+  const all = [...inPath, ...parameters.map((given) => ({ ...given, required: false }))];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: securityOf(path, access),
+    'x-needs': access,
+    ...(all.length === 0 ? {} : { parameters: all }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: withReferences(body.schema), example: body.example },
+            },
+          },
+        }),
+    responses: { ...errorsOf(access, operation), ...mapped(answers, answerOf) },
+  };
+}
+
+function securityOf(path: string, access: Access): Record<string, string[]>[] {
+  if (access === 'nothing') return [];
+  const scopes = access === 'any token' ? [] : [access];
+  const schemes = ['bearer', 'token', ...(path === '/events' ? ['ticket'] : [])];
+  return schemes.map((scheme) => ({ [scheme]: scopes }));
+}
+
+function errorsOf(access: Access, { body, errors = {} }: Operation) {
+  const descriptions = {
+    ...OF_ALL,
+    ...(access === 'nothing' ? {} : OF_TOKENS),
+    ...(body === undefined ? {} : OF_BODIES),
+    ...errors,
+  };
+  return mapped(descriptions, (description, status): DocumentAnswer => {
+    const content = { 'application/json': { schema: withReferences(ErrorBody) } };
+    return { description, ...headersOf(ERROR_HEADERS[status]), content };
+  });
+}
+
+function answerOf(
+  { description, type, schema, example, headers, events, more = {} }: Content,
+  status: number,
+) {
+  let described = schema && withReferences(schema);
+  // The same status can also be an error.
+  if (described && status >= 400) described = { anyOf: [described, withReferences(ErrorBody)] };
+  return {
+    description,
+    ...headersOf(headers),
+    ...(described === undefined
+      ? {}
+      : {
+          content: {
+            [type ?? 'application/json']: {
+              schema: described,
+              ...(example === undefined ? {} : { example }),
+              ...(events === undefined
+                ? {}
+                : { 'x-events': mapped(events, (event) => withReferences(event)) }),
+            },
+            ...mapped(more, (other) => ({ schema: withReferences(other) })),
+          },
+        }),
+  } satisfies DocumentAnswer;
+}
+
+function headersOf(headers: Readonly<Record<string, string>> | undefined) {
+  if (headers === undefined) return {};
+  return {
+    headers: mapped(headers, (description) => ({ description, schema: { type: 'string' } })),
+  };
+}
+
+function mapped<V, T>(values: Readonly<Record<string | number, V>>, make: (v: V, k: number) => T) {
+  const entries = Object.entries(values).map(([key, value]) => [key, make(value, Number(key))]);
+  return Object.fromEntries(entries) as Record<string, T>;
+}
+
+/** A copy as plain JSON, with a reference in the place of every schema that has a name, but `own`. */
+function withReferences(schema: TSchema, own?: string): JsonSchema {
+  return refer(JSON.parse(JSON.stringify(schema)) as JsonValue, own) as JsonSchema;
+}
+
+function refer(value: JsonValue, own?: string): JsonValue {
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((entry) => refer(entry));
+  const name = NAME_OF.get(JSON.stringify(value));
+  if (name !== undefined && name !== own) return { $ref: `#/components/schemas/${name}` };
+  const copy = Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, refer(entry)]));
+  return withoutFilledIn(copy);
+}
+
+/** Fields that are filled in before a body is checked need not be sent. */
+function withoutFilledIn(schema: JsonSchema): JsonSchema {
+  const { properties, required } = schema;
+  if (!Array.isArray(required) || properties === null || typeof properties !== 'object')
+    return schema;
+  const fields = properties as Record<string, JsonSchema>;
+  const needed = required.filter((name) => !('default' in (fields[String(name)] ?? {})));
+  const { required: _, ...rest } = schema;
+  return needed.length === 0 ? rest : { ...schema, required: needed };
+}

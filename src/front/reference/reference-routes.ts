@@ -1,0 +1,30 @@
+// Runs in a front thread. Owns the routes of the API's description. They are open: what the API is, is no secret.
+
+import { createHash } from 'node:crypto';
+import { VERSION } from '../../version.js';
+import { headersWith, SAFE_HEADERS } from '../answers.js';
+import type { OpenHandler } from '../front.js';
+import { KeptAnswer } from '../kept-answer.js';
+import { openApiDocument } from './document.js';
+import { referencePage, STYLE } from './page.js';
+
+/** The page may have its own style, and load and run nothing. */
+const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', OpenHandler> {
+  const document = openApiDocument(VERSION);
+  const json = new KeptAnswer(JSON.stringify(document), [
+    'Content-Type',
+    'application/json',
+    ...SAFE_HEADERS,
+  ]);
+  const page = new KeptAnswer(referencePage(document), [
+    'Content-Type',
+    'text/html; charset=utf-8',
+    ...headersWith('Content-Security-Policy', PAGE_POLICY),
+  ]);
+  return {
+    'GET /openapi.json': (exchange) => json.answer(exchange),
+    'GET /docs': (exchange) => page.answer(exchange),
+  };
+}
