@@ -8,6 +8,7 @@ import { idleMemory } from './idle-memory.js';
 import { ingest } from './ingest.js';
 import { isolation } from './isolation.js';
 import { journal } from './journal.js';
+import { metrics } from './metrics.js';
 import { pinTiming } from './pin-timing.js';
 import { slowClients } from './slow-clients.js';
 
@@ -21,4 +22,5 @@ export const BENCHES: readonly Bench[] = [
   bots,
   journal,
   pinTiming,
+  metrics,
 ];

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { BroadcasterPeer } from './bots/service-events.js';
 import { Rpc } from './contract/rpc.js';
-import type { BroadcasterMethods, BroadcasterStart, StreamIdentity } from './contract/threads.js';
+import type { BroadcasterMethods, BroadcasterStart } from './contract/threads.js';
 import { DroverError, messageOf } from './errors.js';
 
 /** Pause before a dead broadcaster is replaced, in ms, so that one that dies at once does not spin. */
@@ -34,15 +34,15 @@ export type Restore = (broadcaster: BroadcasterPeer, reason: string) => Promise<
  * finds it.
  */
 export class BroadcasterThread {
-  readonly #stream: StreamIdentity;
+  readonly #start: BroadcasterStart;
   readonly #restore: Restore;
   #life: Life;
   #ready: Promise<BroadcasterPeer>;
   #replacing = false;
   #stopping = false;
 
-  constructor(stream: StreamIdentity, restore: Restore) {
-    this.#stream = stream;
+  constructor(start: BroadcasterStart, restore: Restore) {
+    this.#start = start;
     this.#restore = restore;
     this.#life = this.#begin();
     this.#ready = Promise.resolve(this.#life.peer);
@@ -79,9 +79,8 @@ export class BroadcasterThread {
   }
 
   #begin(): Life {
-    const workerData: BroadcasterStart = { stream: this.#stream };
     const worker = new Worker(new URL('../workers/broadcaster.js', import.meta.url), {
-      workerData,
+      workerData: this.#start,
     });
     const peer: BroadcasterPeer = new Rpc<never, BroadcasterMethods>(worker, {} as never);
     let reason = 'its thread was ended';

@@ -14,6 +14,7 @@ import { DroverError, messageOf, StartupError } from './errors.js';
 import type { JournalThread } from './journal-thread.js';
 import { clearQuota, Quota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
+import type { ThreadCounts } from './thread-counts.js';
 import type { TlsUser } from './tls.js';
 
 /** Between two tries to replace a front, in ms. */
@@ -28,7 +29,9 @@ interface Front {
 }
 
 /** What every front starts with, except its own number. */
-export interface FrontCommon extends Omit<FrontStart, 'front' | 'tokens' | 'shortage'> {
+export interface FrontCommon
+  extends Omit<FrontStart, 'front' | 'tokens' | 'shortage' | 'counts' | 'lags'> {
+  counts: ThreadCounts;
   /** What is good when a front starts; it is told of every change after that. */
   tokens: () => TokenRecord[];
 }
@@ -177,7 +180,10 @@ export class FrontPool {
 
   async #spawn(front: number, probe: boolean): Promise<Bound> {
     const tokens = this.#common.tokens();
-    const workerData: FrontStart = { ...this.#common, front, tokens, shortage: this.#shortage };
+    const { counts: all } = this.#common;
+    const counts = all.front(front);
+    const own = { front, tokens, counts, lags: all.lags, shortage: this.#shortage };
+    const workerData: FrontStart = { ...this.#common, ...own };
     const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
     const peer: FrontPeer = new Rpc<ControlMethods, FrontMethods>(worker, {
       ...this.#control,
@@ -191,6 +197,7 @@ export class FrontPool {
         releaseReader(this.#common.stream.ring, front);
         clearQuota(this.#common.quota, front);
         clearQuota(this.#common.connections, front);
+        this.#common.counts.frontGone(front);
         this.#broadcaster.peer.tell('detachFront', { front });
         this.#journal.detachFront(front);
         this.#fronts[front] = undefined;

@@ -16,6 +16,7 @@ import type {
 } from './contract/threads.js';
 import { DroverError, messageOf } from './errors.js';
 import { type Identity, Numbering, newIdentity } from './journal/numbering.js';
+import type { SharedLag } from './shm/loop-lag.js';
 import { releaseReader } from './shm/ring-reader.js';
 
 /** Pause before a dead thread is replaced, in ms. */
@@ -48,6 +49,7 @@ export interface JournalOptions {
   config: Config['journal'];
   dataDir: string;
   stream: StreamIdentity;
+  lag: SharedLag;
   numbering: StreamNumbering;
   /** Number of its cells on the ring. */
   reader: number;
@@ -60,7 +62,7 @@ export class JournalThread {
   status: JournalStatus = JOURNAL_OFF;
   readonly #options: JournalOptions;
   readonly #broadcaster: EventSink;
-  #life: { peer: JournalPeer; ended: Promise<void> } | undefined;
+  #life: { worker: Worker; peer: JournalPeer; ended: Promise<void> } | undefined;
   #closing = false;
 
   constructor(options: JournalOptions, broadcaster: EventSink) {
@@ -79,6 +81,12 @@ export class JournalThread {
 
   detachFront(front: number): void {
     this.#life?.peer.tell('detachFront', { front });
+  }
+
+  /** How long its thread has worked since it was started, in s; undefined when there is none. */
+  get busySeconds(): number | undefined {
+    const worked = this.#life?.worker.performance.eventLoopUtilization().active;
+    return worked === undefined ? undefined : worked / 1000;
   }
 
   /** Connects it to a new broadcaster. */
@@ -101,11 +109,12 @@ export class JournalThread {
   }
 
   #begin(): void {
-    const { config, dataDir, stream, numbering, reader } = this.#options;
+    const { config, dataDir, stream, lag, numbering, reader } = this.#options;
     const workerData: JournalStart = {
       config,
       dir: join(dataDir, DIRECTORY),
       stream,
+      lag,
       reader,
       first: numbering.first,
       fault: numbering.fault,
@@ -126,7 +135,7 @@ export class JournalThread {
         if (!this.#closing) this.#replace(reason);
       });
     });
-    this.#life = { peer, ended };
+    this.#life = { worker, peer, ended };
     this.status = { ...JOURNAL_OFF, state: 'opening' };
     this.reattach(this.#broadcaster.peer);
   }

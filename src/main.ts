@@ -20,6 +20,7 @@ import {
 import { Watchdog } from './bots/watchdog.js';
 import { BroadcasterThread } from './broadcaster-thread.js';
 import type { Config } from './contract/config.js';
+import type { MainFigures } from './contract/counted.js';
 import type { Level } from './contract/events.js';
 import type { StreamIdentity } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
@@ -36,6 +37,7 @@ import { createQuota, Quota, type SharedQuota } from './shm/quota.js';
 import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
+import { ThreadCounts } from './thread-counts.js';
 import { changeTls, checkTls } from './tls.js';
 
 /** How long the journal may take to write its last events, in ms. */
@@ -74,6 +76,10 @@ export class Service {
   readonly #journal: JournalThread;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
+  readonly #counts: ThreadCounts;
+  readonly #incidents: Incidents;
+  /** Restarts of bots by the service, by kind. */
+  readonly #restarts = new Map<string, number>();
   #world: Promise<DemoWorldThread> | undefined;
   /** One after the other. */
   #tlsChange: Promise<void> = Promise.resolve();
@@ -96,21 +102,29 @@ export class Service {
     const numbering = numberingOf(dataDir, config.journal);
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
-    this.#broadcaster = new BroadcasterThread(stream, (broadcaster, reason) =>
-      this.#restore(broadcaster, reason),
+    const hosts = config.hosts.count ?? Math.max(1, cores - CORES_KEPT);
+    this.#counts = new ThreadCounts(config.http.fronts, hosts);
+    this.#broadcaster = new BroadcasterThread(
+      { stream, counts: this.#counts.broadcaster },
+      (broadcaster, reason) => this.#restore(broadcaster, reason),
     );
     this.#events = new ServiceEvents(this.#broadcaster);
     this.#kinds = findKinds(config.kinds);
-    this.#hosts = this.#createHosts(cores);
-    const incidents = new Incidents(new IncidentStore(store), this.#events);
+    this.#hosts = this.#createHosts(hosts);
+    this.#incidents = new Incidents(new IncidentStore(store), this.#events);
     this.#registry = new BotRegistry(
-      { hosts: this.#hosts, events: this.#events, graceMs: config.hosts.stop_grace_ms },
+      {
+        hosts: this.#hosts,
+        events: this.#events,
+        graceMs: config.hosts.stop_grace_ms,
+        restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
+      },
       this.#schemas,
       new BotStore(store),
-      incidents,
+      this.#incidents,
       config.restart,
     );
-    this.#faults = new HostFaults(this.#registry, incidents, config.hosts.stop_grace_ms);
+    this.#faults = new HostFaults(this.#registry, this.#incidents, config.hosts.stop_grace_ms);
     this.#watchdog = new Watchdog(
       () => this.#hosts.all(),
       config.watchdog.hang_ms,
@@ -148,6 +162,7 @@ export class Service {
     const { port, engine } = await this.#fronts.start();
     stopping.throwIfAborted();
     this.#access.start();
+    this.#counts.start();
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
@@ -182,6 +197,7 @@ export class Service {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
     this.#memoryGuard.stop();
+    this.#counts.stop();
     this.#access.beginStop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
@@ -196,10 +212,11 @@ export class Service {
     await this.#store.close();
   }
 
-  #createHosts(cores: number): HostPool {
+  #createHosts(count: number): HostPool {
     const { hosts } = this.#config;
     const options = {
-      count: hosts.count ?? Math.max(1, cores - CORES_KEPT),
+      count,
+      lagOf: (host: number) => this.#counts.host(host),
       maxHeapMb: hosts.max_heap_mb,
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
@@ -225,7 +242,7 @@ export class Service {
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
         utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
-        queue: () => Math.max(0, ...[...this.#hosts.all()].map((host) => host.queueFill)),
+        queue: () => this.#queueFill(),
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),
@@ -241,6 +258,7 @@ export class Service {
       config,
       dataDir: this.#dataDir,
       stream,
+      lag: this.#counts.journal,
       numbering,
       reader: http.fronts,
       say: (level: Level, message: string) => this.#events.tell(logItem(level, 'journal', message)),
@@ -278,12 +296,44 @@ export class Service {
     );
     const tokens = (): TokenRecord[] => this.#access.tokens();
     return new FrontPool(
-      { config, pin: this.#pin, bucket, quota, connections, stream, tokens },
+      { config, pin: this.#pin, bucket, quota, connections, stream, tokens, counts: this.#counts },
       this.#broadcaster,
       this.#journal,
-      this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
+      {
+        ...this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
+        figures: () => this.#figures(),
+      },
       (message) => this.#say('error', message),
     );
+  }
+
+  /** What main counts and measures, for `GET /metrics`. */
+  #figures(): MainFigures {
+    const fronts = this.#fronts.utilizations();
+    const journal = this.#journal.busySeconds;
+    // Those of dedicated bots come and go; a sum of what they did would not only grow.
+    const hosts = [...this.#hosts.all()].filter(({ number }) => number < this.#hosts.count);
+    return {
+      restarts: Object.fromEntries(this.#restarts),
+      incidents: Object.fromEntries(this.#incidents.counts),
+      loops: [...this.#counts.loops],
+      busy: [
+        { thread: 'main', seconds: performance.eventLoopUtilization().active / 1000 },
+        { thread: 'broadcaster', seconds: this.#broadcaster.utilization().active / 1000 },
+        ...fronts.map(({ active }, n) => ({ thread: `front-${n}`, seconds: active / 1000 })),
+        ...hosts.map((host) => ({ thread: `host-${host.number}`, seconds: host.busySeconds })),
+        ...(journal === undefined ? [] : [{ thread: 'journal', seconds: journal }]),
+      ],
+      queue: this.#queueFill(),
+      hosts: [...this.#hosts.all()].length,
+      tokens: this.#access.tokens().length,
+      journal: this.#journal.status,
+    };
+  }
+
+  /** Fill of the fullest bot host's queue to the broadcaster. */
+  #queueFill(): number {
+    return Math.max(0, ...[...this.#hosts.all()].map((host) => host.queueFill));
   }
 
   async #startDemoWorld(): Promise<void> {

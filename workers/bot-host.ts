@@ -12,6 +12,7 @@ import type { HostControlMethods, HostMethods, HostStart } from '../src/contract
 import { Heartbeat } from '../src/shm/heartbeat.js';
 import { InFlight } from '../src/shm/in-flight.js';
 import { LastRun } from '../src/shm/last-run.js';
+import { LoopLag } from '../src/shm/loop-lag.js';
 
 /** How often the host shows that its loop turns, in ms. */
 const BEAT_MS = 100;
@@ -28,6 +29,7 @@ export default function runHost(start: HostStart): Promise<void> {
     const lastRun = new LastRun(start.lastRun);
     watchRuns((run) => lastRun.set(run));
     const heartbeat = new Heartbeat(start.heartbeat);
+    const unwatch = new LoopLag(start.lag).watch();
     const limit = start.maxHeapMb * 2 ** 20;
     const beating = setInterval(() => heartbeat.beat({ used: memoryUsed(limit), limit }), BEAT_MS);
     const methods: Serves<HostMethods> = {
@@ -42,6 +44,7 @@ export default function runHost(start: HostStart): Promise<void> {
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
         clearInterval(beating);
+        unwatch();
         outbox.close();
         start.control.close();
         resolve();

@@ -15,16 +15,23 @@ import type {
   BroadcasterStart,
   FrontBellMethods,
 } from '../src/contract/threads.js';
+import { Counters } from '../src/shm/counters.js';
 import { InFlight } from '../src/shm/in-flight.js';
+import { LoopLag } from '../src/shm/loop-lag.js';
 
 if (!parentPort) throw new Error('workers/broadcaster runs in a worker thread only');
 const main = parentPort;
-const { stream } = workerData as BroadcasterStart;
+const { stream, counts } = workerData as BroadcasterStart;
 
 type FrontPeer = Rpc<BroadcasterFrontMethods, FrontBellMethods>;
 const hosts = new Map<number, { port: MessagePort; inFlight: InFlight }>();
 const fronts = new Map<number, { port: MessagePort; peer: FrontPeer }>();
-const broadcaster = new Broadcaster(stream, (front) => fronts.get(front)?.peer.tell('wake', null));
+const broadcaster = new Broadcaster(
+  stream,
+  (front) => fronts.get(front)?.peer.tell('wake', null),
+  new Counters(counts.counters, counts.block),
+);
+new LoopLag(counts.lag).watch();
 
 function take(batch: Batch, inFlight: InFlight): void {
   broadcaster.publish(decodeBatch(batch.bytes));

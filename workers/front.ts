@@ -2,6 +2,7 @@
 // aborts the whole process: it closes them and ends by itself.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { FRONT, httpCell } from '../src/contract/counted.js';
 import { NameHasher } from '../src/contract/name-hash.js';
 import { Rpc, type Serves } from '../src/contract/rpc.js';
 import type {
@@ -27,6 +28,8 @@ import { createFront, type FrontParts, fixedAnswers } from '../src/front/routes.
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamRoute } from '../src/front/stream-route.js';
 import { TokenStreams } from '../src/front/token-streams.js';
+import { Counters } from '../src/shm/counters.js';
+import { LoopLag } from '../src/shm/loop-lag.js';
 import { PinBucket } from '../src/shm/pin-bucket.js';
 import { Quota } from '../src/shm/quota.js';
 import { RingReader } from '../src/shm/ring-reader.js';
@@ -48,6 +51,8 @@ let port = 0;
 let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
 let broadcasterPort: MessagePort | undefined;
 let nextTls: PreparedTls | undefined;
+const counters = new Counters(start.counts.counters, start.counts.block);
+new LoopLag(start.counts.lag).watch();
 const reader = new RingReader(stream.ring, number);
 const names = new NameHasher(stream.hashKey);
 const mirror = new SnapshotMirror(reader, names, () => void rebase());
@@ -62,6 +67,7 @@ const fanout = new Fanout({
   past: journal,
   heartbeatMs: config.stream.heartbeat_ms,
   stallMs: config.stream.stall_ms,
+  counters,
 });
 
 /** Takes all snapshots from the broadcaster: at the start, from a new one, and when the ring has lapped the mirror. */
@@ -180,6 +186,7 @@ const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, {
       'createTicket',
       'redeemTicket',
       'pressure',
+      'figures',
     ]),
   },
 });
@@ -191,6 +198,8 @@ function tellUses(): void {
 }
 const usesTimer = setInterval(tellUses, USES_MS);
 
+const bucket = new PinBucket(start.bucket);
+const connectionCounts = new Quota(start.connections, number);
 const parts: FrontParts = {
   config,
   limits: {
@@ -200,9 +209,10 @@ const parts: FrontParts = {
     room: new BodyRoom(config.http.max_bodies_bytes),
   },
   auth,
-  pin: new PinExchange(start.pin, new PinBucket(start.bucket), (refusal) =>
-    main.tell('pinRefused', refusal),
-  ),
+  pin: new PinExchange(start.pin, bucket, (refusal) => {
+    counters.add(FRONT.wrongPins, 1);
+    main.tell('pinRefused', refusal);
+  }),
   log: new AccessLog(config.log.access, start.pin, (text) => main.tell('logAccess', { text })),
   mirror,
   whenCurrent,
@@ -214,14 +224,22 @@ const parts: FrontParts = {
   epoch: stream.epoch,
   maxWriteBytes: engineKind.maxWriteBytes,
   control: main,
+  counted: {
+    counters: start.counts.counters,
+    lags: start.lags,
+    bucket,
+    connections: connectionCounts,
+    reader,
+  },
   tellUses,
   port: () => port,
 };
 const streamRoute = new StreamRoute(parts, start.shortage);
 const front = createFront(parts, streamRoute);
-const connections = new Connections(new Quota(start.connections, number), names);
+const connections = new Connections(connectionCounts, names);
 const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config), {
   tls: tlsFiles(),
+  answered: (route, status) => counters.add(httpCell(route, status), 1),
   connections,
   maxUrlBytes: config.http.max_url_bytes,
   maxHeaderBytes: config.http.max_header_bytes,

@@ -12,10 +12,12 @@ import type {
 } from '../src/contract/threads.js';
 import { DroverError } from '../src/errors.js';
 import { Journal } from '../src/journal/journal.js';
+import { LoopLag } from '../src/shm/loop-lag.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;
 const start = workerData as JournalStart;
+new LoopLag(start.lag).watch();
 
 let broadcaster:
   | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }

@@ -73,7 +73,7 @@ export class Access {
     dispatcher: Dispatcher,
     schemas: KindSchemas,
     kinds: KindModules,
-  ): Omit<Serves<ControlMethods>, 'failed'> {
+  ): Omit<Serves<ControlMethods>, 'failed' | 'figures'> {
     const bots = new BotAccess(registry, dispatcher, this.#pressure);
     return {
       createPinToken: async ({ address }) => ({

@@ -29,6 +29,8 @@ export interface BotWorld {
   save(spec: BotSpec): Promise<void>;
   /** Is told of a bot that is not started again, where what it ended with last has no dossier yet. */
   failed(id: string, reason: string): void;
+  /** Is told of each restart by the service, with the bot's kind. */
+  restarted(kind: string): void;
   graceMs: number;
 }
 
@@ -190,7 +192,7 @@ export class Bot {
       const moved = this.#operate('restart', async () => {
         if (this.#host !== from) return;
         await this.#halt(this.#world.graceMs);
-        this.#snapshot.restarts += 1;
+        this.#countRestart();
         await this.#launch();
       });
       // Another operation is under way: it ends first, and may have brought the bot elsewhere.
@@ -373,8 +375,13 @@ export class Bot {
   /** Restarts a bot whose wait is over. */
   #resume(): void {
     if (this.#phase !== 'backoff' || this.#shuttingDown) return;
-    this.#snapshot.restarts += 1;
+    this.#countRestart();
     void this.#launch();
+  }
+
+  #countRestart(): void {
+    this.#snapshot.restarts += 1;
+    this.#world.restarted(this.#snapshot.kind);
   }
 
   #leaveHost(): void {

@@ -16,6 +16,7 @@ import { DroverError, messageOf } from '../errors.js';
 import { type HeapFigures, Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
 import { LastRun } from '../shm/last-run.js';
+import type { SharedLag } from '../shm/loop-lag.js';
 import { HEADROOM_MB } from './memory-guard.js';
 import type { BroadcasterPeer, EventSink } from './service-events.js';
 
@@ -23,6 +24,8 @@ export type HostPeer = Rpc<HostControlMethods, HostMethods>;
 
 /** What every host is started with. */
 export interface HostOptions {
+  /** Where a host's thread says how late its loop is. */
+  lagOf: (host: number) => SharedLag;
   maxHeapMb: number;
   inFlightBytes: number;
   botLinesPerSecond: number;
@@ -147,6 +150,7 @@ export class HostThread {
       botLinesPerSecond: options.botLinesPerSecond,
       maxHeapMb: options.maxHeapMb,
       heartbeat,
+      lag: options.lagOf(number),
       lastRun,
     };
     const transferList = [this.#control.port2, channel.port1];
@@ -178,6 +182,11 @@ export class HostThread {
     }
     this.#opened = true;
     return loaded;
+  }
+
+  /** How long its thread has worked since it was started, in s. */
+  get busySeconds(): number {
+    return this.#worker.performance.eventLoopUtilization().active / 1000;
   }
 
   get threadId(): number {

@@ -19,6 +19,8 @@ export class Incidents {
   readonly #window = new IncidentWindow();
   /** What is counted on which dossier; null: on none. Bounded by what the window lets through, and emptied by #write. */
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
+  /** How many of each type there were since the start, those without a dossier too. */
+  readonly counts = new Map<Incident['type'], number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(store: IncidentStore, events: ServiceEvents) {
@@ -46,6 +48,7 @@ export class Incidents {
     host: HostThread | undefined,
     bots: string[],
   ): Promise<void> {
+    this.counts.set(found.type, (this.counts.get(found.type) ?? 0) + 1);
     const now = Date.now();
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;

@@ -1,10 +1,12 @@
 // Runs in the broadcaster thread. Owns the writing end of the frame ring and the latest snapshot of every bot.
 
+import { BROADCASTER } from '../contract/counted.js';
 import type { BotSnapshot, Item, Kind, LogItem } from '../contract/events.js';
 import { messageJson } from '../contract/line-text.js';
 import { NameHasher } from '../contract/name-hash.js';
 import type { StreamIdentity } from '../contract/threads.js';
 import { messageOf } from '../errors.js';
+import { Counters } from '../shm/counters.js';
 import type { FrameMeta } from '../shm/layout.js';
 import { RingWriter } from '../shm/ring-writer.js';
 import {
@@ -42,8 +44,17 @@ export class Broadcaster {
   /** One object for all frames: the writer copies its fields. */
   readonly #meta: FrameMeta = { ...NO_META };
 
-  /** @param wake rings the doorbell of a front that sleeps. */
-  constructor(stream: StreamIdentity, wake: (front: number) => void) {
+  readonly #counters: Counters;
+
+  /**
+   * @param wake rings the doorbell of a front that sleeps. @param counters is where it counts; when left out nobody looks.
+   */
+  constructor(
+    stream: StreamIdentity,
+    wake: (front: number) => void,
+    counters: Counters = Counters.alone(BROADCASTER.cells),
+  ) {
+    this.#counters = counters;
     this.#writer = new RingWriter(stream.ring, (to) => this.#lastLines.save(to));
     this.#lastLines = new LastLines(this.#writer);
     this.#epoch = stream.epoch;
@@ -64,6 +75,7 @@ export class Broadcaster {
       }
     }
     for (const front of this.#writer.publish()) this.#wake(front);
+    this.#countWaits();
     return this.#writer.next;
   }
 
@@ -102,6 +114,7 @@ export class Broadcaster {
     const seq = this.#writer.next;
     this.#append('log', logJson(event, scope.json, session.json));
     if (event.session_id !== null) this.#lastLines.note(event.session_id, session, seq);
+    this.#counters.add(BROADCASTER.levels + meta.level, 1);
   }
 
   #refused(reason: string): void {
@@ -132,8 +145,16 @@ export class Broadcaster {
     this.#append('session', sessionJson(snapshot));
   }
 
+  #countWaits(): void {
+    const { waits } = this.#writer;
+    if (waits === 0) return;
+    this.#counters.add(BROADCASTER.waits, waits);
+    this.#writer.waits = 0;
+  }
+
   #append(kind: Kind, json: string): void {
     const id = eventId(this.#epoch, this.#writer.next);
     this.#writer.append(sseFrame(id, kind, json), this.#meta);
+    this.#counters.add(BROADCASTER.kinds + this.#meta.kind, 1);
   }
 }

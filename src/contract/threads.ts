@@ -2,7 +2,9 @@
 // offers (rpc.ts carries them). docs/OWNERSHIP.md lists the channels.
 
 import type { MessagePort } from 'node:worker_threads';
+import type { SharedCounters } from '../shm/counters.js';
 import type { SharedRing } from '../shm/layout.js';
+import type { SharedLag } from '../shm/loop-lag.js';
 import type { SharedPinBucket } from '../shm/pin-bucket.js';
 import type { SharedQuota } from '../shm/quota.js';
 import type { CrowdedAddresses } from './addresses.js';
@@ -18,6 +20,7 @@ import type {
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
+import type { MainFigures } from './counted.js';
 import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
 import type {
   JournalStatus,
@@ -31,6 +34,14 @@ import type {
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 
+/** Where a thread counts what it does. */
+export interface Counts {
+  counters: SharedCounters;
+  /** Its block. */
+  block: number;
+  lag: SharedLag;
+}
+
 /** Everything that names the stream: which ring, which numbering, which hash key. */
 export interface StreamIdentity {
   ring: SharedRing;
@@ -42,6 +53,7 @@ export interface StreamIdentity {
 
 export interface BroadcasterStart {
   stream: StreamIdentity;
+  counts: Counts;
 }
 
 export type BroadcasterMethods = {
@@ -91,6 +103,9 @@ export interface FrontStart {
   /** Open connections. */
   connections: SharedQuota<'perAddress'>;
   stream: StreamIdentity;
+  counts: Counts;
+  /** The histograms of all loops. */
+  lags: SharedArrayBuffer;
   tokens: TokenRecord[];
   /** Why new streams are to be refused, null when they are not. */
   shortage: Shortage | null;
@@ -152,6 +167,8 @@ export type ControlMethods = {
   /** Lines of the access log. */
   logAccess(input: { text: string }): void;
   pressure(input: null): PressureReport;
+  /** For `GET /metrics`. */
+  figures(input: null): MainFigures;
   createBot(input: { bot: CreateBotBody; rights: Rights }): void;
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
   /** Resolves when it is done; the front then shows the snapshot that it has by then. */
@@ -181,6 +198,7 @@ export interface JournalStart {
   /** The directory of the journal. */
   dir: string;
   stream: StreamIdentity;
+  lag: SharedLag;
   /** Number of its cells on the ring. */
   reader: number;
   /** First sequence number of this run. */
@@ -223,6 +241,7 @@ export interface HostStart {
   botLinesPerSecond: number;
   maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
+  lag: SharedLag;
   lastRun: SharedArrayBuffer;
 }
 

@@ -32,6 +32,7 @@ export const ACCESS = {
   'GET /api/stats': 'read',
   'GET /api/kinds': 'read',
   'GET /api/pressure': 'read',
+  'GET /metrics': 'read',
   'GET /api/tokens': 'admin',
   'POST /api/tokens': 'admin',
   'DELETE /api/tokens/current': 'any token',
@@ -40,6 +41,13 @@ export const ACCESS = {
 } as const satisfies Record<`${Method} /${string}`, Access>;
 
 export type RouteName = keyof typeof ACCESS;
+/** All routes. Where they are counted, the first has the number 1; 0 is what belongs to none. */
+export const ROUTE_NAMES = Object.keys(ACCESS) as RouteName[];
+
+export function routeNumber(name: RouteName): number {
+  return ROUTE_NAMES.indexOf(name) + 1;
+}
+
 /** Routes that anybody may call. */
 export type OpenRoute = {
   [K in RouteName]: (typeof ACCESS)[K] extends 'nothing' ? K : never;

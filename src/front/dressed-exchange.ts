@@ -32,6 +32,14 @@ export class DressedExchange implements Exchange {
     this.address = inner.address;
   }
 
+  get route(): number {
+    return this.#inner.route;
+  }
+
+  set route(route: number) {
+    this.#inner.route = route;
+  }
+
   get aborted(): boolean {
     return this.#inner.aborted;
   }

@@ -10,6 +10,8 @@
 // before it is read (16 writes in a row cost 1.1 to 1.6 times the CPU).
 
 import { eventId } from '../broadcast/frame.js';
+import { FLUSH_BOUNDS, FRONT } from '../contract/counted.js';
+import type { Counters } from '../shm/counters.js';
 import type { RingReader } from '../shm/ring-reader.js';
 import type { StreamSink } from './engine/engine.js';
 import type { Filter } from './filter.js';
@@ -44,6 +46,8 @@ export interface FanoutOptions extends UpkeepOptions {
   snapshots: SnapshotFrames;
   /** What has left the ring. */
   past: ReplaySource;
+  /** Where it counts (src/contract/counted.ts). */
+  counters: Counters;
 }
 
 /** What a new subscriber asks for. */
@@ -57,19 +61,11 @@ export interface SubscribeOptions {
   removed: () => void;
 }
 
-/** What has happened since the start. */
-export interface FanoutCounters {
-  /** Losses that were declared with a `gap` event. */
-  gaps: number;
-  /** Subscribers that were closed because they took nothing for too long. */
-  evicted: number;
-  /** Bytes handed to sockets. */
-  bytes: number;
-}
-
 export class Fanout {
-  readonly counters: FanoutCounters = { gaps: 0, evicted: 0, bytes: 0 };
   readonly #options: FanoutOptions;
+  readonly #counters: Counters;
+  /** Streams that take nothing, of those that this pass has tended. */
+  #blocked = 0;
   readonly #subscribers: Subscriber[] = [];
   readonly #groups = new Map<string, SubscriberGroup>();
   readonly #arena = new GatherArena();
@@ -99,10 +95,11 @@ export class Fanout {
       hasLive: () => this.size > this.#replays.size,
       isOnRing: (cursor, filter) => this.#isOnRing(cursor, filter),
     });
+    this.#counters = options.counters;
     this.#upkeep = new Upkeep(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {
-        this.counters.evicted += 1;
+        this.#counters.add(FRONT.evictions, 1);
         subscriber.sink.close();
       },
       wake: () => this.wake(),
@@ -212,6 +209,7 @@ export class Fanout {
     this.#behind = false;
     this.#passMs = 0;
     this.#tending = this.#upkeep.takeDue();
+    this.#blocked = 0;
     this.#slice();
   }
 
@@ -221,7 +219,10 @@ export class Fanout {
     while (this.#at < this.#subscribers.length) {
       const subscriber = this.#subscribers[this.#at++] as Subscriber;
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
-      if (this.#tending) this.#upkeep.tend(subscriber, began);
+      if (this.#tending) {
+        this.#upkeep.tend(subscriber, began);
+        if (subscriber.blockedAt !== 0) this.#blocked += 1;
+      }
       // A filtered turn looks through the index and can take long by itself.
       const look = ++count % CLOCK_EVERY === 0 || subscriber.group.filter !== null;
       if (look && performance.now() - began > SLICE_MS) {
@@ -233,7 +234,13 @@ export class Fanout {
     }
     this.#options.reader.release();
     this.#passMs += performance.now() - began;
+    this.#countPass();
     this.#rest();
+  }
+
+  #countPass(): void {
+    if (this.#tending) this.#counters.set(FRONT.blocked, this.#blocked);
+    if (this.size > 0) this.#counters.observe(FRONT.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
   #rest(): void {
@@ -284,7 +291,9 @@ export class Fanout {
     }
     const { bytes, next } = subscriber.group.next(subscriber.cursor, head);
     subscriber.cursor = next;
-    if (bytes.length > 0) this.#write(subscriber, bytes);
+    if (bytes.length === 0) return;
+    this.#counters.add(FRONT.frames, subscriber.group.frames);
+    this.#write(subscriber, bytes);
   }
 
   /** What it has missed is lost: it begins anew, with what is now. */
@@ -337,7 +346,7 @@ export class Fanout {
     if (loss) {
       const dropped = loss.first === null || filter ? null : next - loss.first;
       head += gapFrame(epoch, loss.from, next, dropped);
-      this.counters.gaps += 1;
+      this.#counters.add(FRONT.gaps, 1);
     }
     subscriber.prelude = new Prelude([Buffer.from(head), ...parts, position]);
     subscriber.cursor = next;
@@ -347,7 +356,8 @@ export class Fanout {
 
   #write(subscriber: Subscriber, bytes: Uint8Array): void {
     const now = performance.now();
-    this.counters.bytes += bytes.length;
+    this.#counters.add(FRONT.bytes, bytes.length);
+    this.#counters.add(FRONT.writes, 1);
     subscriber.writtenAt = now;
     if (!subscriber.sink.write(bytes)) subscriber.blockedAt = now;
   }

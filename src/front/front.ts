@@ -2,7 +2,7 @@
 
 import { allows } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
-import { ACCESS, type GuardedRoute, type RouteName } from './access.js';
+import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './access.js';
 import type { AccessLog } from './access-log.js';
 import { emptyAnswer, errorAnswer } from './answers.js';
 import type { Authenticator, Caller } from './auth.js';
@@ -51,7 +51,8 @@ export class Front {
     const paths = new Map<string, RouteMethods<OpenHandler>>();
     for (const [name, handler] of Object.entries(handlers)) {
       const [method, path] = name.split(' ') as [keyof RouteMethods<OpenHandler>, string];
-      const bounded = boundInFlight(handler, this.#options.maxInFlight);
+      const number = routeNumber(name as RouteName);
+      const bounded = boundInFlight(handler, number, this.#options.maxInFlight);
       paths.set(path, { ...paths.get(path), [method]: bounded });
     }
     for (const [path, methods] of paths) this.#router.add(path, methods);
@@ -125,9 +126,10 @@ export class Front {
 }
 
 /** The same handler, which refuses a request while `max` of its route wait for something. */
-function boundInFlight(handler: OpenHandler, max: number): OpenHandler {
+function boundInFlight(handler: OpenHandler, route: number, max: number): OpenHandler {
   const load = new RouteLoad(max);
   return (exchange, parameters) => {
+    exchange.route = route;
     load.check();
     const turn = new Turn(load);
     exchange.turn = turn;

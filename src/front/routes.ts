@@ -5,19 +5,20 @@ import type { NameHasher } from '../contract/name-hash.js';
 import type { Rpc } from '../contract/rpc.js';
 import type { ControlMethods, FrontMethods } from '../contract/threads.js';
 import type { Quota } from '../shm/quota.js';
-import type { GuardedRoute, OpenRoute } from './access.js';
+import { type GuardedRoute, type OpenRoute, routeNumber } from './access.js';
 import type { AccessLog } from './access-log.js';
 import { SAFE_HEADERS } from './answers.js';
 import type { Authenticator } from './auth.js';
 import { authRoutes } from './auth-routes.js';
 import { botRoutes } from './bot-routes.js';
 import { Cors } from './cors.js';
-import type { Answer, FixedAnswers } from './engine/engine.js';
+import type { FixedAnswer, FixedAnswers } from './engine/engine.js';
 import type { Fanout } from './fanout.js';
 import { type CallerHandler, Front, type OpenHandler } from './front.js';
 import { historyRoutes } from './history/history-routes.js';
 import type { JournalClient } from './history/journal-client.js';
 import type { BodyLimits } from './json-body.js';
+import { type Counted, metricsRoute } from './metrics/metrics-route.js';
 import type { PinExchange } from './pin-exchange.js';
 import { referenceRoutes } from './reference/reference-routes.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
@@ -43,6 +44,7 @@ export interface FrontParts {
   /** The most bytes that one write to a stream sends in one piece. */
   maxWriteBytes: number;
   control: Rpc<FrontMethods, ControlMethods>;
+  counted: Counted;
   /** Tells main which tokens were used. */
   tellUses: () => void;
   /** The port that clients see. */
@@ -54,7 +56,8 @@ export type Handlers = Record<OpenRoute | 'GET /events', OpenHandler> &
   Record<Exclude<GuardedRoute, 'GET /events'>, CallerHandler>;
 
 /** What monitors ask for many times a second, and what asks for no thought. */
-const HEALTHY: Answer = {
+const HEALTHY: FixedAnswer = {
+  route: routeNumber('GET /health'),
   status: 200,
   headers: ['Content-Type', 'text/plain', ...SAFE_HEADERS],
   body: 'ok',
@@ -78,7 +81,12 @@ export function createFront(parts: FrontParts, streams: StreamRoute): Front {
     maxInFlight: http.max_requests_in_flight,
   });
   const { 'POST /auth/pin': exchangePin, ...guardedAuth } = authRoutes(parts);
-  const guarded = guardAll(front, { ...guardedAuth, ...botRoutes(parts), ...historyRoutes(parts) });
+  const guarded = guardAll(front, {
+    ...guardedAuth,
+    ...botRoutes(parts),
+    ...historyRoutes(parts),
+    'GET /metrics': metricsRoute(parts),
+  });
   return front.routes({
     ...guarded,
     ...referenceRoutes(),

@@ -5,6 +5,7 @@ import { KIND_CODE } from '../broadcast/frame.js';
 import type { BotSnapshot } from '../contract/events.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import type { RingReader } from '../shm/ring-reader.js';
+import { BotCounts } from './bot-counts.js';
 import { LabelHistory } from './label-history.js';
 
 /** One bot's snapshot, as JSON and as an object. */
@@ -22,6 +23,8 @@ export class SnapshotMirror {
   readonly labels = new LabelHistory();
   readonly #reader: RingReader;
   readonly #names: NameHasher;
+  /** How many bots there are of each kind with each status. */
+  readonly counts = new BotCounts();
   readonly #sessions = new Map<string, MirroredSession>();
   /** Frames below this are in the mirror. */
   #next = 0;
@@ -51,6 +54,7 @@ export class SnapshotMirror {
     if (!this.#read()) this.labels.restart(next);
     const gone = new Set(this.#sessions.keys());
     this.#sessions.clear();
+    this.counts.clear();
     for (const json of sessions) gone.delete(this.#apply(json, next, next));
     for (const id of gone) this.labels.remove(this.#names.of(id), next);
     this.#moveTo(next);
@@ -96,10 +100,13 @@ export class SnapshotMirror {
   #apply(eventJson: string, from: number, until: number): string {
     const { snapshot } = JSON.parse(eventJson) as { snapshot: BotSnapshot };
     const { id, labels } = snapshot;
+    const before = this.#sessions.get(id)?.snapshot;
     if (snapshot.status === 'deleted') {
+      this.counts.change(before, undefined);
       this.#sessions.delete(id);
       this.labels.remove(this.#names.of(id), until);
     } else {
+      this.counts.change(before, snapshot);
       this.#sessions.set(id, { eventJson, snapshot });
       this.labels.set(this.#names.of(id), labels, from, until);
     }

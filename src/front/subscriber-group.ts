@@ -14,6 +14,8 @@ const MAX_SCANNED = 8192;
 export class SubscriberGroup {
   readonly filter: Filter | null;
   members = 0;
+  /** How many frames the last {@link next} has found. */
+  frames = 0;
   readonly #reader: RingReader;
   readonly #arena: GatherArena;
   readonly #maxWriteBytes: number;
@@ -45,6 +47,7 @@ export class SubscriberGroup {
       this.#slice = this.filter
         ? this.#gather(this.filter, from, end)
         : this.#reader.slice(from, end, this.#maxWriteBytes);
+      if (!this.filter) this.frames = this.#slice.next - from;
       this.#from = from;
       this.#end = end;
       this.#round = this.#arena.round;
@@ -56,17 +59,21 @@ export class SubscriberGroup {
     const reader = this.#reader;
     const end = Math.min(before, from + MAX_SCANNED);
     let seq = from;
+    this.frames = 0;
     while (seq < end && !filter.matches(reader, seq)) seq += 1;
     if (seq >= end) return { bytes: new Uint8Array(), next: Math.max(from, end) };
     // A frame that is larger than a write goes alone, as it lies in the ring.
-    if (reader.length(seq) > this.#maxWriteBytes)
+    if (reader.length(seq) > this.#maxWriteBytes) {
+      this.frames = 1;
       return { bytes: reader.frame(seq), next: seq + 1 };
+    }
     const room = this.#arena.room(this.#maxWriteBytes);
     let size = 0;
     for (; seq < end; seq++) {
       if (!filter.matches(reader, seq)) continue;
       if (size + reader.length(seq) > this.#maxWriteBytes) break;
       size += reader.copy(seq, room, size);
+      this.frames += 1;
     }
     this.#arena.keep(size);
     return { bytes: room.subarray(0, size), next: seq };

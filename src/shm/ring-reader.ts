@@ -105,6 +105,24 @@ export class RingReader {
     return { bytes: data.subarray(place, place + this.end(last) - start), next: last + 1 };
   }
 
+  /**
+   * How many frames there are and the bytes that they take, as of a moment ago. Not to be called while the ring is
+   * protected.
+   */
+  used(): { frames: number; bytes: number } {
+    const tail = this.tail();
+    const head = this.head();
+    // The writer may just have moved on; then it is as full as it gets.
+    if (head <= tail || !this.protect(tail)) return { frames: 0, bytes: 0 };
+    const bytes = this.end(head - 1) - this.position(tail);
+    this.release();
+    return { frames: head - tail, bytes };
+  }
+
+  get capacity(): number {
+    return this.#ring.bytes;
+  }
+
   /** The bytes of one protected frame. */
   frame(seq: number): Uint8Array {
     const place = this.position(seq) % this.#ring.bytes;

@@ -2,6 +2,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
+import { createLags } from '../../src/shm/loop-lag.js';
 
 // The built one: its thread's entry is built too.
 const { HostThread } = (await import(
@@ -15,6 +16,7 @@ it('a late error of the thread is reported', async () => {
     inFlightBytes: 65_536,
     botLinesPerSecond: 100,
     kindLoadMs: 10_000,
+    lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };
   const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];
   const host = new HostThread(0, options, sink, { exited() {}, lost() {} });

@@ -9,11 +9,13 @@ import { BotLogger } from '../../src/bot-host/bot-logger.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
 import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import { type Batch, decodeBatch } from '../../src/contract/batch.js';
+import { FRONT } from '../../src/contract/counted.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import type { StreamSink } from '../../src/front/engine/engine.js';
 import { Fanout } from '../../src/front/fanout.js';
 import { SnapshotFrames } from '../../src/front/prelude.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
+import { Counters } from '../../src/shm/counters.js';
 import { InFlight } from '../../src/shm/in-flight.js';
 import { createRing, MAX_FRAME_BYTES, slotsFor } from '../../src/shm/layout.js';
 import { RingReader } from '../../src/shm/ring-reader.js';
@@ -58,6 +60,7 @@ class Pipe {
       past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,
       stallMs: 60_000,
+      counters: Counters.alone(FRONT.http),
     });
     this.#fanout.add(this.#sink(), {
       filter: null,

@@ -28,6 +28,7 @@ function request(authorization: string, query = ''): Exchange {
     query,
     aborted: false,
     turn: undefined,
+    route: 0,
     address: '',
     header: (name) => (name === 'authorization' ? authorization : ''),
     body: unexpected,

@@ -27,6 +27,7 @@ it('a start that the end of the service crosses does not start the bot behind it
     configFor: () => ({}),
     save: async () => {},
     failed: () => {},
+    restarted: () => {},
     graceMs: 10_000,
   } as unknown as BotWorld;
   const restart = {

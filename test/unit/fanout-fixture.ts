@@ -5,6 +5,7 @@ import { createParser } from 'eventsource-parser';
 import { expect } from 'vitest';
 import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import { eventId } from '../../src/broadcast/frame.js';
+import { FRONT } from '../../src/contract/counted.js';
 import type { BotSnapshot, Item } from '../../src/contract/events.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import type { StreamSink } from '../../src/front/engine/engine.js';
@@ -14,6 +15,7 @@ import { SnapshotFrames } from '../../src/front/prelude.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
 import { HEARTBEAT } from '../../src/front/stream-text.js';
 import type { Subscriber } from '../../src/front/subscriber.js';
+import { Counters } from '../../src/shm/counters.js';
 import { createRing, MAX_FRAME_BYTES, type SharedRing } from '../../src/shm/layout.js';
 import { RingReader } from '../../src/shm/ring-reader.js';
 
@@ -107,6 +109,7 @@ export class TestFront {
   readonly mirror: SnapshotMirror;
   readonly reader: RingReader;
   readonly broadcaster: Broadcaster;
+  readonly counters = Counters.alone(FRONT.http);
   readonly #names = new NameHasher('key');
   /** Whether the broadcaster answers when the front asks it for the snapshots. */
   answers = true;
@@ -143,6 +146,7 @@ export class TestFront {
       maxWriteBytes: MAX_FRAME_BYTES,
       snapshots: new SnapshotFrames(this.mirror, EPOCH, MAX_FRAME_BYTES),
       past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
+      counters: this.counters,
       ...times,
     });
     this.fanout.wake();

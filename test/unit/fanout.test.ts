@@ -4,6 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FRONT } from '../../src/contract/counted.js';
 import type { Item } from '../../src/contract/events.js';
 import { EPOCH, type Limit, type Opened, type Pairs, TestFront } from './fanout-fixture.js';
 import { logLine } from './ring-fixture.js';
@@ -168,7 +169,7 @@ describe('every subscriber', () => {
         await play(front, script, false);
         await settleAll(front);
         expect(front.checkAll()).toBe(0);
-        expect(front.fanout.counters.gaps).toBe(0);
+        expect(front.counters.get(FRONT.gaps)).toBe(0);
       }),
       { numRuns: 120 },
     );
@@ -184,7 +185,7 @@ describe('every subscriber', () => {
           await play(front, script, keepsUp);
           await settleAll(front);
           front.checkAll();
-          gaps += front.fanout.counters.gaps;
+          gaps += front.counters.get(FRONT.gaps);
           abandon();
         }),
         { numRuns: 150, endOnFailure: true },
@@ -228,7 +229,7 @@ describe('a lapped subscriber', () => {
     expect(front.rebases).toBeGreaterThan(0);
     expect(front.check(stream)).toEqual({ gaps: 1, at: front.head });
     expect(front.check(filtered).gaps).toBe(1);
-    expect(front.fanout.counters.gaps).toBe(2);
+    expect(front.counters.get(FRONT.gaps)).toBe(2);
   });
 
   it('waits for the snapshots when the broadcaster does not answer yet, instead of repeating its gap', async () => {
@@ -238,7 +239,7 @@ describe('a lapped subscriber', () => {
     front.answers = false;
     front.publish(lines(500));
     await setTimeout(50);
-    expect(front.fanout.counters.gaps).toBeLessThanOrEqual(1);
+    expect(front.counters.get(FRONT.gaps)).toBeLessThanOrEqual(1);
     front.answers = true;
     front.publish(lines(1));
     await front.settle();
@@ -340,7 +341,7 @@ describe('a subscriber that comes or goes', () => {
       removed: () => {},
     });
     await front.settle();
-    expect(front.fanout.counters.gaps).toBe(0);
+    expect(front.counters.get(FRONT.gaps)).toBe(0);
     expect(front.check(stream).gaps).toBe(0);
   });
 });
@@ -410,7 +411,7 @@ describe('with time', () => {
     await step(2500);
     expect(slow.socket.closed).toBe(true);
     expect(healthy.socket.closed).toBe(false);
-    expect(front.fanout.counters.evicted).toBe(1);
+    expect(front.counters.get(FRONT.evictions)).toBe(1);
     expect(front.fanout.size).toBe(1);
     expect(slow.socket.faults).toEqual([]);
     expect(front.check(healthy).at).toBe(front.head);
@@ -425,7 +426,7 @@ describe('with time', () => {
       if (second % 4 === 3) front.drain(slow, 1);
     }
     expect(slow.socket.closed).toBe(false);
-    expect(front.fanout.counters.evicted).toBe(0);
+    expect(front.counters.get(FRONT.evictions)).toBe(0);
     expect(slow.socket.faults).toEqual([]);
   });
 

@@ -28,6 +28,8 @@ export interface Exchange {
   readonly address: string;
   /** The front's own: its place among the requests of its route. */
   turn: Turn | undefined;
+  /** The front's own: the number of its route, for {@link EngineOptions.answered}. 0 until it is known. */
+  route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
   header(name: string): string;
   /**
@@ -87,8 +89,13 @@ export interface Engine {
   close(): void;
 }
 
+/** One that is always the same. */
+export interface FixedAnswer extends Answer {
+  route: number;
+}
+
 /** By path: what a GET without `Transfer-Encoding`, of at most `maxUrlBytes`, is always answered with, status 200. The engine may do so by itself. */
-export type FixedAnswers = ReadonlyMap<string, Answer>;
+export type FixedAnswers = ReadonlyMap<string, FixedAnswer>;
 
 /** Counts connections and refuses those that are too many. */
 export interface ConnectionGate {
@@ -124,6 +131,8 @@ export interface TlsFiles {
 
 /** What an engine is to hold to. Times in ms. docs/ENGINES.md says what an engine has of its own instead. */
 export interface EngineOptions {
+  /** Counts an answer, or the beginning of a stream; called for each, with its exchange's route. */
+  answered: (route: number, status: number) => void;
   tls: TlsFiles | null;
   connections: ConnectionGate;
   /** Longest path with its query that gets a fixed answer; the handler refuses what is longer. */

@@ -93,10 +93,10 @@ class UwsEngine implements Engine {
   }
 
   #createApp(): TemplatedApp {
-    const { tls, maxUrlBytes } = this.#options;
+    const { tls, maxUrlBytes, answered } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
     const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req, this.#mustLeave(res));
+      const exchange = new UwsExchange(res, req, this.#mustLeave(res), answered);
       try {
         const pending = this.#handler(exchange);
         if (pending) exchange.answerLater(pending);
@@ -105,7 +105,7 @@ class UwsEngine implements Engine {
       }
     };
     app.filter((res, count) => this.#count(res, Number(count)));
-    for (const [path, { headers, body }] of this.#fixed) {
+    for (const [path, { headers, body, status, route }] of this.#fixed) {
       const [name, value] = inOneHeader(headers);
       app.get(path, (res, req) => {
         // What is not to be answered so goes the way of all others.
@@ -114,6 +114,7 @@ class UwsEngine implements Engine {
         if (this.#mustLeave(res)) return handle(res, req);
         res.writeHeader(name, value);
         res.end(body);
+        answered(route, status);
       });
     }
     // One catch-all route: the front's own router decides, so that every engine answers alike.
@@ -198,12 +199,20 @@ class UwsExchange implements Exchange {
   #goes: AbortController | undefined;
   aborted = false;
   turn: Turn | undefined;
+  route = 0;
+  readonly #answered: EngineOptions['answered'];
 
   /** @param mustLeave closes the connection behind its answer. */
-  constructor(res: HttpResponse, req: HttpRequest, mustLeave: boolean) {
+  constructor(
+    res: HttpResponse,
+    req: HttpRequest,
+    mustLeave: boolean,
+    answered: EngineOptions['answered'],
+  ) {
     this.#res = res;
     this.#req = req;
     this.#mustLeave = mustLeave;
+    this.#answered = answered;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
   }
@@ -275,6 +284,7 @@ class UwsExchange implements Exchange {
   answer(answer: Answer): void {
     if (this.#done) return;
     this.#done = true;
+    this.#answered(this.route, answer.status);
     // In the handler uWebSockets has corked already; later it is for us to do.
     if (this.#inHandler) this.#write(answer);
     else this.#res.cork(() => this.#write(answer));
@@ -282,6 +292,7 @@ class UwsExchange implements Exchange {
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
+    this.#answered(this.route, 200);
     return new UwsStream(this.#res, headers, closed, writable);
   }
 

@@ -503,6 +503,22 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
       },
     },
   },
+  'GET /metrics': {
+    id: 'metrics',
+    tag: 'Service',
+    summary: 'Figures for Prometheus',
+    description:
+      'The text format of Prometheus; docs/METRICS.md lists them. Prometheus sends a token with `authorization: {credentials_file: …}`. Tokens that are limited to some bots get 403: the figures are of all.',
+    answers: {
+      200: {
+        description: 'All metrics.',
+        type: 'text/plain; version=0.0.4; charset=utf-8',
+        schema: Type.String(),
+        example:
+          '# HELP drover_bots Bots, by kind and status.\n# TYPE drover_bots gauge\ndrover_bots{kind="demo",status="in_world"} 3\n',
+      },
+    },
+  },
   'GET /api/tokens': {
     id: 'listTokens',
     tag: 'Authentication',

@@ -5,7 +5,7 @@ import { DroverError } from '../../../errors.js';
 import type { BodyShare } from '../../body-room.js';
 import type { Turn } from '../../turn.js';
 import { BROKEN } from '../broken.js';
-import type { Answer, Exchange, StreamSink } from '../engine.js';
+import type { Answer, EngineOptions, Exchange, StreamSink } from '../engine.js';
 import { NodeStream } from './stream.js';
 
 /**
@@ -30,13 +30,16 @@ export class NodeExchange implements Exchange {
   bytes = 0;
   aborted = false;
   turn: Turn | undefined;
+  route = 0;
+  readonly #answered: EngineOptions['answered'];
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    idleTimeoutMs: number,
+    { idleTimeoutMs, answered }: EngineOptions,
     expectsContinue: boolean,
   ) {
+    this.#answered = answered;
     this.#request = request;
     this.#response = response;
     this.#idleTimeoutMs = idleTimeoutMs;
@@ -123,6 +126,7 @@ export class NodeExchange implements Exchange {
     if (this.#done) return;
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
+    this.#answered(this.route, answer.status);
     this.#write(answer);
     if (!this.#response.writableFinished) {
       this.#response.setTimeout(this.#idleTimeoutMs, () => this.#request.socket.destroy());
@@ -132,6 +136,7 @@ export class NodeExchange implements Exchange {
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
+    this.#answered(this.route, 200);
     return new NodeStream(this.#response, headers, closed, writable);
   }
 

@@ -165,8 +165,7 @@ class NodeEngine implements Engine {
       socket.destroy();
       return;
     }
-    const { idleTimeoutMs } = this.#options;
-    const exchange = new NodeExchange(request, response, idleTimeoutMs, expectsContinue);
+    const exchange = new NodeExchange(request, response, this.#options, expectsContinue);
     connection.last = exchange;
     const refusal = brokenHead(request);
     if (refusal) {

@@ -1,0 +1,122 @@
+// Runs in the bench process. Owns the bench of GET /metrics: what an answer costs with 10,000 bots beside one with 10.
+
+import { ServiceHost } from './bots/hosts.js';
+import { BOTS } from './bots/part.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  figureTable,
+  timesFigure,
+} from './harness/bench.js';
+import type { Progress } from './harness/progress.js';
+import { median } from './harness/stats.js';
+import { number, type Table, whole } from './harness/table.js';
+
+const FEW = 10;
+const MOST_TIMES = 1.25;
+/** The bots connect to nothing. */
+const NO_PORT = 0;
+
+export const metrics: Bench = {
+  name: 'metrics',
+  about: 'GET /metrics with 10 and with 10,000 bots',
+  run,
+};
+
+/** Medians of one round, in ms from the request to the last byte. */
+interface Round {
+  few: number;
+  many: number;
+  again: number;
+}
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const rounds = options.rounds ?? (options.short ? 5 : 15);
+  const answers = options.short ? 40 : 100;
+  const hosts: ServiceHost[] = [];
+  try {
+    progress.step(`metrics: ${FEW} and ${whole(BOTS)} bots are started`);
+    const few = await hostOf(FEW, hosts);
+    const many = await hostOf(BOTS, hosts);
+    const measured: Round[] = [];
+    // What is loaded and compiled at the first is no part of it.
+    for (const host of hosts) await timeOf(host, answers);
+    for (let round = 1; round <= rounds; round++) {
+      progress.step(`metrics: round ${round} of ${rounds}`);
+      measured.push({
+        few: await timeOf(few, answers),
+        many: await timeOf(many, answers),
+        again: await timeOf(few, answers),
+      });
+    }
+    const first = measured.map((round) => round.few);
+    const figure = timesFigure({
+      id: `${BOTS}-bots`,
+      subject: measured.map((round) => round.many),
+      control: first,
+      noise: { first, again: measured.map((round) => round.again) },
+      target: { max: MOST_TIMES },
+    });
+    return {
+      figures: [figure],
+      tables: [
+        await tableOf(measured, few, many),
+        figureTable(
+          `metrics: ${whole(BOTS)} bots ÷ ${FEW} bots`,
+          [figure],
+          [
+            'Times as long as with 10 bots. Noise floor: the service with 10 bots ÷ itself, in the same rounds.',
+          ],
+        ),
+      ],
+      measurements: measured,
+    };
+  } finally {
+    for (const host of hosts) await host.stop();
+  }
+}
+
+async function hostOf(bots: number, hosts: ServiceHost[]): Promise<ServiceHost> {
+  const host = await ServiceHost.start();
+  hosts.push(host);
+  await host.api.createBots(0, bots, NO_PORT);
+  await host.untilReady(bots);
+  return host;
+}
+
+/** The median of so many answers, one request at a time. */
+async function timeOf({ api }: ServiceHost, answers: number): Promise<number> {
+  const times: number[] = [];
+  for (let answer = 0; answer < answers; answer++) {
+    const from = performance.now();
+    const { status } = await api.ask('GET', '/metrics');
+    times.push(performance.now() - from);
+    if (status !== 200) throw new Error(`GET /metrics was answered ${status}`);
+  }
+  return median(times);
+}
+
+async function tableOf(measured: Round[], few: ServiceHost, many: ServiceHost): Promise<Table> {
+  const row = async (name: string, host: ServiceHost, times: number[]): Promise<string[]> => {
+    const { text } = await host.api.ask('GET', '/metrics');
+    return [name, number(median(times)), whole(Buffer.byteLength(text))];
+  };
+  return {
+    title: 'metrics: one answer, one request at a time',
+    header: ['bots', 'ms', 'bytes'],
+    rows: [
+      await row(
+        String(FEW),
+        few,
+        measured.map((round) => round.few),
+      ),
+      await row(
+        whole(BOTS),
+        many,
+        measured.map((round) => round.many),
+      ),
+    ],
+    notes: [],
+  };
+}

@@ -1,0 +1,195 @@
+// Runs in a front thread, loaded when somebody asks for metrics. Owns the names of the metrics and their text: every one of
+// them is made anew from a sample, so that requests that cross cannot mix. docs/METRICS.md lists them.
+
+import { Counter, Gauge, type Metric, Registry } from 'prom-client';
+import { VERSION } from '../../version.js';
+import type { Buckets, Sample } from './sample.js';
+
+export const CONTENT_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
+
+type Labels = Readonly<Record<string, string>>;
+type Values = readonly (readonly [labels: Labels, value: number])[];
+
+export function exposition(sample: Sample): Promise<string> {
+  const registry = new Registry();
+  const counter = (name: string, help: string, values: number | Values): void =>
+    set(values, (labelNames) => {
+      const made = new Counter({ name, help, labelNames, registers: [registry] });
+      return (labels, value) => made.inc(labels, value);
+    });
+  const gauge = (name: string, help: string, values: number | Values): void =>
+    set(values, (labelNames) => {
+      const made = new Gauge({ name, help, labelNames, registers: [registry] });
+      return (labels, value) => made.set(labels, value);
+    });
+  const histogram = (name: string, help: string, of: readonly Histogram[]): void =>
+    registry.registerMetric(new GivenHistogram(name, help, of) as unknown as Metric);
+
+  const { main, process: own, streams, ring, pin } = sample;
+  gauge('drover_build_info', 'Always 1; the labels say what runs.', [
+    [{ version: VERSION, node: process.versions.node }, 1],
+  ]);
+  gauge(
+    'drover_bots',
+    'Bots, by kind and status.',
+    sample.bots.map(({ kind, status, count }) => [{ kind, status }, count]),
+  );
+  counter(
+    'drover_bot_restarts_total',
+    'Restarts of bots by the service, by kind.',
+    Object.entries(main.restarts).map(([kind, count]) => [{ kind }, count]),
+  );
+  counter(
+    'drover_incidents_total',
+    'Incidents, by type.',
+    Object.entries(main.incidents).map(([type, count]) => [{ type }, count]),
+  );
+  gauge('drover_hosts', 'Threads that run bots.', main.hosts);
+  gauge(
+    'drover_host_queue_ratio',
+    'Fullest bot host: events on their way to the broadcaster, as a share of their bound.',
+    main.queue,
+  );
+  counter(
+    'drover_events_total',
+    'Events that were published, by the name they have on the stream.',
+    sample.events.map(({ name, count }) => [{ event: name }, count]),
+  );
+  counter(
+    'drover_log_lines_total',
+    'Lines that were published, by level.',
+    sample.lines.map(({ name, count }) => [{ level: name }, count]),
+  );
+  gauge('drover_ring_bytes', 'Bytes of the frames on the ring.', ring.bytes);
+  gauge('drover_ring_capacity_bytes', 'Size of the ring.', ring.capacity);
+  gauge('drover_ring_frames', 'Frames on the ring.', ring.frames);
+  counter(
+    'drover_ring_writer_waits_total',
+    'Times that the broadcaster waited for a front that read what it wanted to overwrite.',
+    ring.waits,
+  );
+  const { journal } = main;
+  gauge(
+    'drover_journal_up',
+    'Whether events are kept: 1, or 0 when the journal is off, being checked or has failed.',
+    journal.state === 'on' ? 1 : 0,
+  );
+  gauge('drover_journal_bytes', 'Bytes that the journal takes.', journal.bytes);
+  counter(
+    'drover_journal_lost_events_total',
+    'Events that the journal could not keep.',
+    journal.lost,
+  );
+  counter('drover_journal_holes_total', 'Pieces that are missing in the journal.', journal.holes);
+  gauge('drover_streams', 'Event streams that are open.', streams.open);
+  gauge(
+    'drover_streams_blocked',
+    'Event streams whose client takes nothing, as of the last second.',
+    streams.blocked,
+  );
+  counter(
+    'drover_streams_evicted_total',
+    'Event streams that were closed because their client took nothing for too long.',
+    streams.evictions,
+  );
+  counter(
+    'drover_stream_gaps_total',
+    'Losses that were declared to a stream with a gap event.',
+    streams.gaps,
+  );
+  counter(
+    'drover_stream_frames_total',
+    'Frames from the ring that were handed to streams.',
+    streams.frames,
+  );
+  counter('drover_stream_bytes_total', 'Bytes that were handed to streams.', streams.bytes);
+  counter('drover_stream_writes_total', 'Writes to streams.', streams.writes);
+  histogram(
+    'drover_flush_duration_seconds',
+    'How long a front worked to give all of its streams what was new.',
+    [{ labels: {}, buckets: streams.flush }],
+  );
+  gauge('drover_connections', 'Open connections.', sample.connections);
+  counter(
+    'drover_http_requests_total',
+    'Answered requests by route and status; streams when they begin. HEAD counts as GET.',
+    sample.requests.map(({ count, ...labels }) => [labels, count]),
+  );
+  gauge('drover_tokens', 'Tokens that there are.', main.tokens);
+  counter('drover_pin_failures_total', 'Wrong PINs.', pin.failures);
+  gauge(
+    'drover_pin_lock_seconds',
+    'How long the PIN exchange is locked, 0 when it is not.',
+    pin.lockedForS,
+  );
+  histogram(
+    'drover_event_loop_lag_seconds',
+    "How late a timer of the thread's loop was, ten times a second.",
+    sample.lags.map(({ thread, ...buckets }) => ({ labels: { thread }, buckets })),
+  );
+  counter(
+    'drover_thread_busy_seconds_total',
+    "How long the thread's loop has worked.",
+    main.busy.map(({ thread, seconds }) => [{ thread }, seconds]),
+  );
+  counter('process_cpu_seconds_total', 'CPU time of the process, user and system.', own.cpuSeconds);
+  gauge('process_resident_memory_bytes', 'Resident memory of the process.', own.residentBytes);
+  gauge('process_start_time_seconds', 'Start of the process, Unix epoch.', own.startedAt);
+  if (own.openFiles !== null) gauge('process_open_fds', 'Open files.', own.openFiles);
+  if (own.maxFiles !== null) gauge('process_max_fds', 'Open files, at most.', own.maxFiles);
+  return registry.metrics();
+}
+
+/** Makes a metric, with the labels that its values have, and sets it. */
+function set(
+  values: number | Values,
+  make: (labelNames: string[]) => (labels: Labels, value: number) => void,
+): void {
+  const list: Values = typeof values === 'number' ? [[{}, values]] : values;
+  const put = make(Object.keys(list[0]?.[0] ?? {}));
+  for (const [labels, value] of list) put(labels, value);
+}
+
+interface Histogram {
+  labels: Labels;
+  buckets: Buckets;
+}
+
+/** A histogram that was counted elsewhere: prom-client's own can only be given single values. */
+class GivenHistogram {
+  readonly name: string;
+  readonly help: string;
+  readonly type = 'histogram';
+  readonly aggregator = 'sum';
+  readonly #series: readonly Histogram[];
+
+  constructor(name: string, help: string, series: readonly Histogram[]) {
+    this.name = name;
+    this.help = help;
+    this.#series = series;
+  }
+
+  /** As prom-client's metrics have it. */
+  async get(): Promise<object> {
+    const { name, help, type, aggregator } = this;
+    return {
+      name,
+      help,
+      type,
+      aggregator,
+      values: this.#series.flatMap((one) => this.#values(one)),
+    };
+  }
+
+  #values({ labels, buckets: { bounds, counts, sum } }: Histogram): object[] {
+    let count = 0;
+    const values: object[] = counts.map((more, at) => {
+      count += more;
+      const le = at < bounds.length ? String(bounds[at]) : '+Inf';
+      return { labels: { ...labels, le }, value: count, metricName: `${this.name}_bucket` };
+    });
+    values.push({ labels, value: sum, metricName: `${this.name}_sum` });
+    values.push({ labels, value: count, metricName: `${this.name}_count` });
+    return values;
+  }
+}

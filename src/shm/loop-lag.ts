@@ -1,0 +1,57 @@
+// Owns how late the loops of the threads were: one histogram for each thread, and one that dedicated hosts share.
+//
+// Contract: any number of writers and readers; Atomics, because a block may have several writers. Ten additions a second
+// and thread. A block outlives its thread: what takes its place goes on with it.
+//
+// A block, i64 each:  | count of each bucket, the last above all bounds | sum, in microseconds |
+
+/** Upper bounds of the buckets, in s. */
+export const LAG_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const CELLS = LAG_BOUNDS.length + 2;
+const SUM = CELLS - 1;
+/** How often a loop is looked at, in ms. */
+const EVERY_MS = 100;
+
+/** One block as it is handed to a thread. */
+export interface SharedLag {
+  buffer: SharedArrayBuffer;
+  block: number;
+}
+
+export function createLags(blocks: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(blocks * CELLS * 8);
+}
+
+export class LoopLag {
+  readonly #cells: BigInt64Array;
+
+  constructor({ buffer, block }: SharedLag) {
+    this.#cells = new BigInt64Array(buffer, block * CELLS * 8, CELLS);
+  }
+
+  /** Measures the loop of this thread from now on, and does not keep it alive. @returns what ends it. */
+  watch(): () => void {
+    let last = performance.now();
+    const timer = setInterval(() => {
+      const now = performance.now();
+      this.observe((now - last - EVERY_MS) / 1000);
+      last = now;
+    }, EVERY_MS);
+    timer.unref();
+    return () => clearInterval(timer);
+  }
+
+  /** @param seconds that a timer was late; one that is early was in time. */
+  observe(seconds: number): void {
+    const late = Math.max(0, seconds);
+    const at = LAG_BOUNDS.findIndex((bound) => late <= bound);
+    Atomics.add(this.#cells, at === -1 ? LAG_BOUNDS.length : at, 1n);
+    Atomics.add(this.#cells, SUM, BigInt(Math.round(late * 1e6)));
+  }
+
+  /** Counts of the buckets, the last above all bounds, and the sum in s. */
+  read(): { counts: number[]; sum: number } {
+    const counts = Array.from({ length: SUM }, (_, at) => Number(Atomics.load(this.#cells, at)));
+    return { counts, sum: Number(Atomics.load(this.#cells, SUM)) / 1e6 };
+  }
+}
