@@ -9,7 +9,13 @@ export default defineConfig({
           name: 'auto',
           include: ['test/**/*.test.ts'],
           // These need a browser or IRC servers on the machine; they have commands of their own.
-          exclude: ['test/browser/**', 'test/irc/**', '**/node_modules/**', 'dist/**'],
+          exclude: [
+            'test/browser/**',
+            'test/irc/**',
+            'test/packaging/**',
+            '**/node_modules/**',
+            'dist/**',
+          ],
         },
       },
       {

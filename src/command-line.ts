@@ -21,6 +21,7 @@ import { type Flags, loadConfig } from './config.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
 import { stopSignal } from './stop-signals.js';
+import { tellSystemd } from './systemd.js';
 import { isLoopback } from './tls.js';
 import { VERSION } from './version.js';
 
@@ -104,6 +105,7 @@ async function start(options: StartOptions, command: Command): Promise<void> {
   try {
     const service = await startService(options);
     if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
+    tellSystemd('stopping', 'shutting down', warn);
     await service?.stop();
   } catch (thrown) {
     fail(thrown);
@@ -124,8 +126,8 @@ async function startService(options: StartOptions): Promise<Service | undefined>
       console.log(`PIN=${pin} at ${pinPath}`);
       console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
       console.log(engine);
-      if (!isTls && !isLoopback(host))
-        process.stderr.write(`drover: warning: ${host} ${IN_THE_CLEAR}\n`);
+      tellSystemd('ready', `listening on port ${port}`, warn);
+      if (!isTls && !isLoopback(host)) warn(`${host} ${IN_THE_CLEAR}`);
       // Without TLS there is nothing to read anew, and a terminal that hangs up ends the process as ever.
       if (isTls) process.on('SIGHUP', () => void service.reloadTls());
     }, stopSignal);
@@ -164,6 +166,10 @@ function flagsOf(options: StartOptions): Flags {
   set('kinds', options.kinds);
   if (!options.demo) flags['demo.enabled'] = false;
   return flags;
+}
+
+function warn(message: string): void {
+  process.stderr.write(`drover: warning: ${message}\n`);
 }
 
 function fail(thrown: unknown): never {

@@ -1,0 +1,32 @@
+# Drover in a container; docs/OPERATIONS.md says how it is run. Debian 13, because the binary of uWebSockets.js for Node 22
+# needs its glibc; on an older one node:http takes its place. Give a digest to have the same image each time.
+ARG NODE_IMAGE=node:22-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY . .
+# The package as it is published, then exactly the dependencies of the lock file, without those for development.
+RUN npm pack --pack-destination /tmp
+WORKDIR /app
+RUN tar -xzf /tmp/drover-*.tgz --strip-components=1 \
+  && cp /src/package-lock.json /src/.npmrc ./ \
+  && npm ci --omit=dev --ignore-scripts
+# The binaries of uWebSockets.js for other platforms and versions of Node: 250 MB.
+RUN find node_modules/uWebSockets.js -name 'uws_*.node' \
+  ! -name "uws_linux_$(node -p process.arch)_$(node -p process.versions.modules).node" -delete
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production DROVER_DATA_DIR=/data
+COPY --from=build /app /app
+COPY docker/healthcheck.mjs /app/healthcheck.mjs
+RUN install -d -o node -g node -m 700 /data
+USER node
+WORKDIR /data
+VOLUME /data
+EXPOSE 8090
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]
+ENTRYPOINT ["node", "/app/dist/src/cli.js"]
+CMD ["start"]

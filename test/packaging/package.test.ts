@@ -1,0 +1,141 @@
+// The package as npm makes it: in an empty directory, where nothing of the checkout is, it installs and runs.
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { collect, exchange, makeDir, removeDir } from '../harness/service.js';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
+/** What npm and the tests around this one have set must not reach what is tested. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(npm_|DROVER_|NODE_|VITEST)/i.test(name)),
+);
+
+interface Packed {
+  filename: string;
+  files: { path: string; size: number }[];
+}
+
+let dir: string;
+let packed: Packed;
+beforeAll(async () => {
+  dir = makeDir();
+  // Built before: the package is made of what the other tests run.
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
+  const { stdout } = await run('npm', args, { cwd: ROOT, env });
+  [packed] = JSON.parse(stdout) as [Packed];
+  writeFileSync(path.join(dir, 'package.json'), '{"private":true,"type":"module"}');
+  const tarball = path.join(dir, packed.filename);
+  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await run('npm', [...install, tarball], { cwd: dir, env });
+});
+afterAll(() => removeDir(dir));
+
+it('has what it needs to run, and nothing else', () => {
+  const paths = packed.files.map((file) => file.path);
+  for (const needed of [
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'config/default.json',
+    'config/schema.json',
+    'dist/src/cli.js',
+    'dist/workers/front.js',
+    'docs/API.md',
+    'docs/systemd/drover.service',
+    'docs/grafana/drover.json',
+  ]) {
+    expect(paths).toContain(needed);
+  }
+  const known = /^(LICENSE|README\.md|CHANGELOG\.md|package\.json|(config|dist|docs)\/.+)$/;
+  expect(paths.filter((file) => !known.test(file))).toEqual([]);
+  // Of dist what runs, and the types of what is imported.
+  const unwanted = /\.map$|\.tsbuildinfo$|^dist\/(bench|test|config)\//;
+  expect(paths.filter((file) => unwanted.test(file))).toEqual([]);
+  expect(packed.files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(8e6);
+});
+
+it('npx drover says its version', async () => {
+  const { stdout } = await run('npx', ['--no-install', 'drover', '--version'], { cwd: dir, env });
+  expect(stdout).toBe(`${version}\n`);
+});
+
+it('runs a service with a bot of a kind that is written there, and ends as it should', async () => {
+  mkdirSync(path.join(dir, 'kinds'));
+  writeFileSync(
+    path.join(dir, 'kinds/greeter.js'),
+    `import { defineBot, Type } from 'drover/bot-sdk';
+export default defineBot({
+  kind: 'greeter',
+  description: 'Greets.',
+  config: Type.Object({ whom: Type.String() }, { additionalProperties: false }),
+  state: () => ({}),
+  commands: {
+    greet: {
+      description: 'Greets.',
+      args: Type.Object({}),
+      run: (ctx) => ({ said: 'hello ' + ctx.config.whom }),
+    },
+  },
+  async run(ctx) {
+    ctx.setStatus('waiting');
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+  },
+});
+`,
+  );
+  const flags = ['--port', '0', '--host', '127.0.0.1', '--data-dir', path.join(dir, 'data')];
+  const cli = path.join(dir, 'node_modules/.bin/drover');
+  const child = spawn(cli, ['start', ...flags, '--no-demo', '--kinds', 'kinds'], { cwd: dir, env });
+  const output = collect(child);
+  const closed = once(child, 'close');
+  try {
+    await expect
+      .poll(output.stdout, { timeout: 60_000, message: output.stderr() })
+      .toMatch(/^listening on /m);
+    const [, pin = ''] = /^PIN=(\d{6}) /.exec(output.stdout()) ?? [];
+    const [, url = ''] = /^listening on (\S+)$/m.exec(output.stdout()) ?? [];
+    const token = await exchange(url, pin);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const ask = async (route: string, body?: object): Promise<unknown> => {
+      const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers };
+      const answer = await fetch(url + route, init);
+      const text = await answer.text();
+      expect(answer.ok, text).toBe(true);
+      return JSON.parse(text);
+    };
+    expect(await ask('/openapi.json')).toMatchObject({ info: { version } });
+    await ask('/api/bots', { id: 'g', kind: 'greeter', config: { whom: 'you' } });
+    const command = { session_id: 'g', command: 'greet' };
+    expect(await ask('/invoke', command)).toEqual({ result: { said: 'hello you' } });
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(200);
+    child.kill('SIGTERM');
+    await closed;
+    expect([child.exitCode, output.stderr()]).toEqual([0, '']);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+it('gives programs its SDK and its client', async () => {
+  const program = `
+    const { defineBot } = await import('drover/bot-sdk');
+    const { DroverClient } = await import('drover/client');
+    console.log(typeof defineBot, typeof DroverClient);
+    await import('drover/dist/src/main.js').catch(({ code }) => console.log(code));
+  `;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: dir,
+    env,
+  });
+  expect(stdout).toBe('function function\nERR_PACKAGE_PATH_NOT_EXPORTED\n');
+});

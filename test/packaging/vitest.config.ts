@@ -1,0 +1,16 @@
+// `npm run test:packaging`: what is shipped, as it is shipped. Apart from `npm test`: it needs a registry or npm's cache,
+// perl, and systemd's commands.
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/packaging/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 1,
+    testTimeout: 120_000,
+    hookTimeout: 300_000,
+    retry: process.env['CI'] ? 1 : 0,
+  },
+});
