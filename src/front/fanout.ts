@@ -221,7 +221,7 @@ export class Fanout {
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
       if (this.#tending) {
         this.#upkeep.tend(subscriber, began);
-        if (subscriber.blockedAt !== 0) this.#blocked += 1;
+        if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
       // A filtered turn looks through the index and can take long by itself.
       const look = ++count % CLOCK_EVERY === 0 || subscriber.group.filter !== null;

@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FRONT } from '../../src/contract/counted.js';
+import { FLUSH_BOUNDS, FRONT } from '../../src/contract/counted.js';
 import type { Item } from '../../src/contract/events.js';
 import { EPOCH, type Limit, type Opened, type Pairs, TestFront } from './fanout-fixture.js';
 import { logLine } from './ring-fixture.js';
@@ -408,13 +408,35 @@ describe('with time', () => {
     expect(slow.socket.chunks).toHaveLength(1 + slow.socket.touches);
     expect(slow.socket.touches).toBeGreaterThan(0);
     expect(slow.socket.touches).toBeLessThanOrEqual(7);
+    expect(front.counters.get(FRONT.blocked)).toBe(1);
     await step(2500);
     expect(slow.socket.closed).toBe(true);
     expect(healthy.socket.closed).toBe(false);
     expect(front.counters.get(FRONT.evictions)).toBe(1);
+    await step(1000);
+    expect(front.counters.get(FRONT.blocked)).toBe(0);
     expect(front.fanout.size).toBe(1);
     expect(slow.socket.faults).toEqual([]);
     expect(front.check(healthy).at).toBe(front.head);
+  });
+
+  it('what is handed to streams is counted: frames, writes, bytes, and how long it took', async () => {
+    const front = open(65_536, 64, { heartbeatMs: 60_000, stallMs: 60_000 });
+    const all = front.open();
+    const warnings = front.open({ query: [['level', 'warn']] });
+    for (const level of ['info', 'warn', 'info', 'error'] as const) {
+      front.publish([{ ...logLine(), level }]);
+      await step(100);
+    }
+    expect(front.check(all).at).toBe(front.head);
+    const { chunks: first } = all.socket;
+    const { chunks: second } = warnings.socket;
+    const sent = Buffer.concat([...first, ...second]);
+    expect(front.counters.get(FRONT.frames)).toBe(5);
+    expect(front.counters.get(FRONT.writes)).toBe(first.length + second.length);
+    expect(front.counters.get(FRONT.bytes)).toBe(sent.length);
+    const buckets = FLUSH_BOUNDS.map((_, at) => front.counters.get(FRONT.flush + at));
+    expect(buckets.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(4);
   });
 
   it('a stream that takes a little in time is not closed', async () => {
