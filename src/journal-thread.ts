@@ -122,6 +122,9 @@ export class JournalThread {
     const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
     const peer: JournalPeer = new Rpc<JournalControlMethods, JournalMethods>(worker, {
       status: ({ status, notice }) => this.#told(status, notice),
+      figures: ({ status }) => {
+        this.status = status;
+      },
     });
     let reason = 'its thread has ended';
     worker.once('error', (error) => {

@@ -16,6 +16,9 @@ import { LoopLag } from '../src/shm/loop-lag.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;
+
+/** How often main is told how large the journal is, in ms. */
+const FIGURES_MS = 2000;
 const start = workerData as JournalStart;
 new LoopLag(start.lag).watch();
 
@@ -52,6 +55,7 @@ const methods: Serves<JournalMethods> = {
     fronts.delete(front);
   },
   async close({ head }) {
+    clearInterval(telling);
     await journal.close(head);
     detachBroadcaster();
     for (const port of fronts.values()) port.close();
@@ -63,6 +67,8 @@ const journal = new Journal(start, {
   status: (status, notice) => main.tell('status', { status, notice }),
   baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
 });
+
+const telling = setInterval(() => main.tell('figures', { status: journal.status }), FIGURES_MS);
 
 function detachBroadcaster(): void {
   broadcaster?.peer.close(new DroverError('unavailable', 'the broadcaster was lost'));

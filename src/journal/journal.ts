@@ -143,7 +143,7 @@ export class Journal {
   stats(request: StatsRequest): Promise<StatsAnswer & { journal: JournalStatus }> {
     return this.#search(async (parts) => ({
       ...(await readStats(parts, request)),
-      journal: this.#status(),
+      journal: this.status,
     }));
   }
 
@@ -445,10 +445,11 @@ export class Journal {
   }
 
   #tell(notice: string | null): void {
-    this.#peers.status(this.#status(), notice);
+    this.#peers.status(this.status, notice);
   }
 
-  #status(): JournalStatus {
+  /** How it is now. */
+  get status(): JournalStatus {
     const opened = this.#opened;
     const { epoch } = this.#start.stream;
     const oldest = opened?.past.oldest();
