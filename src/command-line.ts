@@ -18,6 +18,7 @@ import { addRecord } from './cli/record.js';
 import { addTokens } from './cli/tokens.js';
 import { addWait } from './cli/wait.js';
 import { type Flags, loadConfig } from './config.js';
+import { dashboardFault } from './dashboard-dir.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
 import { stopSignal } from './stop-signals.js';
@@ -127,6 +128,8 @@ async function startService(options: StartOptions): Promise<Service | undefined>
       console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
       console.log(engine);
       tellSystemd('ready', `listening on port ${port}`, warn);
+      const fault = dashboardFault();
+      if (fault) warn(fault);
       if (!isTls && !isLoopback(host)) warn(`${host} ${IN_THE_CLEAR}`);
       // Without TLS there is nothing to read anew, and a terminal that hangs up ends the process as ever.
       if (isTls) process.on('SIGHUP', () => void service.reloadTls());

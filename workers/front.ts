@@ -12,11 +12,13 @@ import type {
   FrontMethods,
   FrontStart,
 } from '../src/contract/threads.js';
+import { DASHBOARD_DIR } from '../src/dashboard-dir.js';
 import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { BodyRoom } from '../src/front/body-room.js';
 import { Connections } from '../src/front/connections.js';
+import { DashboardFiles } from '../src/front/dashboard-files.js';
 import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
@@ -214,6 +216,7 @@ const parts: FrontParts = {
     main.tell('pinRefused', refusal);
   }),
   log: new AccessLog(config.log.access, start.pin, (text) => main.tell('logAccess', { text })),
+  dashboard: new DashboardFiles(DASHBOARD_DIR),
   mirror,
   whenCurrent,
   fanout,

@@ -9,6 +9,8 @@ export type Access = Scope | 'any token' | 'nothing';
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export const ACCESS = {
+  'GET /': 'nothing',
+  'GET /assets/{file}': 'nothing',
   'GET /health': 'nothing',
   'GET /openapi.json': 'nothing',
   'GET /docs': 'nothing',

@@ -24,6 +24,36 @@ export function headersWith(name: (typeof SAFE_HEADERS)[number], value: string):
   return headers;
 }
 
+/**
+ * On every file of the dashboard: it loads from here and nowhere else, runs no script and no style that stands in the page
+ * itself, sends its data here only, and stands in no frame. Its workers get this policy with their own file.
+ */
+export const DASHBOARD_HEADERS = [
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Opener-Policy',
+  'same-origin',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+  'Permissions-Policy',
+  'camera=(), geolocation=(), microphone=()',
+  'Content-Security-Policy',
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "font-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; '),
+] as const;
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 

@@ -13,6 +13,7 @@ import { authRoutes } from './auth-routes.js';
 import { botRoutes } from './bot-routes.js';
 import { Cors } from './cors.js';
 import type { FixedAnswer, FixedAnswers } from './engine/engine.js';
+import type { DashboardFiles } from './dashboard-files.js';
 import type { Fanout } from './fanout.js';
 import { type CallerHandler, Front, type OpenHandler } from './front.js';
 import { historyRoutes } from './history/history-routes.js';
@@ -32,6 +33,7 @@ export interface FrontParts {
   auth: Authenticator;
   pin: PinExchange;
   log: AccessLog;
+  dashboard: DashboardFiles;
   mirror: SnapshotMirror;
   /** Calls `task` when the mirror holds all that is published. */
   whenCurrent: (task: () => void) => void | Promise<void>;
@@ -71,7 +73,7 @@ export function fixedAnswers({ http, log }: Config): FixedAnswers {
 
 /** The front with all of its routes. */
 export function createFront(parts: FrontParts, streams: StreamRoute): Front {
-  const { auth, log, config } = parts;
+  const { auth, log, config, dashboard } = parts;
   const { http } = config;
   const front = new Front({
     auth,
@@ -90,6 +92,8 @@ export function createFront(parts: FrontParts, streams: StreamRoute): Front {
   return front.routes({
     ...guarded,
     ...referenceRoutes(),
+    'GET /': (exchange) => dashboard.page(exchange),
+    'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
     'GET /health': (exchange) => exchange.answer(HEALTHY),
     'POST /auth/pin': exchangePin,
     'GET /events': streams.handler(front),

@@ -1,0 +1,59 @@
+// Runs at build time. Owns how the dashboard becomes files: one script, one style sheet, one worker, each with its hash in
+// its name and packed beside it, so that a front only has to hand them out.
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const outDir = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
+const PACKED = /\.(html|js|css|svg)$/;
+
+/** Writes `<file>.br` and `<file>.gz` beside every file. */
+function packFiles(): Plugin {
+  return {
+    name: 'pack-files',
+    apply: 'build',
+    closeBundle() {
+      for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
+        if (!PACKED.test(name)) continue;
+        const path = join(outDir, name);
+        const plain = readFileSync(path);
+        const params = {
+          [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+          [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+        };
+        writeFileSync(`${path}.br`, brotliCompressSync(plain, { params }));
+        writeFileSync(`${path}.gz`, gzipSync(plain, { level: 9 }));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  logLevel: 'warn',
+  plugins: [packFiles()],
+  build: {
+    outDir,
+    emptyOutDir: true,
+    target: 'es2022',
+    // The page's policy allows no `data:` addresses.
+    assetsInlineLimit: 0,
+    // The one script is named in the page; there is nothing to load ahead of it.
+    modulePreload: false,
+    reportCompressedSize: false,
+  },
+  worker: { format: 'es' },
+  // `npm run dashboard`: the page from its sources, the API from a service on the usual port.
+  server: {
+    port: 8091,
+    proxy: Object.fromEntries(
+      ['/health', '/auth', '/api', '/api-info', '/events', '/invoke'].map((path) => [
+        path,
+        { target: process.env['DROVER_URL'] ?? 'http://127.0.0.1:8090' },
+      ]),
+    ),
+  },
+});

@@ -1,0 +1,120 @@
+// Runs in a front thread. Owns the files of the dashboard, in memory, each in the encodings that the build has made.
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { DroverError } from '../errors.js';
+import { DASHBOARD_HEADERS } from './answers.js';
+import type { Answer, Exchange } from './engine/engine.js';
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+/** Encodings that are made at build time, the best first, with the ending of their files. */
+const ENCODINGS = [
+  { name: 'br', ending: '.br' },
+  { name: 'gzip', ending: '.gz' },
+] as const;
+/** A file's name has a hash of its content in it: what it stands for never changes. */
+const FOREVER = 'public, max-age=31536000, immutable';
+/** The page names the files of its build: always asked for again, and mostly answered with 304. */
+const REVALIDATE = 'no-cache';
+
+/** One file: the same content in several encodings. */
+interface StaticFile {
+  etag: string;
+  headers: readonly string[];
+  plain: Uint8Array;
+  encoded: ReadonlyMap<string, Uint8Array>;
+}
+
+export class DashboardFiles {
+  readonly #page: StaticFile | undefined;
+  readonly #assets = new Map<string, StaticFile>();
+
+  /** Reads them all, once. @param dir as vite leaves it; when it is not there every file is 404. */
+  constructor(dir: string) {
+    const page = join(dir, 'index.html');
+    if (!existsSync(page)) return;
+    this.#page = readStatic(page, REVALIDATE);
+    const assets = join(dir, 'assets');
+    for (const name of readdirSync(assets)) {
+      if (extname(name) in TYPES) this.#assets.set(name, readStatic(join(assets, name), FOREVER));
+    }
+  }
+
+  /** Answers `GET /`. */
+  page(exchange: Exchange): void {
+    serve(exchange, this.#page);
+  }
+
+  /** Answers `GET /assets/{name}`. */
+  asset(exchange: Exchange, name: string): void {
+    serve(exchange, this.#assets.get(name));
+  }
+}
+
+function readStatic(path: string, cacheControl: string): StaticFile {
+  const plain = readFileSync(path);
+  const encoded = new Map<string, Uint8Array>();
+  for (const { name, ending } of ENCODINGS) {
+    if (existsSync(path + ending)) encoded.set(name, readFileSync(path + ending));
+  }
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+  return {
+    etag,
+    plain,
+    encoded,
+    headers: [
+      ...['Content-Type', TYPES[extname(path)] as string],
+      ...DASHBOARD_HEADERS,
+      ...['Cache-Control', cacheControl, 'Vary', 'Accept-Encoding'],
+    ],
+  };
+}
+
+function serve(exchange: Exchange, file: StaticFile | undefined): void {
+  if (!file) throw new DroverError('not_found');
+  exchange.answer(
+    answerFor(file, exchange.header('accept-encoding'), exchange.header('if-none-match')),
+  );
+}
+
+function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string): Answer {
+  const encoding = chooseEncoding(acceptEncoding, file.encoded);
+  // Each encoding is a representation of its own: strong tags must differ.
+  const etag = encoding === '' ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
+  const headers = [...file.headers, 'ETag', etag];
+  if (matches(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
+  if (encoding !== '') headers.push('Content-Encoding', encoding);
+  return { status: 200, headers, body: file.encoded.get(encoding) ?? file.plain };
+}
+
+/** @returns the name of the best encoding that is there and accepted, '' for none. */
+export function chooseEncoding(
+  acceptEncoding: string,
+  available: { has(name: string): boolean },
+): string {
+  const accepted = new Map<string, boolean>();
+  for (const part of acceptEncoding.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    accepted.set(name, !refused);
+  }
+  const best = ENCODINGS.find(
+    ({ name }) => available.has(name) && (accepted.get(name) ?? accepted.get('*') ?? false),
+  );
+  return best?.name ?? '';
+}
+
+/** `If-None-Match` is compared weakly (RFC 9110 §13.1.2). */
+function matches(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === '') return false;
+  return ifNoneMatch
+    .split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+    .some((tag) => tag === '*' || tag === etag);
+}
