@@ -1,4 +1,10 @@
+// Entry of the page: wiring only.
+
 import { render } from 'preact';
+import './style/index.css';
+import { startSession } from './model/session.js';
+import { App } from './shell/app.js';
 
 const root = document.getElementById('app');
-if (root) render(<h1>Drover</h1>, root);
+if (root) render(<App />, root);
+void startSession();

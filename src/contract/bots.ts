@@ -121,7 +121,7 @@ export type UpdateBotBody = Static<typeof UpdateBotBody>;
 /** Body of `POST /api/bots/actions`: bots by id, by label, or both. */
 export const BotActionsBody = Type.Object(
   {
-    action: Type.Union(BOT_ACTIONS.map((action) => Type.Literal(action))),
+    action: Type.Unsafe<BotAction>(Type.Union(BOT_ACTIONS.map((action) => Type.Literal(action)))),
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
     // Not empty: that would be every bot there is.
     labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),

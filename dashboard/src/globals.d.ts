@@ -1,0 +1,14 @@
+// What TypeScript's DOM library does not know yet.
+
+interface ScriptPolicy {
+  createScriptURL(url: string): unknown;
+}
+
+declare var trustedTypes:
+  | { createPolicy(name: string, rules: { createScriptURL(url: string): string }): ScriptPolicy }
+  | undefined;
+
+declare module '*?sharedworker&url' {
+  const url: string;
+  export default url;
+}

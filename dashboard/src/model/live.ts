@@ -1,0 +1,119 @@
+// Runs in tabs. Owns the tab's copy of what the hub keeps: bots, the last lines, changes of status, rates. Plain containers
+// with a signal each that counts their changes: thousands of lines a second are no thousand signals.
+
+import { batch, signal } from '@preact/signals';
+import type { BotSnapshot } from '../../../src/client/index.js';
+import type { Connection, Line, Second, StatusChange, Update } from '../hub/messages.js';
+
+/** As many lines as the hub keeps, and a bit: cutting costs. */
+const MAX_LINES = 20_000;
+const CUT_LINES = 2000;
+const MAX_SECONDS = 900;
+const MAX_CHANGES_OF_BOT = 200;
+
+export const connection = signal<Connection>({ state: 'connecting' });
+/** How far this machine's clock is ahead of the service's, in ms. */
+export const clockAheadMs = signal(0);
+/** Whether the state is there: before the first update nothing is known. */
+export const isLoaded = signal(false);
+
+export const bots = new Map<string, BotSnapshot>();
+export const botsVersion = signal(0);
+
+/** Oldest first. */
+export let lines: Line[] = [];
+export const linesVersion = signal(0);
+/** Goes up when the lines before and after are not of one sequence. */
+export const linesEpoch = signal(0);
+/** Of each bot the newest line. */
+export const lastLines = new Map<string, Line>();
+
+/** Scopes that lines have had, for choosing among them; bots may use any, so there is a bound. */
+export const scopes = signal<readonly string[]>([]);
+const MAX_SCOPES = 100;
+
+export const changes = new Map<string, StatusChange[]>();
+export let seconds: Second[] = [];
+export const secondsVersion = signal(0);
+
+export function takeUpdate(update: Update): void {
+  batch(() => {
+    connection.value = update.connection;
+    clockAheadMs.value = update.clockAheadMs;
+    if (update.reset) {
+      bots.clear();
+      lines = [];
+      changes.clear();
+      seconds = [];
+      linesEpoch.value += 1;
+    }
+    takeBots(update);
+    takeLines(update.lines);
+    for (const change of update.changes) takeChange(change);
+    takeSeconds(update.seconds);
+    isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
+  });
+}
+
+/** Forgets everything: another token may see other bots. */
+export function forgetAll(): void {
+  lastLines.clear();
+  takeUpdate({
+    reset: true,
+    connection: { state: 'connecting' },
+    clockAheadMs: 0,
+    lines: [],
+    changes: [],
+    bots: [],
+    gone: [],
+    seconds: [],
+  });
+  isLoaded.value = false;
+}
+
+function takeBots(update: Update): void {
+  if (update.bots.length === 0 && update.gone.length === 0 && !update.reset) return;
+  for (const bot of update.bots) bots.set(bot.id, bot);
+  for (const id of update.gone) {
+    bots.delete(id);
+    lastLines.delete(id);
+  }
+  botsVersion.value += 1;
+}
+
+function takeLines(more: Line[]): void {
+  if (more.length === 0) return;
+  for (const line of more) {
+    if (line.bot !== null) lastLines.set(line.bot, line);
+    if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
+  }
+  if (lastLines.size > bots.size * 2 + 100) {
+    for (const id of lastLines.keys()) if (!bots.has(id)) lastLines.delete(id);
+  }
+  if (lines.length + more.length > MAX_LINES + CUT_LINES) {
+    lines = lines.slice(lines.length + more.length - MAX_LINES);
+  }
+  lines.push(...more);
+  linesVersion.value += 1;
+}
+
+function addScope(scope: string): void {
+  if (scopes.peek().length < MAX_SCOPES) scopes.value = [...scopes.peek(), scope].sort();
+}
+
+function takeChange(change: StatusChange): void {
+  const of = changes.get(change.bot) ?? [];
+  of.push(change);
+  if (of.length > MAX_CHANGES_OF_BOT) of.splice(0, of.length - MAX_CHANGES_OF_BOT);
+  changes.set(change.bot, of);
+}
+
+function takeSeconds(more: Second[]): void {
+  const [first] = more;
+  if (!first) return;
+  // The last one may not have been over.
+  while ((seconds.at(-1)?.[0] ?? 0) >= first[0]) seconds.pop();
+  seconds.push(...more);
+  if (seconds.length > MAX_SECONDS) seconds = seconds.slice(-MAX_SECONDS);
+  secondsVersion.value += 1;
+}

@@ -1,0 +1,47 @@
+// Runs in tabs. Owns how a view asks for something once, again, or every now and then, and what it shows meanwhile.
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+export interface Resource<T> {
+  value: T | undefined;
+  /** Why there is none, or why it is not fresh. */
+  error: Error | undefined;
+  isLoading: boolean;
+  reload: () => void;
+}
+
+/**
+ * @param load is called anew when one of `inputs` changes, and every `everyMs` while the tab is seen.
+ */
+export function useResource<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+  everyMs?: number,
+): Resource<T> {
+  const [state, setState] = useState<{ value?: T; error?: Error; isLoading: boolean }>({
+    isLoading: true,
+  });
+  const latest = useRef(load);
+  latest.current = load;
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    const abort = new AbortController();
+    setState((before) => ({ ...before, isLoading: true }));
+    latest.current(abort.signal).then(
+      (value) => !abort.signal.aborted && setState({ value, isLoading: false }),
+      (thrown: unknown) => {
+        if (abort.signal.aborted) return;
+        const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        setState((before) => ({ ...before, error, isLoading: false }));
+      },
+    );
+    return () => abort.abort();
+  }, [...inputs, round]);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => !document.hidden && reload(), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return { value: state.value, error: state.error, isLoading: state.isLoading, reload };
+}

@@ -1,0 +1,52 @@
+// Runs in tabs. Owns the address: `#/<view>/<part>?<query>`. Everything that is worth a link is in it.
+
+import { signal } from '@preact/signals';
+
+export interface Route {
+  view: string;
+  /** What stands behind the view: the id of a bot. */
+  part: string;
+  query: URLSearchParams;
+}
+
+export const route = signal<Route>(parse(location.hash));
+
+export function parse(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  const [view = '', ...rest] = path.split('/');
+  return {
+    view: view || 'overview',
+    part: decode(rest.join('/')),
+    query: new URLSearchParams(query),
+  };
+}
+
+/** @returns what stands behind the `#`, and the `#`. */
+export function hrefTo(view: string, part = '', query: Record<string, string> = {}): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== '');
+  const text = new URLSearchParams(pairs).toString();
+  return `#/${view}${part === '' ? '' : `/${encodeURIComponent(part)}`}${text === '' ? '' : `?${text}`}`;
+}
+
+export function go(href: string): void {
+  location.hash = href;
+}
+
+/** The same place with another query; not a step in the history. */
+export function replaceQuery(query: Record<string, string>): void {
+  const { view, part } = route.peek();
+  history.replaceState(null, '', hrefTo(view, part, query));
+  route.value = parse(location.hash);
+}
+
+window.addEventListener('hashchange', () => {
+  route.value = parse(location.hash);
+});
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,29 @@
+// Runs in tabs. Owns how often a view that shows much is drawn anew.
+
+import type { Signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+
+/** The signal's value, at most one new one in `ms`; the last one is never missed. */
+export function useThrottled<T>(source: Signal<T>, ms: number): T {
+  const [value, setValue] = useState(source.peek());
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let at = 0;
+    const take = (): void => {
+      timer = undefined;
+      at = performance.now();
+      setValue(() => source.peek());
+    };
+    const unsubscribe = source.subscribe(() => {
+      if (timer !== undefined) return;
+      const wait = at + ms - performance.now();
+      if (wait <= 0) take();
+      else timer = setTimeout(take, wait);
+    });
+    return () => {
+      unsubscribe();
+      clearTimeout(timer);
+    };
+  }, [source, ms]);
+  return value;
+}

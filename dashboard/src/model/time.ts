@@ -1,0 +1,80 @@
+// Runs in tabs. Owns how times are shown: in the zone of the settings, and ages by the service's clock.
+
+import { computed, signal } from '@preact/signals';
+import { clockAheadMs } from './live.js';
+import { settings } from './settings.js';
+
+/** Goes on once a second while the tab is seen: ages are drawn anew with it. */
+export const second = signal(0);
+setInterval(() => {
+  if (!document.hidden) second.value += 1;
+}, 1000);
+
+/** What time it is for the service, in Unix epoch ms. */
+export function serverNow(): number {
+  return Date.now() - clockAheadMs.peek();
+}
+
+const formats = computed(() => {
+  const { zone } = settings.value;
+  const timeZone = zone === '' ? undefined : zone;
+  const hour: Intl.DateTimeFormatOptions = {
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZone,
+  };
+  const day: Intl.DateTimeFormatOptions = {
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    timeZone,
+  };
+  return {
+    clock: new Intl.DateTimeFormat('en-GB', hour),
+    day: new Intl.DateTimeFormat('sv-SE', day),
+    zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
+  };
+});
+
+/** Formatting is slow, and lines of one second have all but the last digits in common. */
+let cached = { second: Number.NaN, formats: formats.peek(), text: '' };
+
+/** `13:07:21.482`. */
+export function clockTime(ms: number): string {
+  const whole = Math.floor(ms / 1000);
+  if (cached.second !== whole || cached.formats !== formats.value) {
+    const text = formats.value.clock.format(whole * 1000);
+    cached = { second: whole, formats: formats.value, text };
+  }
+  return `${cached.text}.${String(ms - whole * 1000).padStart(3, '0')}`;
+}
+
+/** `2026-11-21`. */
+export function day(ms: number): string {
+  return formats.value.day.format(ms);
+}
+
+/** `2026-11-21 13:07:21 CET`. */
+export function fullTime(ms: number): string {
+  const zone = formats.value.zone.formatToParts(ms).find(({ type }) => type === 'timeZoneName');
+  return `${day(ms)} ${formats.value.clock.format(ms)} ${zone?.value ?? ''}`.trim();
+}
+
+/** `12 s`, `4 min`, `3 h 20 min`, `5 d 2 h`: of a length of time in ms. A clock that is a bit off makes none negative. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
+}
+
+/** How long ago, by the service's clock. */
+export function age(ms: number): string {
+  return span(serverNow() - ms);
+}

@@ -1,0 +1,137 @@
+// Owns the charts: uPlot in the colours of the theme, as wide as there is room.
+
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { settings, theme } from '../model/settings.js';
+
+export interface ChartSeries {
+  name: string;
+  /** Custom property with its colour, without the dashes. */
+  colour: string;
+  values: readonly number[];
+}
+
+interface Props {
+  /** Unix epoch s. */
+  times: readonly number[];
+  /** Lowest first: each stands on the one before. */
+  series: readonly ChartSeries[];
+  height: number;
+  /** What it shows, for those who do not see it. */
+  label: string;
+  /** Told where the pointer is; undefined when it is not on the chart. */
+  onPoint?: (index: number | undefined) => void;
+}
+
+export function StackedChart({ times, series, height, label, onPoint }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | undefined>(undefined);
+  const point = useRef(onPoint);
+  point.current = onPoint;
+  const { zone } = settings.value;
+  const look = theme.value;
+  const names = series.map(({ name }) => name).join();
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    chart.current = new uPlot(
+      optionsFor(element, series, height, zone, (index) => point.current?.(index)),
+      stacked(times, series),
+      element,
+    );
+    const observer = new ResizeObserver(() => {
+      const width = element.clientWidth;
+      if (width > 0 && width !== chart.current?.width) chart.current?.setSize({ width, height });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.current?.destroy();
+      chart.current = undefined;
+    };
+  }, [look, zone, names, height]);
+
+  useEffect(() => {
+    chart.current?.setData(stacked(times, series));
+  });
+
+  return (
+    <div ref={box} class="chart" role="img" aria-label={label} style={{ height: `${height}px` }} />
+  );
+}
+
+/** The highest sum is drawn first and the others over it. */
+function stacked(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
+  const sums: number[][] = [];
+  let below: number[] = times.map(() => 0);
+  for (const { values } of series) {
+    below = below.map((value, at) => value + (values[at] ?? 0));
+    sums.push(below);
+  }
+  return [times as number[], ...sums.reverse()] as uPlot.AlignedData;
+}
+
+function optionsFor(
+  element: HTMLElement,
+  series: readonly ChartSeries[],
+  height: number,
+  zone: string,
+  onPoint: (index: number | undefined) => void,
+): uPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const axis: uPlot.Axis = {
+    stroke: colour('muted'),
+    font: `11px ${style.fontFamily}`,
+    grid: { stroke: colour('line'), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: Math.max(200, element.clientWidth),
+    height,
+    legend: { show: false },
+    cursor: { points: { show: false }, drag: { x: false, y: false } },
+    tzDate: (seconds) =>
+      zone === '' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), zone),
+    scales: { y: { range: (_, __, most) => [0, Math.max(5, most * 1.1)] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 30,
+        space: 70,
+        values: [
+          [3600 * 24, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 0],
+          [3600, '{HH}:{mm}', '\n{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 0],
+          [60, '{HH}:{mm}', null, null, null, null, null, null, 0],
+          [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 0],
+        ],
+      },
+      { ...axis, size: 44, space: 32, values: (_, splits) => splits.map(short) },
+    ],
+    series: [
+      {},
+      ...series.toReversed().map(({ name, colour: of }) => ({
+        label: name,
+        fill: colour(of),
+        width: 0,
+        points: { show: false },
+        ...(stepped ? { paths: stepped } : {}),
+      })),
+    ],
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
+  };
+}
+
+export function short(value: number): string {
+  if (value >= 1_000_000) return `${trim(value / 1_000_000)}M`;
+  if (value >= 1000) return `${trim(value / 1000)}k`;
+  return trim(value);
+}
+
+function trim(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}

@@ -1,0 +1,35 @@
+// Owns copying text: pages over plain http have no clipboard of their own.
+
+import { say, sayError } from './toasts.js';
+
+export async function copy(text: string, what: string): Promise<void> {
+  try {
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else copyByHand(text);
+    say(`${what} copied`);
+  } catch (thrown) {
+    sayError(thrown, 'It could not be copied');
+  }
+}
+
+function copyByHand(text: string): void {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'unseen';
+  // In the open dialog, if there is one: nothing outside of it can be selected.
+  (document.querySelector('dialog[open]') ?? document.body).append(area);
+  area.select();
+  const isDone = document.execCommand('copy');
+  area.remove();
+  if (!isDone) throw new Error('the browser does not allow it');
+}
+
+/** Hands a file to the browser's downloads. */
+export function save(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The download has begun by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,80 @@
+// Owns dialogs: the browser's own, which keep the focus inside, close with Escape and give it back.
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Icon } from './icons.js';
+
+interface Props {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+  isWide?: boolean;
+}
+
+export function Dialog({ title, onClose, children, isWide = false }: Props) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    element.current?.showModal();
+    return () => element.current?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class={isWide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header>
+        <h2 id={id}>{title}</h2>
+        <button type="button" class="quiet square" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  title: string;
+  /** What the button says. */
+  action: string;
+  isDangerous?: boolean;
+  isBusy?: boolean;
+  onYes: () => void;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+export function Confirm({
+  title,
+  action,
+  isDangerous = false,
+  isBusy = false,
+  onYes,
+  onClose,
+  children,
+}: ConfirmProps) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="dialog-body">{children}</div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class={isDangerous ? 'danger' : 'primary'}
+          disabled={isBusy}
+          onClick={onYes}
+        >
+          {action}
+        </button>
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,33 @@
+// Owns labels: as they are shown, and as they are written, one `name=value` a line.
+
+export function Labels({ labels }: { labels: Record<string, string> }) {
+  const pairs = Object.entries(labels);
+  if (pairs.length === 0) return null;
+  return (
+    <span class="labels">
+      {pairs.map(([name, value]) => (
+        <span key={name} class="label" title={`${name}=${value}`}>
+          {name}={value}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+export function labelsText(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('\n');
+}
+
+/** @throws Error that names the line that is none. */
+export function parseLabels(text: string): Record<string, string> {
+  const labels: Record<string, string> = {};
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    const at = line.indexOf('=');
+    if (at <= 0) throw new Error(`"${line.trim()}" is no label: one looks like name=value`);
+    labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
+  }
+  return labels;
+}

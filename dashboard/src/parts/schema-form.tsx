@@ -1,0 +1,255 @@
+// Owns the fields of a form that is made from a JSON Schema.
+
+import { useId, useState } from 'preact/hooks';
+import type { Json, JsonObject } from '../../../src/client/index.js';
+import { type Field, fieldFor, isObject, type Schema } from './schema.js';
+
+interface FieldsProps {
+  schema: Schema;
+  value: JsonObject;
+  /** As the service's errors name it: `config`, `args`. */
+  path: string;
+  faults: ReadonlyMap<string, string>;
+  onChange: (value: JsonObject) => void;
+}
+
+export function SchemaFields({ schema, value, path, faults, onChange }: FieldsProps) {
+  const fields = Object.entries(schema.properties ?? {});
+  if (fields.length === 0) return <p class="muted">Nothing to fill in.</p>;
+  return (
+    <>
+      {fields.map(([name, field]) => (
+        <OneField
+          key={name}
+          name={name}
+          schema={field}
+          value={value[name]}
+          path={`${path}.${name}`}
+          isRequired={schema.required?.includes(name) === true && field.default === undefined}
+          faults={faults}
+          onChange={(given) => {
+            const { [name]: _, ...rest } = value;
+            onChange(given === undefined ? rest : { ...rest, [name]: given });
+          }}
+        />
+      ))}
+    </>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  schema: Schema;
+  value: Json | undefined;
+  path: string;
+  isRequired: boolean;
+  faults: ReadonlyMap<string, string>;
+  onChange: (value: Json | undefined) => void;
+}
+
+function OneField(props: FieldProps) {
+  const { name, schema, value, path, isRequired, faults, onChange } = props;
+  const id = useId();
+  const field = fieldFor(schema);
+  const fault = faults.get(path);
+  const label = schema.title ?? name;
+  if (field.type === 'group') {
+    return (
+      <fieldset>
+        <legend>
+          {label} {isRequired || value !== undefined ? null : <span class="muted">(not set)</span>}
+        </legend>
+        {schema.description ? <p class="hint">{schema.description}</p> : null}
+        <SchemaFields
+          schema={schema}
+          value={isObject(value) ? value : {}}
+          path={path}
+          faults={faults}
+          onChange={(given) =>
+            onChange(Object.keys(given).length === 0 && !isRequired ? undefined : given)
+          }
+        />
+      </fieldset>
+    );
+  }
+  return (
+    <div class={field.type === 'switch' ? 'field switch' : 'field'}>
+      <label for={id}>
+        {label}
+        {isRequired ? <span class="needed"> needed</span> : null}
+      </label>
+      <Input
+        id={id}
+        field={field}
+        schema={schema}
+        value={value}
+        isFaulty={fault !== undefined}
+        onChange={onChange}
+      />
+      {fault === undefined ? null : (
+        <p class="fault" id={`${id}-fault`}>
+          {fault}
+        </p>
+      )}
+      <Hint id={`${id}-hint`} schema={schema} />
+    </div>
+  );
+}
+
+function Hint({ id, schema }: { id: string; schema: Schema }) {
+  const { description, minimum, maximum, default: preset } = schema;
+  const range =
+    minimum !== undefined && maximum !== undefined
+      ? `${minimum} to ${maximum.toLocaleString('en')}`
+      : minimum !== undefined
+        ? `at least ${minimum}`
+        : '';
+  const shown = preset === undefined || preset === '' ? '' : `default ${JSON.stringify(preset)}`;
+  const rest = [range, shown].filter((part) => part !== '').join(', ');
+  if (!description && rest === '') return null;
+  return (
+    <p class="hint" id={id}>
+      {description} {rest === '' ? '' : `(${rest})`}
+    </p>
+  );
+}
+
+interface InputProps {
+  id: string;
+  field: Field;
+  schema: Schema;
+  value: Json | undefined;
+  isFaulty: boolean;
+  onChange: (value: Json | undefined) => void;
+}
+
+function Input({ id, field, schema, value, isFaulty, onChange }: InputProps) {
+  const common = {
+    id,
+    'aria-invalid': isFaulty,
+    'aria-describedby': isFaulty ? `${id}-fault ${id}-hint` : `${id}-hint`,
+  };
+  switch (field.type) {
+    case 'text': {
+      const given = typeof value === 'string' ? value : '';
+      const onInput = (event: { currentTarget: { value: string } }): void =>
+        onChange(event.currentTarget.value === '' ? undefined : event.currentTarget.value);
+      if (field.isLong) {
+        return (
+          <textarea
+            {...common}
+            rows={3}
+            value={given}
+            maxLength={schema.maxLength}
+            onInput={onInput}
+          />
+        );
+      }
+      const shared = { ...common, maxLength: schema.maxLength, value: given, onInput };
+      return field.isSecret ? (
+        <input {...shared} type="password" autocomplete="new-password" />
+      ) : (
+        <input {...shared} type="text" autocomplete="off" />
+      );
+    }
+    case 'number':
+      return (
+        <input
+          {...common}
+          type="number"
+          step={field.isWhole ? 1 : 'any'}
+          value={typeof value === 'number' && !Number.isNaN(value) ? value : ''}
+          onInput={({ currentTarget }) => {
+            // What is no number has an empty value, but is not nothing.
+            if (currentTarget.validity.badInput) onChange(Number.NaN);
+            else onChange(currentTarget.value === '' ? undefined : Number(currentTarget.value));
+          }}
+        />
+      );
+    case 'switch':
+      return (
+        <input
+          {...common}
+          type="checkbox"
+          checked={value === true}
+          onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+        />
+      );
+    case 'choice':
+      return (
+        <select
+          {...common}
+          value={value === undefined ? '' : JSON.stringify(value)}
+          onChange={({ currentTarget }) =>
+            onChange(
+              currentTarget.value === '' ? undefined : (JSON.parse(currentTarget.value) as Json),
+            )
+          }
+        >
+          <option value="">–</option>
+          {field.options.map((option) => (
+            <option key={JSON.stringify(option)} value={JSON.stringify(option)}>
+              {typeof option === 'string' ? option : JSON.stringify(option)}
+            </option>
+          ))}
+        </select>
+      );
+    case 'lines':
+      return (
+        <textarea
+          {...common}
+          rows={3}
+          placeholder="one a line"
+          value={Array.isArray(value) ? value.join('\n') : ''}
+          onInput={({ currentTarget }) => {
+            const given = currentTarget.value.split('\n');
+            while (given.at(-1) === '' && given.length > 1) given.pop();
+            onChange(given.join('') === '' ? undefined : given);
+          }}
+          onBlur={() => {
+            if (Array.isArray(value)) onChange(value.filter((line) => line !== ''));
+          }}
+        />
+      );
+    default:
+      return <JsonInput {...common} value={value} onChange={onChange} />;
+  }
+}
+
+interface JsonInputProps {
+  id: string;
+  value: Json | undefined;
+  onChange: (value: Json | undefined) => void;
+}
+
+/** Text that is no JSON stays in the field, and the value as it was. */
+function JsonInput({ id, value, onChange, ...rest }: JsonInputProps) {
+  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
+  const [fault, setFault] = useState('');
+  return (
+    <>
+      <textarea
+        id={id}
+        {...rest}
+        class="mono"
+        rows={4}
+        placeholder="JSON"
+        value={text}
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value);
+          try {
+            onChange(
+              currentTarget.value.trim() === ''
+                ? undefined
+                : (JSON.parse(currentTarget.value) as Json),
+            );
+            setFault('');
+          } catch {
+            setFault('is not JSON yet');
+          }
+        }}
+      />
+      {fault === '' ? null : <p class="fault">{fault}</p>}
+    </>
+  );
+}

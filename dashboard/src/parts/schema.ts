@@ -1,0 +1,135 @@
+// Pure. Owns what a form needs to know of a JSON Schema: which field a value gets, and what the fields' values come to.
+
+import type { Json, JsonObject } from '../../../src/client/index.js';
+
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  default?: Json;
+  enum?: Json[];
+  const?: Json;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  writeOnly?: boolean;
+}
+
+export type Field =
+  | { type: 'text'; isSecret: boolean; isLong: boolean }
+  | { type: 'number'; isWhole: boolean }
+  | { type: 'switch' }
+  | { type: 'choice'; options: Json[] }
+  /** One a line. */
+  | { type: 'lines' }
+  | { type: 'group' }
+  /** Whatever has no field of its own. */
+  | { type: 'json' };
+
+/** A text longer than this gets a field of several lines. */
+const LONG_TEXT = 400;
+
+export function fieldFor(schema: Schema): Field {
+  const options = optionsOf(schema);
+  if (options) return { type: 'choice', options };
+  switch (schema.type) {
+    case 'string':
+      return {
+        type: 'text',
+        isSecret: schema.writeOnly ?? false,
+        isLong: (schema.maxLength ?? 0) > LONG_TEXT,
+      };
+    case 'integer':
+      return { type: 'number', isWhole: true };
+    case 'number':
+      return { type: 'number', isWhole: false };
+    case 'boolean':
+      return { type: 'switch' };
+    case 'object':
+      return schema.properties ? { type: 'group' } : { type: 'json' };
+    case 'array':
+      return schema.items?.type === 'string' && !optionsOf(schema.items)
+        ? { type: 'lines' }
+        : { type: 'json' };
+    default:
+      return { type: 'json' };
+  }
+}
+
+function optionsOf(schema: Schema): Json[] | undefined {
+  if (schema.enum) return schema.enum;
+  if (schema.const !== undefined) return [schema.const];
+  const either = schema.anyOf ?? schema.oneOf;
+  if (!either?.every((one) => one.const !== undefined)) return undefined;
+  return either.map((one) => one.const as Json);
+}
+
+/** What a form begins with: the defaults, without which switches would not show what holds. */
+export function initialOf(schema: Schema): JsonObject {
+  const value: JsonObject = {};
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    if (field.default !== undefined) value[name] = structuredClone(field.default);
+    if (fieldFor(field).type !== 'group') continue;
+    const isWanted = schema.required?.includes(name) || field.default !== undefined;
+    if (isWanted) value[name] = { ...initialOf(field), ...(value[name] as JsonObject | undefined) };
+  }
+  return value;
+}
+
+/** What keeps a form from being sent, by path; what is finer the service says. */
+export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, string> {
+  const faults = new Map<string, string>();
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    const at = `${path}.${name}`;
+    const given = value[name];
+    if (given === undefined || given === '') {
+      if (schema.required?.includes(name) && field.default === undefined)
+        faults.set(at, 'is needed');
+    } else if (fieldFor(field).type === 'group' && isObject(given)) {
+      for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
+    } else if (typeof given === 'number') {
+      if (Number.isNaN(given)) faults.set(at, 'is not a number');
+      else if (field.minimum !== undefined && given < field.minimum) {
+        faults.set(at, `is less than ${field.minimum}`);
+      } else if (field.maximum !== undefined && given > field.maximum) {
+        faults.set(at, `is more than ${field.maximum}`);
+      } else if (field.type === 'integer' && !Number.isInteger(given)) {
+        faults.set(at, 'is not a whole number');
+      }
+    }
+  }
+  return faults;
+}
+
+/** What differs, as `PATCH` takes it: null removes a key. */
+export function changesBetween(before: JsonObject, after: JsonObject): JsonObject {
+  const changes: JsonObject = {};
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [was, is] = [before[name], after[name]];
+    if (JSON.stringify(was) === JSON.stringify(is)) continue;
+    if (is === undefined) changes[name] = null;
+    else changes[name] = isObject(was) && isObject(is) ? changesBetween(was, is) : is;
+  }
+  return changes;
+}
+
+/** Without what was left empty. */
+export function filled(value: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const [name, given] of Object.entries(value)) {
+    if (given === undefined || given === '') continue;
+    result[name] = isObject(given) ? filled(given) : given;
+  }
+  return result;
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

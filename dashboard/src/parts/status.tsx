@@ -1,0 +1,62 @@
+// Owns how statuses and levels look: a colour, and a shape and a word that say the same.
+
+import type { Line } from '../hub/messages.js';
+
+/** What a status means for whoever looks. */
+export type Tone = 'good' | 'busy' | 'off' | 'wait' | 'bad';
+
+const TONES: Readonly<Record<string, Tone>> = {
+  stopped: 'off',
+  deleted: 'off',
+  starting: 'busy',
+  stopping: 'busy',
+  backoff: 'wait',
+  failed: 'bad',
+  // Not the service's own, but what bots call what is not yet done.
+  authenticating: 'busy',
+  connecting: 'busy',
+  tutorial: 'busy',
+};
+
+/** A running bot names its own status: those that are not known are good. */
+export function toneOf(status: string): Tone {
+  return Object.hasOwn(TONES, status) ? (TONES[status] as Tone) : 'good';
+}
+
+const SHAPES: Record<Tone, string> = {
+  good: 'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
+  busy: 'M8 3a5 5 0 1 1 0 10zM8 3a5 5 0 0 0 0 10',
+  off: 'M4 4h8v8H4z',
+  wait: 'M4 3h8L8 8l4 5H4l4-5z',
+  bad: 'M8 2.5l6 11H2z',
+};
+
+export function Status({ status }: { status: string }) {
+  const tone = toneOf(status);
+  return (
+    <span class={`status tone-${tone}`}>
+      <svg
+        class={tone === 'off' ? 'shape hollow' : 'shape'}
+        viewBox="0 0 16 16"
+        width="12"
+        height="12"
+        aria-hidden="true"
+      >
+        <path d={SHAPES[tone]} />
+      </svg>
+      <span class="status-name">{status}</span>
+    </span>
+  );
+}
+
+const LEVEL_NAMES: Record<Line['level'], string> = {
+  info: 'info',
+  warn: 'warn',
+  error: 'error',
+  state: 'state',
+  gap: 'gap',
+};
+
+export function Level({ level }: { level: Line['level'] }) {
+  return <span class={`level level-${level}`}>{LEVEL_NAMES[level]}</span>;
+}

@@ -1,0 +1,132 @@
+// Owns a list of any length of which only the rows that are seen are drawn. All rows are of one height. Rows are known by a
+// number that stays theirs when others are added or cut off before them, and so is the place to which a person has scrolled.
+
+import type { ComponentChildren, HTMLAttributes } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Rows beyond the edges, so that a short scroll shows no empty place. */
+const MARGIN_ROWS = 6;
+/** As near as this to the end, in px, is at the end. */
+const END_PX = 4;
+
+interface Props {
+  count: number;
+  /** Number of the first row. */
+  base: number;
+  rowHeight: number;
+  row: (index: number) => ComponentChildren;
+  /** Stays at the end as rows are added. */
+  isFollowing?: boolean;
+  /** A person has scrolled: to the end (true), or away from it. */
+  onEnd?: (isAtEnd: boolean) => void;
+  /** The first rows are seen, or nearly. */
+  onNearTop?: () => void;
+  onNearEnd?: () => void;
+  /** Row that is to be seen; with `revealKey` another, it is asked for again. */
+  reveal?: number | undefined;
+  revealKey?: unknown;
+  header?: ComponentChildren;
+  class?: string;
+  attributes?: HTMLAttributes<HTMLDivElement>;
+}
+
+export function VirtualList(props: Props) {
+  const { count, base, rowHeight, row, isFollowing = false } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const before = useRef({ base, rowHeight });
+  /** Where the list itself has scrolled to: the event that tells of it is no person's. */
+  const own = useRef(-1);
+
+  // What was cut off or added before the first row moves all others.
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const { base: was, rowHeight: wasHeight } = before.current;
+    before.current = { base, rowHeight };
+    if (isFollowing) {
+      scrollTo(element, element.scrollHeight);
+    } else if (wasHeight !== rowHeight) {
+      scrollTo(element, (element.scrollTop / wasHeight) * rowHeight);
+    } else if (was !== base) {
+      scrollTo(element, element.scrollTop + (was - base) * rowHeight);
+    }
+  });
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || props.reveal === undefined) return;
+    const top = props.reveal * rowHeight;
+    const header = element.querySelector<HTMLElement>('.list-head')?.offsetHeight ?? 0;
+    const room = element.clientHeight - header;
+    if (top < element.scrollTop) scrollTo(element, top);
+    else if (top + rowHeight > element.scrollTop + room) scrollTo(element, top + rowHeight - room);
+  }, [props.reveal, props.revealKey]);
+
+  function scrollTo(element: HTMLElement, top: number): void {
+    const most = Math.max(0, element.scrollHeight - element.clientHeight);
+    const wanted = Math.min(most, Math.max(0, top));
+    if (Math.abs(element.scrollTop - wanted) < 1) return;
+    element.scrollTop = wanted;
+    own.current = element.scrollTop;
+    look(element);
+  }
+
+  function look(element: HTMLElement): void {
+    const top = element.scrollTop;
+    const height = element.clientHeight;
+    setView((was) =>
+      Math.floor(was.top / rowHeight) === Math.floor(top / rowHeight) && was.height === height
+        ? was
+        : { top, height },
+    );
+  }
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => look(element));
+    observer.observe(element);
+    look(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const onScroll = (): void => {
+    const element = box.current;
+    if (!element) return;
+    look(element);
+    const { scrollTop, scrollHeight, clientHeight } = element;
+    const isOwn = Math.abs(scrollTop - own.current) < 1;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - END_PX;
+    if (!isOwn) props.onEnd?.(isAtEnd);
+    if (scrollTop < clientHeight) props.onNearTop?.();
+    if (scrollTop + clientHeight * 2 > scrollHeight) props.onNearEnd?.();
+  };
+
+  const first = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - MARGIN_ROWS);
+  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN_ROWS);
+  const rows = [];
+  for (
+    let index = isFollowing ? Math.max(0, count - (last - first)) : first;
+    index < (isFollowing ? count : last);
+    index++
+  ) {
+    rows.push(
+      <div
+        class="list-row"
+        key={base + index}
+        style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
+      >
+        {row(index)}
+      </div>,
+    );
+  }
+  return (
+    <div ref={box} class={`list ${props.class ?? ''}`} onScroll={onScroll} {...props.attributes}>
+      {props.header}
+      <div class="list-body" style={{ height: `${count * rowHeight}px` }} role="presentation">
+        {rows}
+      </div>
+    </div>
+  );
+}

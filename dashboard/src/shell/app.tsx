@@ -1,0 +1,113 @@
+// Owns the frame of the page: navigation, banner, the view of the address.
+
+import { useEffect } from 'preact/hooks';
+import { route } from '../model/route.js';
+import { session, signOut } from '../model/session.js';
+import { Icon, type IconName } from '../parts/icons.js';
+import { Mark } from '../parts/mark.js';
+import { sayError, Toasts } from '../parts/toasts.js';
+import { BotView } from '../views/bot.js';
+import { BotsView } from '../views/bots.js';
+import { LogView } from '../views/log.js';
+import { OverviewView } from '../views/overview.js';
+import { SettingsView } from '../views/settings.js';
+import { SignIn } from '../views/sign-in.js';
+import { TokensView } from '../views/tokens.js';
+import { Banner, ConnectionState } from './banner.js';
+import { HelpSheet } from './help.js';
+import { isHelpOpen } from './keys.js';
+
+const VIEWS: { name: string; title: string; icon: IconName }[] = [
+  { name: 'overview', title: 'Overview', icon: 'overview' },
+  { name: 'bots', title: 'Bots', icon: 'bots' },
+  { name: 'log', title: 'Log', icon: 'log' },
+  { name: 'tokens', title: 'Tokens', icon: 'tokens' },
+  { name: 'settings', title: 'Settings', icon: 'settings' },
+];
+
+export function App() {
+  const { state } = session.value;
+  if (state === 'starting') return null;
+  return (
+    <>
+      {state === 'out' ? <SignIn /> : <Frame />}
+      <Toasts />
+    </>
+  );
+}
+
+function Frame() {
+  const { view, part } = route.value;
+  const current = VIEWS.find(({ name }) => name === view);
+  useEffect(() => {
+    document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
+  }, [view, part]);
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+        To the content
+      </button>
+      <nav class="nav" aria-label="Views">
+        <a class="brand" href="#/overview" aria-label="Drover, overview">
+          <Mark />
+          <span>Drover</span>
+        </a>
+        <div class="nav-links">
+          {VIEWS.map(({ name, title, icon }) => (
+            <a key={name} href={`#/${name}`} aria-current={name === view ? 'page' : undefined}>
+              <Icon name={icon} />
+              <span>{title}</span>
+            </a>
+          ))}
+        </div>
+        <div class="nav-end">
+          <ConnectionState />
+          <button type="button" class="quiet" onClick={() => (isHelpOpen.value = true)}>
+            <Icon name="help" />
+            <span>Keyboard</span>
+          </button>
+          <button type="button" class="quiet" onClick={leave}>
+            <Icon name="out" />
+            <span>Sign out</span>
+          </button>
+        </div>
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Banner />
+        <View />
+      </main>
+      <HelpSheet />
+    </div>
+  );
+}
+
+function View() {
+  const { view, part } = route.value;
+  switch (view) {
+    case 'overview':
+      return <OverviewView />;
+    case 'bots':
+      return part === '' ? <BotsView /> : <BotView key={part} id={part} />;
+    case 'log':
+      return <LogView />;
+    case 'tokens':
+      return <TokensView />;
+    case 'settings':
+      return <SettingsView />;
+    default:
+      return (
+        <div class="empty">
+          <h1>There is nothing here</h1>
+          <p>
+            <a href="#/overview">To the overview</a>
+          </p>
+        </div>
+      );
+  }
+}
+
+function leave(): void {
+  signOut().catch((thrown: unknown) =>
+    sayError(thrown, 'Signed out here, but the token could not be revoked'),
+  );
+}

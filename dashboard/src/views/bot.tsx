@@ -1,0 +1,208 @@
+// Owns the view of one bot.
+
+import { useEffect, useState } from 'preact/hooks';
+import type { BotAction } from '../../../src/client/index.js';
+import { ACTION_NAMES, actOnOne } from '../model/actions.js';
+import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { useResource } from '../model/resource.js';
+import { go, replaceQuery, route } from '../model/route.js';
+import { api } from '../model/session.js';
+import { useThrottled } from '../model/throttle.js';
+import { Confirm } from '../parts/dialog.js';
+import { Icon, type IconName } from '../parts/icons.js';
+import { Status } from '../parts/status.js';
+import { ViewHead } from '../parts/view-head.js';
+import { useKeys } from '../shell/keys.js';
+import { BotCommands } from './bot-commands.js';
+import { BotConfig } from './bot-config.js';
+import { BotLive } from './bot-live.js';
+import { IncidentList } from './incident.js';
+
+const TABS = [
+  { name: '', title: 'Live' },
+  { name: 'commands', title: 'Commands' },
+  { name: 'incidents', title: 'Incidents' },
+  { name: 'config', title: 'Configuration' },
+] as const;
+
+const ACTIONS: { action: BotAction; icon: IconName }[] = [
+  { action: 'start', icon: 'start' },
+  { action: 'stop', icon: 'stop' },
+  { action: 'restart', icon: 'restart' },
+  { action: 'delete', icon: 'delete' },
+];
+
+export function BotView({ id }: { id: string }) {
+  useThrottled(botsVersion, 100);
+  const bot = bots.get(id);
+  const [last, setLast] = useState(bot);
+  const [asking, setAsking] = useState<BotAction>();
+  const [busy, setBusy] = useState<BotAction>();
+  useEffect(() => {
+    if (bot) setLast(bot);
+  }, [bot]);
+  const tab = route.value.query.get('tab') ?? '';
+
+  const act = async (action: BotAction): Promise<void> => {
+    setAsking(undefined);
+    setBusy(action);
+    const isDone = await actOnOne(action, id);
+    setBusy(undefined);
+    if (isDone && action === 'delete') go('#/bots');
+  };
+  const ask = (action: BotAction): void => {
+    if (action === 'start') void act(action);
+    else setAsking(action);
+  };
+  const showTab = (name: string): void => replaceQuery({ tab: name });
+  useKeys('Bot', [
+    ...TABS.map(({ name, title }, at) => ({
+      keys: String(at + 1),
+      does: title,
+      run: () => showTab(name),
+    })),
+    { keys: 'r', does: 'Restart', run: () => ask('restart') },
+    { keys: 'u', does: 'Back to the bots', run: () => go('#/bots') },
+  ]);
+
+  const shown = bot ?? last;
+  if (!shown) {
+    return (
+      <div class="empty">
+        {isLoaded.value ? (
+          <>
+            <h1>There is no bot “{id}”</h1>
+            <p>
+              <a href="#/bots">To the bots</a>
+            </p>
+          </>
+        ) : (
+          <p class="muted">Loading …</p>
+        )}
+      </div>
+    );
+  }
+  const isRunning = !['stopped', 'failed'].includes(shown.status);
+  return (
+    <div class="view-full">
+      <ViewHead
+        title={
+          <>
+            <a class="back" href="#/bots" aria-label="To the bots">
+              <Icon name="left" />
+            </a>
+            {id}
+          </>
+        }
+        note={
+          <>
+            <Status status={bot ? shown.status : 'deleted'} />
+            <span class="muted">{shown.kind}</span>
+          </>
+        }
+      >
+        {bot
+          ? ACTIONS.map(({ action, icon }) => (
+              <button
+                key={action}
+                type="button"
+                class={action === 'delete' ? 'danger' : ''}
+                disabled={
+                  busy !== undefined ||
+                  (action === 'start' && isRunning) ||
+                  (action === 'stop' && shown.status === 'stopped')
+                }
+                aria-busy={busy === action}
+                onClick={() => ask(action)}
+              >
+                <Icon name={icon} />
+                <span class="action-name">{ACTION_NAMES[action]}</span>
+              </button>
+            ))
+          : null}
+      </ViewHead>
+      {bot ? null : (
+        <div class="banner bad" role="alert">
+          <Icon name="warn" />
+          <span>This bot has been deleted. What is shown is what it was last.</span>
+        </div>
+      )}
+      <div class="tabs" role="tablist" aria-label="Parts of the bot">
+        {TABS.map(({ name, title }) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-selected={tab === name}
+            aria-controls="bot-part"
+            tabIndex={tab === name ? 0 : -1}
+            onClick={() => showTab(name)}
+            onKeyDown={(event) => moveTab(event, tab, showTab)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div class="bot-part" id="bot-part" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {tab === 'commands' ? (
+          <BotCommands bot={shown} />
+        ) : tab === 'incidents' ? (
+          <BotIncidents id={id} restarts={shown.restarts} />
+        ) : tab === 'config' ? (
+          <BotConfig bot={shown} />
+        ) : (
+          <BotLive bot={shown} />
+        )}
+      </div>
+      {asking ? (
+        <Confirm
+          title={`${ACTION_NAMES[asking]} ${id}?`}
+          action={ACTION_NAMES[asking]}
+          isDangerous={asking === 'delete'}
+          onYes={() => void act(asking)}
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            {asking === 'delete'
+              ? 'It is stopped and forgotten, with its configuration. There is no way back.'
+              : asking === 'stop'
+                ? 'It stays stopped until somebody starts it.'
+                : 'It is stopped and started again.'}
+          </p>
+        </Confirm>
+      ) : null}
+    </div>
+  );
+}
+
+function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => void): void {
+  const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+  if (by === 0) return;
+  event.preventDefault();
+  const at = TABS.findIndex(({ name }) => name === tab);
+  const next = TABS[(at + by + TABS.length) % TABS.length];
+  if (!next) return;
+  showTab(next.name);
+  document.getElementById(`tab-${next.name}`)?.focus();
+}
+
+function BotIncidents({ id, restarts }: { id: string; restarts: number }) {
+  const { value, error } = useResource(
+    (signal) => api().incidents({ bot: id, signal }),
+    [id, restarts],
+  );
+  return (
+    <div class="page">
+      {value ? (
+        value.length === 0 ? (
+          <p class="muted">Nothing of this bot has broken.</p>
+        ) : (
+          <IncidentList incidents={value} />
+        )
+      ) : (
+        <p class="muted">{error ? error.message : 'Loading …'}</p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,150 @@
+// Owns the form that a bot is made with: its configuration by the schema of its kind.
+
+import { useState } from 'preact/hooks';
+import type { JsonObject } from '../../../src/client/index.js';
+import { kinds } from '../model/kinds.js';
+import { go, hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
+import { Dialog } from '../parts/dialog.js';
+import { parseLabels } from '../parts/labels.js';
+import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
+import { SchemaFields } from '../parts/schema-form.js';
+import { say } from '../parts/toasts.js';
+import { faultFrom } from './faults.js';
+
+export function CreateBot({ onClose }: { onClose: () => void }) {
+  const [id, setId] = useState('');
+  const [kindName, setKindName] = useState('');
+  const [config, setConfig] = useState<JsonObject>();
+  const [labels, setLabels] = useState('');
+  const [isStarted, setStarted] = useState(true);
+  const [isDedicated, setDedicated] = useState(false);
+  const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const [isBusy, setBusy] = useState(false);
+  const kind = kinds.value.find((one) => one.kind === kindName) ?? kinds.value[0];
+  const schema = (kind?.config ?? {}) as Schema;
+  const value = config ?? initialOf(schema);
+
+  const create = async (): Promise<void> => {
+    const found = faultsOf(schema, value, 'config');
+    if (id === '') found.set('id', 'is needed');
+    if (found.size > 0 || !kind) return setFaults(found);
+    setBusy(true);
+    try {
+      const desired = isStarted ? 'running' : 'stopped';
+      await api().bots.create({
+        id,
+        kind: kind.kind,
+        config: filled(value),
+        labels: parseLabels(labels),
+        dedicated: isDedicated,
+        desired,
+      });
+      say(`${id} created`);
+      onClose();
+      go(hrefTo('bots', id));
+    } catch (thrown) {
+      setFaults(faultFrom(thrown));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog title="New bot" onClose={onClose} isWide>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <div class="dialog-body form">
+          <div class="field-pair">
+            <div class="field">
+              <label for="new-id">
+                Id <span class="needed">needed</span>
+              </label>
+              <input
+                id="new-id"
+                autocomplete="off"
+                autocapitalize="none"
+                spellcheck={false}
+                maxLength={64}
+                value={id}
+                aria-invalid={faults.has('id')}
+                onInput={({ currentTarget }) => setId(currentTarget.value)}
+              />
+              {faults.has('id') ? <p class="fault">{faults.get('id')}</p> : null}
+            </div>
+            <div class="field">
+              <label for="new-kind">Kind</label>
+              <select
+                id="new-kind"
+                value={kind?.kind}
+                onChange={({ currentTarget }) => {
+                  setKindName(currentTarget.value);
+                  setConfig(undefined);
+                  setFaults(new Map());
+                }}
+              >
+                {kinds.value.map((one) => (
+                  <option key={one.kind}>{one.kind}</option>
+                ))}
+              </select>
+              <p class="hint">{kind?.description}</p>
+            </div>
+          </div>
+          <fieldset key={kind?.kind}>
+            <legend>Configuration</legend>
+            <SchemaFields
+              schema={schema}
+              value={value}
+              path="config"
+              faults={faults}
+              onChange={setConfig}
+            />
+          </fieldset>
+          <div class="field">
+            <label for="new-labels">Labels</label>
+            <textarea
+              id="new-labels"
+              rows={2}
+              placeholder="team=a, one a line"
+              value={labels}
+              onInput={({ currentTarget }) => setLabels(currentTarget.value)}
+            />
+          </div>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isStarted}
+              onChange={({ currentTarget }) => setStarted(currentTarget.checked)}
+            />
+            Start it at once
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isDedicated}
+              onChange={({ currentTarget }) => setDedicated(currentTarget.checked)}
+            />
+            Give it a host thread of its own
+          </label>
+          {faults.has('') ? (
+            <p class="fault" role="alert">
+              {faults.get('')}
+            </p>
+          ) : null}
+        </div>
+        <footer>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={isBusy}>
+            Create
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

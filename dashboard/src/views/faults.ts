@@ -1,0 +1,10 @@
+// Pure. Owns where the service's one-line errors are shown in a form: beside the field that they name, if they name one.
+
+/** @returns by the field's path; '' is the form as a whole. */
+export function faultFrom(thrown: unknown): Map<string, string> {
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  // `config.nick is missing`, `args.x must be <= 99`.
+  const named = /^((?:config|args)(?:\.[\w-]+)+) (.+)$/s.exec(message);
+  if (named?.[1] && named[2]) return new Map([[named[1], named[2]]]);
+  return new Map([['', message]]);
+}

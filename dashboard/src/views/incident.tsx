@@ -1,0 +1,111 @@
+// Owns how an incident is shown.
+
+import type { Incident, StackFrame } from '../../../src/client/index.js';
+import { hrefTo } from '../model/route.js';
+import { age, fullTime, second } from '../model/time.js';
+import { LineText } from '../parts/text.js';
+import { TextBox } from '../parts/text-box.js';
+
+const TYPES: Record<Incident['type'], string> = {
+  crash: 'Crash',
+  hang: 'Hang',
+  out_of_memory: 'Out of memory',
+  host_lost: 'Host lost',
+  overdue: 'Overdue',
+  failed: 'Failed',
+};
+
+export function IncidentList({
+  incidents,
+  withBot = false,
+}: {
+  incidents: readonly Incident[];
+  withBot?: boolean;
+}) {
+  return (
+    <ul class="incidents">
+      {incidents.map((incident) => (
+        <li key={incident.id}>
+          <OneIncident incident={incident} withBot={withBot} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function OneIncident({ incident, withBot }: { incident: Incident; withBot: boolean }) {
+  const { type, at_ms, suspect, reason, host, bots, stack, heap, last_lines, last_commands } =
+    incident;
+  void second.value;
+  return (
+    <details>
+      <summary>
+        <span class="tag tone-bad">{TYPES[type] ?? type}</span>
+        {withBot ? (
+          <strong>{suspect ?? (host === null ? 'unknown' : `host ${host}`)}</strong>
+        ) : null}
+        <span class="incident-reason">{reason}</span>
+        <time title={fullTime(at_ms)}>{age(at_ms)} ago</time>
+      </summary>
+      <div class="incident-body">
+        <dl class="facts">
+          <Fact name="When">{fullTime(at_ms)}</Fact>
+          {suspect === null ? null : (
+            <Fact name="Bot">
+              <a href={hrefTo('bots', suspect)}>{suspect}</a>
+            </Fact>
+          )}
+          {host === null ? null : <Fact name="Host">{host}</Fact>}
+          {heap === null ? null : (
+            <Fact name="Heap">
+              {megabytes(heap.used)} of {megabytes(heap.limit)}
+            </Fact>
+          )}
+          {bots.length > 1 ? (
+            <Fact name="Ran there">
+              {bots.slice(0, 20).join(', ')}
+              {bots.length > 20 ? ` and ${bots.length - 20} more` : ''}
+            </Fact>
+          ) : null}
+        </dl>
+        <Block title="Stack" lines={stackLines(stack)} />
+        <Block title="Last lines" lines={last_lines} />
+        <Block title="Last commands" lines={last_commands} />
+      </div>
+    </details>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Block({ title, lines }: { title: string; lines: readonly string[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <section>
+      <h4>{title}</h4>
+      <TextBox name={title}>
+        <LineText text={lines.join('\n')} isWhole />
+      </TextBox>
+    </section>
+  );
+}
+
+function stackLines(stack: StackFrame[] | string | null): string[] {
+  if (stack === null) return [];
+  if (typeof stack === 'string') return stack.split('\n');
+  return stack.map((frame) => {
+    const { function: name, url, line, column } = frame as StackFrame & Record<string, unknown>;
+    return `at ${name || '(anonymous)'} (${url}:${line}:${column})`;
+  });
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MB`;
+}

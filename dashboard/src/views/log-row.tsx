@@ -1,0 +1,85 @@
+// Owns how one line of the log looks. Rows are drawn by the hundred a second: one that has not changed is left alone.
+
+import { Component } from 'preact';
+import type { Line } from '../hub/messages.js';
+import { hrefTo } from '../model/route.js';
+import { clockTime, day, fullTime } from '../model/time.js';
+import { Level } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+
+interface Props {
+  line: Line;
+  mark: string;
+  isCursor: boolean;
+  isSelected: boolean;
+  withBot: boolean;
+  /** `YYYY-MM-DD`: lines of another day say so. */
+  today: string;
+  /** Of the settings: another one shows other times. */
+  zone: string;
+}
+
+export class LogRow extends Component<Props> {
+  override shouldComponentUpdate(next: Props): boolean {
+    const now = this.props;
+    return (
+      next.line !== now.line ||
+      next.mark !== now.mark ||
+      next.isCursor !== now.isCursor ||
+      next.isSelected !== now.isSelected ||
+      next.withBot !== now.withBot ||
+      next.today !== now.today ||
+      next.zone !== now.zone
+    );
+  }
+
+  override render({ line, mark, isCursor, isSelected, withBot, today }: Props) {
+    const { level, at, scope, bot, dir, transport, text, id } = line;
+    const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}`;
+    if (level === 'gap') {
+      return (
+        <div class={look} data-id={id} role="option" aria-selected={isSelected}>
+          <span class="gap-mark">
+            <Level level="gap" /> {text}
+          </span>
+        </div>
+      );
+    }
+    const on = day(at);
+    return (
+      <div class={look} data-id={id} role="option" aria-selected={isSelected}>
+        <time class="cell-time" title={fullTime(at)}>
+          {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
+          {clockTime(at)}
+        </time>
+        <Level level={level} />
+        <span class="cell-scope">{scope}</span>
+        {withBot ? (
+          <span class="cell-bot">
+            {bot === null ? (
+              ''
+            ) : (
+              <a href={hrefTo('bots', bot)} tabIndex={-1}>
+                {bot}
+              </a>
+            )}
+          </span>
+        ) : null}
+        <span
+          class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}
+          title={
+            dir === null ? undefined : `${dir === 'in' ? 'incoming' : 'outgoing'}, ${transport}`
+          }
+        >
+          {dir === null ? '' : dir === 'in' ? '←' : '→'}
+          {dir === null ? null : (
+            <span class="unseen">{dir === 'in' ? 'incoming' : 'outgoing'}</span>
+          )}
+        </span>
+        <span class="cell-message">
+          <LineText text={text} mark={mark} />
+        </span>
+      </div>
+    );
+  }
+}

@@ -1,0 +1,153 @@
+// Owns the sign-in: the PIN with a box for each figure, the countdown while the exchange is locked.
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError } from '../../../src/client/index.js';
+import { session, signIn } from '../model/session.js';
+import { Mark } from '../parts/mark.js';
+
+const LENGTH = 6;
+const BOXES = Array.from({ length: LENGTH }, (_, at) => at);
+
+export function SignIn() {
+  const [figures, setFigures] = useState<readonly string[]>(BOXES.map(() => ''));
+  const [isKept, setKept] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const [lockedUntil, setLockedUntil] = useState(0);
+  const left = useCountdown(lockedUntil);
+  const boxes = useRef<(HTMLInputElement | null)[]>([]);
+  const reason = session.value.state === 'out' ? session.value.reason : null;
+
+  useEffect(() => {
+    document.title = 'Sign in · Drover';
+    boxes.current[0]?.focus();
+  }, []);
+
+  async function send(pin: string): Promise<void> {
+    setBusy(true);
+    setFault('');
+    try {
+      await signIn(pin, isKept);
+    } catch (thrown) {
+      setFigures(BOXES.map(() => ''));
+      if (thrown instanceof ApiError && thrown.status === 429) {
+        setLockedUntil(Date.now() + (thrown.retryAfterMs ?? 5000));
+      } else if (thrown instanceof ApiError && thrown.status === 401) {
+        setFault('That is not the PIN of this run. It is new with each start of the service.');
+      } else {
+        setFault((thrown as Error).message);
+      }
+      boxes.current[0]?.focus();
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  /** Puts figures in from one box on; what is no figure is left out. */
+  function enter(at: number, text: string): void {
+    const given = text.replace(/\D/g, '').slice(0, LENGTH - at);
+    const next = figures.map((figure, place) => given[place - at] ?? (place === at ? '' : figure));
+    setFigures(next);
+    if (given === '') return;
+    boxes.current[Math.min(LENGTH - 1, at + given.length)]?.focus();
+    if (next.every((figure) => figure !== '') && left === 0) void send(next.join(''));
+  }
+
+  function onKeyDown(at: number, event: KeyboardEvent): void {
+    if (event.key === 'ArrowLeft') boxes.current[at - 1]?.focus();
+    else if (event.key === 'ArrowRight') boxes.current[at + 1]?.focus();
+    else if (event.key === 'Backspace' && figures[at] === '' && at > 0) {
+      setFigures(figures.map((figure, place) => (place === at - 1 ? '' : figure)));
+      boxes.current[at - 1]?.focus();
+    } else return;
+    event.preventDefault();
+  }
+
+  const isComplete = figures.every((figure) => figure !== '');
+  return (
+    <main class="sign-in">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isComplete && left === 0) void send(figures.join(''));
+        }}
+      >
+        <div class="sign-in-brand">
+          <Mark />
+          <h1>Drover</h1>
+        </div>
+        {reason === null ? null : (
+          <p class="notice" role="status">
+            {reason}
+          </p>
+        )}
+        <fieldset class="pin">
+          <legend>PIN</legend>
+          <div class="pin-boxes">
+            {BOXES.map((at) => (
+              <input
+                key={at}
+                ref={(element) => {
+                  boxes.current[at] = element;
+                }}
+                aria-label={`Figure ${at + 1} of ${LENGTH}`}
+                inputMode="numeric"
+                autocomplete={at === 0 ? 'one-time-code' : 'off'}
+                value={figures[at]}
+                disabled={isBusy}
+                aria-invalid={fault !== ''}
+                onInput={({ currentTarget }) => {
+                  const { value } = currentTarget;
+                  // A figure typed into a full box takes its place.
+                  enter(at, value.length === 2 ? value.replace(figures[at] ?? '', '') : value);
+                  currentTarget.value = figures[at] ?? '';
+                }}
+                onPaste={(event) => {
+                  event.preventDefault();
+                  enter(at, event.clipboardData?.getData('text') ?? '');
+                }}
+                onFocus={({ currentTarget }) => currentTarget.select()}
+                onKeyDown={(event) => onKeyDown(at, event)}
+              />
+            ))}
+          </div>
+        </fieldset>
+        <div class="sign-in-state" aria-live="polite">
+          {left > 0 ? (
+            <p class="fault" data-locked>
+              Too many wrong PINs. Next try in <strong>{left} s</strong>.
+            </p>
+          ) : fault !== '' ? (
+            <p class="fault">{fault}</p>
+          ) : (
+            <p class="muted">The service prints it when it starts, and keeps it in pin.txt.</p>
+          )}
+        </div>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isKept}
+            onChange={({ currentTarget }) => setKept(currentTarget.checked)}
+          />
+          Keep me signed in on this browser
+        </label>
+        <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
+          {isBusy ? 'Signing in …' : 'Sign in'}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+/** Whole seconds until then. */
+function useCountdown(until: number): number {
+  const [now, setNow] = useState(Date.now());
+  const left = Math.max(0, Math.ceil((until - now) / 1000));
+  useEffect(() => {
+    setNow(Date.now());
+    if (until <= Date.now()) return;
+    const timer = setInterval(() => setNow(Date.now()), 250);
+    return () => clearInterval(timer);
+  }, [until, left === 0]);
+  return left;
+}

@@ -1,0 +1,167 @@
+// Pictures of every view of the built dashboard on a real service: light and dark, wide and narrow. SHOTS_OUT says where to,
+// SHOTS_ONLY which views.
+
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, it } from 'vitest';
+import { call } from '../harness/api.js';
+import type { Service } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+import { openPage, show, signIn, startForDashboard } from './dashboard-page.js';
+
+const OUT = process.env['SHOTS_OUT'] ?? 'dist/shots';
+const ONLY = process.env['SHOTS_ONLY']?.split(',');
+const LOOKS = [
+  { name: 'light-wide', dark: false, width: 1440, height: 900 },
+  { name: 'dark-wide', dark: true, width: 1440, height: 900 },
+  { name: 'light-narrow', dark: false, width: 360, height: 740 },
+  { name: 'dark-narrow', dark: true, width: 360, height: 740 },
+];
+
+let browser: Browser;
+let service: Service;
+
+beforeAll(async () => {
+  mkdirSync(OUT, { recursive: true });
+  browser = await launchChromium();
+  service = await startForDashboard({ config: { pin: { capacity: 3 } } });
+  await populate();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function post(target: string, body: object): Promise<void> {
+  await call(service, 'POST', target, { body });
+}
+
+async function print(text: string, level = 'info'): Promise<void> {
+  await post('/invoke', { session_id: 'painter-1', command: 'print', args: { text, level } });
+}
+
+async function populate(): Promise<void> {
+  for (let n = 1; n <= 40; n++) {
+    const rate = n % 10 === 0 ? 3 : 0;
+    await post('/api/bots', {
+      id: `load-${n}`,
+      kind: 'synthetic',
+      config: { events_per_second: rate, message_bytes: 60 },
+      labels: { team: n % 2 ? 'a' : 'b', region: ['eu', 'us', 'ap'][n % 3] },
+      desired: n % 7 === 0 ? 'stopped' : 'running',
+    });
+  }
+  await post('/api/bots', {
+    id: 'clumsy',
+    kind: 'painter',
+    config: { greeting: 'here I am' },
+    labels: { team: 'art' },
+    restart: { max_restarts: 1, backoff_ms: 200 },
+  });
+  for (let n = 0; n < 3; n++) {
+    await post('/invoke', {
+      session_id: 'clumsy',
+      command: 'fall',
+      args: { why: 'Cannot read properties of undefined (reading "brush")' },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 800));
+  }
+  await print(
+    '\u001b[32mready\u001b[0m in \u001b[1;36m12 ms\u001b[0m, \u001b[33m2 warnings\u001b[0m',
+  );
+  await print('the brush is nearly dry', 'warn');
+  await print(
+    'cannot reach \u001b[31mhttp://paint.example/red\u001b[0m: connection refused',
+    'error',
+  );
+  await print('<b>not bold</b> <script>alert(1)</script>\ttabbed\nsecond line');
+  await post('/invoke', {
+    session_id: 'painter-1',
+    command: 'show',
+    args: { name: 'canvas', value: 'blue, 40 %' },
+  });
+  await post('/api/tokens', { name: 'wall display', scopes: ['read'], labels: { team: 'a' } });
+  await post('/api/tokens', {
+    name: 'deploy script',
+    scopes: ['read', 'control', 'invoke'],
+    expires_at_ms: Date.now() + 86_400_000,
+  });
+}
+
+type Shot = [name: string, href: string, prepare?: (page: Page) => Promise<void>];
+
+const SHOTS: Shot[] = [
+  ['overview', '#/overview'],
+  [
+    'bots',
+    '#/bots',
+    async (page) => void (await page.getByLabel('Select load-3', { exact: true }).click()),
+  ],
+  [
+    'create',
+    '#/bots',
+    async (page) => {
+      await page.getByRole('button', { name: 'New bot' }).click();
+      await page.getByLabel('Kind', { exact: true }).last().selectOption('painter');
+    },
+  ],
+  ['bot', '#/bots/demo-1'],
+  [
+    'commands',
+    '#/bots/demo-1?tab=commands',
+    async (page) => {
+      await page.getByLabel('text').fill('hello');
+      await page.getByRole('button', { name: 'Run say' }).click();
+      await page.locator('.results li').first().waitFor();
+    },
+  ],
+  [
+    'incidents',
+    '#/bots/clumsy?tab=incidents',
+    async (page) => void (await page.locator('.incidents summary').first().click()),
+  ],
+  ['config', '#/bots/painter-1?tab=config'],
+  ['log', '#/log'],
+  [
+    'line',
+    '#/log?bot=painter-1',
+    async (page) => {
+      await page.locator('.row-info').last().click();
+      await page.locator('.whole').waitFor();
+    },
+  ],
+  ['tokens', '#/tokens'],
+  [
+    'new-token',
+    '#/tokens',
+    async (page) => void (await page.getByRole('button', { name: 'New token' }).click()),
+  ],
+  ['settings', '#/settings'],
+  ['help', '#/log', async (page) => void (await page.keyboard.press('?'))],
+];
+
+it.each(LOOKS)('$name', async ({ name, ...look }) => {
+  const { context, page } = await openPage(browser, look);
+  const wanted = (view: string): boolean => ONLY?.includes(view) ?? true;
+  const shoot = (view: string): Promise<Buffer> =>
+    page.screenshot({ path: path.join(OUT, `${view}-${name}.png`) });
+  await page.goto(service.url);
+  await page.getByLabel('Figure 1 of 6').waitFor();
+  if (wanted('sign-in')) await shoot('sign-in');
+  await signIn(page, service);
+  await page.waitForTimeout(3000);
+  for (const [view, href, prepare] of SHOTS) {
+    if (!wanted(view)) continue;
+    await show(page, href);
+    await page.waitForTimeout(700);
+    await prepare?.(page);
+    await page.waitForTimeout(300);
+    await shoot(view);
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await page.locator('[data-connection=open]').waitFor();
+  }
+  await context.close();
+});
