@@ -41,6 +41,9 @@ export interface OpenOptions {
   dark?: boolean;
 }
 
+/** How long is waited for something to be seen, in ms. */
+const WAIT_MS = 15_000;
+
 /** An empty page in a browser of its own: nothing is kept from others. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
   const { width = 1280, height = 800, dark = false } = options;
@@ -50,6 +53,8 @@ export async function openPage(browser: Browser, options: OpenOptions = {}): Pro
     timezoneId: 'Europe/Berlin',
     locale: 'en-GB',
   });
+  // Below that of a test, so that what was waited for is said.
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   return { context, page, complaints: listen(page) };
 }
@@ -82,7 +87,5 @@ export async function openWithToken(page: Page, service: Service, token: string)
 
 /** Shows a view of a page that is signed in. */
 export async function show(page: Page, href: string): Promise<void> {
-  await page.evaluate((to) => {
-    location.hash = to;
-  }, href);
+  await page.evaluate(`location.hash = ${JSON.stringify(href)}`);
 }

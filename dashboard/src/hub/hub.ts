@@ -10,7 +10,16 @@ import {
 } from '../../../src/client/index.js';
 import { gapLine, logLine } from './line.js';
 import { Ring } from './line-ring.js';
-import type { Connection, Line, Port, StatusChange, ToHub, ToTab, Update } from './messages.js';
+import type {
+  Connection,
+  Inheritance,
+  Line,
+  Port,
+  StatusChange,
+  ToHub,
+  ToTab,
+  Update,
+} from './messages.js';
 import { Seconds } from './seconds.js';
 
 /** Lines that are kept for the tabs, and their characters; the oldest go. What is older is in the service's journal. */
@@ -60,9 +69,12 @@ export class Hub {
   readonly #seconds = new Seconds();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param url of the service. */
-  constructor(url: string) {
+  #inheritance: Inheritance | undefined;
+
+  /** @param url of the service. @param inheritance what another hub has left behind; it counts for its own token only. */
+  constructor(url: string, inheritance?: Inheritance) {
     this.#url = url;
+    this.#inheritance = inheritance;
   }
 
   attach(port: TabPort): void {
@@ -100,7 +112,20 @@ export class Hub {
     this.#forget();
     this.#token = token;
     this.#tellSession(null);
-    void this.#read(token);
+    void this.#read(token, this.#inherit(token));
+  }
+
+  /** @returns the id of the event to go on behind, null for none. */
+  #inherit(token: string): string | null {
+    const left = this.#inheritance;
+    this.#inheritance = undefined;
+    if (left?.token !== token) return null;
+    for (const bot of left.bots) this.#bots.set(bot.id, bot);
+    for (const line of left.lines) this.#lines.push(line);
+    for (const change of left.changes) this.#changes.push(change);
+    this.#seconds.add(left.seconds);
+    // What came behind it and was no line comes once more, which changes nothing.
+    return left.lines.at(-1)?.id ?? null;
   }
 
   #signOut(reason: string | null): void {
@@ -124,9 +149,10 @@ export class Hub {
     for (const tab of this.#tabs) tab.cursor = undefined;
   }
 
-  async #read(token: string): Promise<void> {
+  async #read(token: string, lastEventId: string | null): Promise<void> {
     const client = new DroverClient({ url: this.#url, token });
     const stream = client.stream({
+      lastEventId,
       backoff: { firstMs: 500, maxMs: 10_000 },
       onState: (state) => {
         if (this.#stream === stream) this.#become(state);

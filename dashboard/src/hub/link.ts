@@ -3,7 +3,7 @@
 
 import { Hub } from './hub.js';
 import workerUrl from './hub-worker.ts?sharedworker&url';
-import type { Port, ToHub, ToTab } from './messages.js';
+import type { Inheritance, Port, ToHub, ToTab } from './messages.js';
 
 /** The page's policy lets no text become an address of a script but through this. */
 const scripts = globalThis.trustedTypes?.createPolicy('drover', {
@@ -19,13 +19,17 @@ export type Link = Port<ToHub, ToTab>;
 
 /**
  * @param receive what the hub says. @param renewed called when another hub has taken over: it knows nothing of this tab, which
- * is to say hello again.
+ * is to say hello again. @param inheritance what this tab has, for a hub that is to go on with it.
  */
-export function openLink(receive: (message: ToTab) => void, renewed: () => void): Link {
+export function openLink(
+  receive: (message: ToTab) => void,
+  renewed: () => void,
+  inheritance: () => Inheritance | undefined,
+): Link {
   if (typeof SharedWorker !== 'undefined') return workerLink(receive);
   // They exist on secure pages only.
   if (typeof navigator.locks !== 'undefined' && typeof BroadcastChannel !== 'undefined') {
-    return leaderLink(receive, renewed);
+    return leaderLink(receive, renewed, inheritance);
   }
   return ownLink(receive);
 }
@@ -54,7 +58,11 @@ type Envelope =
   | { to: string; message: ToTab }
   | { to: 'all'; leader: string };
 
-function leaderLink(receive: (message: ToTab) => void, renewed: () => void): Link {
+function leaderLink(
+  receive: (message: ToTab) => void,
+  renewed: () => void,
+  inheritance: () => Inheritance | undefined,
+): Link {
   const me = `${Date.now()}-${Math.random()}`;
   const channel = new BroadcastChannel(CHANNEL);
   const post = (envelope: Envelope): void => channel.postMessage(envelope);
@@ -86,7 +94,7 @@ function leaderLink(receive: (message: ToTab) => void, renewed: () => void): Lin
   };
   // Held until the tab ends: then the next one in line leads, and begins anew.
   void navigator.locks.request(CHANNEL, () => {
-    hub = new Hub(location.origin);
+    hub = new Hub(location.origin, inheritance());
     link.send = (message) => portOf(me).receive(message);
     post({ to: 'all', leader: me });
     renewed();

@@ -61,6 +61,11 @@ export interface Update {
   seconds: Second[];
 }
 
+/** What a hub goes on with that takes over from another: what the tab has that it runs in. */
+export interface Inheritance extends Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+  token: string;
+}
+
 /** Who is signed in: told to a tab that asks, and to all when it changes. */
 export interface SessionMessage {
   type: 'session';

@@ -26,6 +26,11 @@ export class Seconds {
     last[column] = (last[column] ?? 0) + 1;
   }
 
+  /** Puts in what was counted elsewhere, before anything is counted here. */
+  add(seconds: readonly Second[]): void {
+    this.#seconds = [...this.#seconds, ...seconds].slice(-KEPT_SECONDS);
+  }
+
   /** Those from `at` on, in s. */
   from(at: number): Second[] {
     let first = this.#seconds.length;

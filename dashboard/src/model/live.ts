@@ -55,6 +55,12 @@ export function takeUpdate(update: Update): void {
   });
 }
 
+/** All that the tab has, for a hub that is to go on with it. */
+export function keptHere(): Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+  const inOrder = [...changes.values()].flat().sort((a, b) => a.n - b.n);
+  return { lines, changes: inOrder, bots: [...bots.values()], seconds };
+}
+
 /** Forgets everything: another token may see other bots. */
 export function forgetAll(): void {
   lastLines.clear();

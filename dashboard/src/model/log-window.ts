@@ -147,6 +147,11 @@ export class LogWindow {
     this.#changed();
   }
 
+  /** The service is there again: what it could not do it may do now. */
+  tryAgain(): void {
+    if (this.top.peek() === 'off') this.top.value = 'more';
+  }
+
   /** Puts a page of the past before the first row. */
   async older(): Promise<void> {
     if (this.#isBusy || !['more', 'failed'].includes(this.top.peek())) return;
@@ -157,7 +162,8 @@ export class LogWindow {
     const { signal } = this.#abort;
     try {
       for (let pages = 0; pages < MAX_EMPTY_PAGES; pages++) {
-        const before = this.rows[0]?.id ?? lines[0]?.id;
+        const first = this.rows[0];
+        const before = first?.id ?? lines[0]?.id;
         const place = this.#cursor ? { cursor: this.#cursor } : {};
         const query: EventsQuery = { ...this.#query(), order: 'newest', limit: PAGE, ...place };
         // The cursor goes with the query that it came from.
@@ -165,8 +171,15 @@ export class LogWindow {
         if (this.#beforeOfCursor !== undefined) query.before = this.#beforeOfCursor;
         const page = await api().events({ ...query, signal });
         this.#cursor = page.cursor ?? undefined;
+        const now = this.rows[0];
+        // The first row was cut off meanwhile: what was asked for does not stand before the new one.
+        if (first && now !== first) {
+          this.#cursor = undefined;
+          break;
+        }
         const found = pastLines(page.events)
-          .filter((line) => this.passes(line))
+          // There was none, and what came meanwhile is in the page too.
+          .filter((line) => this.passes(line) && (!now || isBehind(now.id, line.id) !== false))
           .reverse();
         this.rows = [...found, ...this.rows];
         this.base -= found.length;
@@ -181,7 +194,8 @@ export class LogWindow {
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
-      this.#isBusy = false;
+      // Another beginning has its own.
+      if (!signal.aborted) this.#isBusy = false;
     }
   }
 
@@ -204,7 +218,8 @@ export class LogWindow {
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
-      this.#isBusy = false;
+      // Another beginning has its own.
+      if (!signal.aborted) this.#isBusy = false;
     }
   }
 

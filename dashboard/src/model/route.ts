@@ -35,7 +35,12 @@ export function go(href: string): void {
 /** The same place with another query; not a step in the history. */
 export function replaceQuery(query: Record<string, string>): void {
   const { view, part } = route.peek();
-  history.replaceState(null, '', hrefTo(view, part, query));
+  replace(hrefTo(view, part, query));
+}
+
+/** Another place, of which the history does not know that it was not there from the beginning. */
+export function replace(href: string): void {
+  history.replaceState(null, '', href);
   route.value = parse(location.hash);
 }
 

@@ -3,8 +3,9 @@
 import { signal } from '@preact/signals';
 import { ApiError, DroverClient } from '../../../src/client/index.js';
 import { type Link, openLink } from '../hub/link.js';
-import type { ToTab } from '../hub/messages.js';
-import { forgetAll, takeUpdate } from './live.js';
+import type { Inheritance, ToTab } from '../hub/messages.js';
+import { forgetAll, keptHere, takeUpdate } from './live.js';
+import { replace } from './route.js';
 
 export type Session =
   | { state: 'starting' }
@@ -25,6 +26,10 @@ export function api(): DroverClient {
 
 /** Begins: with the token of the address, that of the last time, or that of the other tabs. */
 export async function startSession(): Promise<void> {
+  // A page that is open already is given another one.
+  window.addEventListener('hashchange', () => {
+    if (location.hash.startsWith('#token=')) location.reload();
+  });
   const handed = takeFromAddress();
   if (handed !== undefined) return startWith(handed);
   openHub(kept());
@@ -37,7 +42,7 @@ function takeFromAddress(): string | undefined {
   if (token === null) return undefined;
   // What was not percent-encoded has its plus signs as spaces now.
   const fixed = token.replaceAll(' ', '+');
-  history.replaceState(null, '', parameters.get('to') ?? '#/overview');
+  replace(parameters.get('to') ?? '#/overview');
   return fixed;
 }
 
@@ -59,12 +64,17 @@ async function startWith(token: string): Promise<void> {
 /** @param reason why there is no token. */
 function openHub(token: string | null, reason: string | null = null): void {
   const hello = (): void => link?.send({ type: 'hello', token: tokenNow() ?? token });
-  link = openLink((message) => receive(message, reason), hello);
+  link = openLink((message) => receive(message, reason), hello, inheritance);
   hello();
   window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
   window.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) hello();
   });
+}
+
+function inheritance(): Inheritance | undefined {
+  const token = tokenNow();
+  return token === null ? undefined : { token, ...keptHere() };
 }
 
 function tokenNow(): string | null {

@@ -6,8 +6,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows beyond the edges, so that a short scroll shows no empty place. */
 const MARGIN_ROWS = 6;
-/** As near as this to the end, in px, is at the end. */
-const END_PX = 4;
+/** As near as this to the end, in px, is at the end: what is left over when sizes are no whole pixels. */
+const END_PX = 1.5;
 
 interface Props {
   count: number;

@@ -177,6 +177,7 @@ export function BotsView() {
             role: 'grid',
             'aria-label': 'Bots',
             'aria-rowcount': shown.length + 1,
+            'aria-activedescendant': at < 0 ? undefined : `bot-${active}`,
             tabIndex: 0,
           }}
           header={<Head query={query} areAll={areAll} onAll={toggleAll} />}
@@ -364,6 +365,7 @@ function Row({ bot, index, isSelected, isActive, onToggle, onActive }: RowProps)
     <div
       class={`bots-row${isSelected ? ' is-selected' : ''}${isActive ? ' is-active' : ''}`}
       role="row"
+      id={`bot-${id}`}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
       data-bot={id}

@@ -48,8 +48,12 @@ interface Props {
 export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   const [own, setOwn] = useState<LogFilter>({ ...NO_FILTER, bots: bots ?? [] });
   const filter = given ?? own;
-  const setFilter = onFilter ?? setOwn;
   const [isFollowing, setFollowing] = useState(at === undefined);
+  const setFilter = (next: LogFilter): void => {
+    // What passes now is looked at from its end.
+    setFollowing(true);
+    (onFilter ?? setOwn)(next);
+  };
   const following = useRef(isFollowing);
   following.current = isFollowing;
   const [cursor, setCursor] = useState<string | undefined>(at);
@@ -61,6 +65,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   const shown = useLogWindow(filter, at, following, (index) => {
     if (at === undefined) return;
     if (index === undefined) return say('This line is not kept any more.');
+    setFollowing(false);
     setCursor(at);
     setReveal({ id: at, round: 0 });
   });
@@ -145,7 +150,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
           onClick={() => (isFollowing ? setFollowing(false) : follow())}
         >
           <Icon name={isFollowing ? 'pause' : 'follow'} />
-          {isFollowing ? 'Pause' : 'Follow'}
+          <span>{isFollowing ? 'Pause' : 'Follow'}</span>
         </button>
         <Menu shown={shown} filter={filter} />
       </Toolbar>
@@ -170,6 +175,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
             role: 'listbox',
             'aria-label': 'Lines',
             'aria-multiselectable': true,
+            'aria-activedescendant': cursorAt < 0 ? undefined : `line-${cursor}`,
             tabIndex: 0,
             onClick: pick,
           }}
@@ -206,7 +212,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   function pick(event: MouseEvent): void {
     const element = (event.target as HTMLElement).closest<HTMLElement>('[data-id]');
     const line = rows.find(({ id }) => id === element?.dataset['id']);
-    if (!line || (event.target as HTMLElement).closest('a')) return;
+    if (!line) return;
     // Text that was just marked with the mouse is not to be lost.
     if (String(getSelection()) !== '') return;
     choose(line, event.shiftKey);
@@ -231,6 +237,7 @@ function useLogWindow(
   useEffect(() => () => shown.close(), [shown]);
   useEffect(() => {
     if (!isOpen) return;
+    shown.tryAgain();
     if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);
     else if (shown.rows.length < FEW_ROWS) void shown.older();
   }, [shown, isOpen]);

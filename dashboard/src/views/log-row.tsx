@@ -2,7 +2,6 @@
 
 import { Component } from 'preact';
 import type { Line } from '../hub/messages.js';
-import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
@@ -38,7 +37,7 @@ export class LogRow extends Component<Props> {
     const look = `log-row row-${level}${isCursor ? ' is-active' : ''}${isSelected ? ' is-selected' : ''}`;
     if (level === 'gap') {
       return (
-        <div class={look} data-id={id} role="option" aria-selected={isSelected}>
+        <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
           <span class="gap-mark">
             <Level level="gap" /> {text}
           </span>
@@ -47,24 +46,14 @@ export class LogRow extends Component<Props> {
     }
     const on = day(at);
     return (
-      <div class={look} data-id={id} role="option" aria-selected={isSelected}>
+      <div class={look} id={`line-${id}`} data-id={id} role="option" aria-selected={isSelected}>
         <time class="cell-time" title={fullTime(at)}>
           {on === today ? null : <span class="cell-day">{on.slice(5)} </span>}
           {clockTime(at)}
         </time>
         <Level level={level} />
         <span class="cell-scope">{scope}</span>
-        {withBot ? (
-          <span class="cell-bot">
-            {bot === null ? (
-              ''
-            ) : (
-              <a href={hrefTo('bots', bot)} tabIndex={-1}>
-                {bot}
-              </a>
-            )}
-          </span>
-        ) : null}
+        {withBot ? <span class="cell-bot">{bot}</span> : null}
         <span
           class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}
           title={

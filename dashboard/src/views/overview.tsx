@@ -1,10 +1,23 @@
 // Owns the overview: how many bots are how, what flows, how near the service is to its bounds, what broke.
 
 import { useMemo, useState } from 'preact/hooks';
-import { ApiError, type PressureReport } from '../../../src/client/index.js';
+import {
+  ApiError,
+  type PressureReport,
+  type Stats,
+  type StatsBucket,
+} from '../../../src/client/index.js';
 import type { Second } from '../hub/messages.js';
 import { failedKinds } from '../model/kinds.js';
-import { bots, botsVersion, connection, isLoaded, seconds, secondsVersion } from '../model/live.js';
+import {
+  bots,
+  botsVersion,
+  clockAheadMs,
+  connection,
+  isLoaded,
+  seconds,
+  secondsVersion,
+} from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -108,16 +121,12 @@ function Flow() {
   void second.value;
   useThrottled(secondsVersion, 1000);
   const past = useResource(
-    (signal) =>
-      range.isLive
-        ? Promise.resolve(undefined)
-        : api().stats({ after: Math.floor(serverNow() - range.seconds * 1000), signal }),
-    [range],
+    (signal) => api().stats({ after: Math.floor(serverNow() - range.seconds * 1000), signal }),
+    [range, connection.value.state === 'open'],
     range.isLive ? undefined : STATS_MS,
   );
-  const live = liveSeries(range.isLive ? range.seconds : 300);
-  const stats = range.isLive ? undefined : past.value;
-  const shown = stats ? pastSeries(stats) : live;
+  const shown =
+    range.isLive || !past.value ? liveSeries(range.seconds, past.value) : pastSeries(past.value);
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rate = rateOf(seconds);
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
@@ -186,29 +195,35 @@ interface Shown {
   series: ChartSeries[];
 }
 
-/** Seconds without an event are zero; the one that is not over is left out. */
-function liveSeries(length: number): Shown {
+/** Seconds without an event are zero; before the stream began, what the journal has counted. The present one is not over. */
+function liveSeries(length: number, past: Stats | undefined): Shown {
   const end = Math.floor(Date.now() / 1000);
-  const from = end - length;
-  const times = Array.from({ length }, (_, at) => from + at);
+  const times = Array.from({ length }, (_, at) => end - length + at);
   const bySecond = new Map(seconds.map((one) => [one[0], one]));
+  const begun = seconds[0]?.[0] ?? end;
+  // The hub counts by this machine's clock.
+  const ahead = clockAheadMs.peek() / 1000;
+  const step = past?.step_s ?? 10;
+  const byBucket = new Map(past?.buckets.map((bucket) => [bucket.at_ms / 1000, bucket]));
   const series = LEVELS.map(({ name, colour }) => ({
     name,
     colour,
-    values: times.map((time) => bySecond.get(time)?.[COLUMNS[name]] ?? 0),
+    values: times.map((time) => {
+      if (time >= begun) return bySecond.get(time)?.[COLUMNS[name]] ?? 0;
+      const bucket = byBucket.get(Math.floor((time - ahead) / step) * step);
+      return countIn(bucket, name) / step;
+    }),
   }));
   return { times, series };
 }
 
-function pastSeries({
-  step_s,
-  buckets,
-}: {
-  step_s: number;
-  buckets: { at_ms: number; levels: Record<string, number>; other: number }[];
-}): Shown {
+function countIn(bucket: StatsBucket | undefined, name: (typeof LEVELS)[number]['name']): number {
+  return (name === 'other' ? bucket?.other : bucket?.levels[name]) ?? 0;
+}
+
+function pastSeries({ step_s, buckets }: Stats): Shown {
   const times: number[] = [];
-  const rows: ((typeof buckets)[number] | undefined)[] = [];
+  const rows: (StatsBucket | undefined)[] = [];
   for (const bucket of buckets) {
     const at = bucket.at_ms / 1000;
     // Empty ones are left out of the answer.
@@ -222,7 +237,7 @@ function pastSeries({
   const series = LEVELS.map(({ name, colour }) => ({
     name,
     colour,
-    values: rows.map((row) => ((name === 'other' ? row?.other : row?.levels[name]) ?? 0) / step_s),
+    values: rows.map((row) => countIn(row, name) / step_s),
   }));
   return { times, series };
 }

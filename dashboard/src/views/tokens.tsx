@@ -143,20 +143,20 @@ function TokenTable({
                   </span>
                 ))}
               </td>
-              <td>
+              <td data-title="limited to">
                 <Limits token={token} />
               </td>
-              <td>
+              <td data-title="made">
                 <Ago at={token.created_at_ms} />
               </td>
-              <td>
+              <td data-title="last used">
                 {token.last_used_at_ms === null ? (
                   <span class="muted">never</span>
                 ) : (
                   <Ago at={token.last_used_at_ms} />
                 )}
               </td>
-              <td>
+              <td data-title="runs out">
                 {token.expires_at_ms === null ? (
                   <span class="muted">never</span>
                 ) : (

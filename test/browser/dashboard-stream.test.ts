@@ -1,0 +1,245 @@
+// What the dashboard does with its one stream: shared by tabs, broken and resumed, over a service that goes and comes back.
+
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import AxeBuilder from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { invoke } from '../harness/bots.js';
+import { makeDir, removeDir, type Service } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
+
+let browser: Browser;
+const dataDir = makeDir();
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard({
+    dataDir,
+    port: await freePort(),
+    config: { stream: { retry_ms: 200 }, drills: { enabled: true } },
+  });
+  token = await service.token();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  removeDir(dataDir);
+});
+
+/** See event-source.test.ts: one that can be bound again at once. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
+}
+
+async function openStreams(): Promise<number> {
+  const { json } = await call(service, 'GET', '/api/pressure', { token });
+  return (json as { streams: { open: number } }).streams.open;
+}
+
+const print = (text: string) => invoke(service, 'painter-1', 'print', { text });
+
+async function seesLine(page: Page, text: string): Promise<void> {
+  await page.locator('.log-row', { hasText: text }).first().waitFor();
+}
+
+/** Another tab of the same browser. */
+async function anotherTab(context: BrowserContext): Promise<Page> {
+  const page = await context.newPage();
+  // Without a token of its own: the others have one.
+  await page.goto(`${service.url}/#/log`);
+  await page.locator('[data-connection=open]').waitFor();
+  return page;
+}
+
+describe.each([
+  ['in a shared worker', ''],
+  ['led by one of the tabs, where there are no shared workers', 'delete globalThis.SharedWorker'],
+])('one stream for all tabs, %s', (_, without) => {
+  it('is shared, also by a tab that comes later, and outlives the tab that began it', async () => {
+    const { context, page, complaints } = await openPage(browser);
+    if (without !== '') await context.addInitScript(without);
+    await openWithToken(page, service, token);
+    await show(page, '#/log');
+    const second = await anotherTab(context);
+    const third = await anotherTab(context);
+    await print(`heard by all${without}`);
+    for (const tab of [page, second, third]) await seesLine(tab, `heard by all${without}`);
+    expect(await openStreams()).toBe(1);
+    await page.close();
+    await second.locator('[data-connection=open]').waitFor();
+    await expect.poll(openStreams).toBe(1);
+    await print(`heard by two${without}`);
+    for (const tab of [second, third]) await seesLine(tab, `heard by two${without}`);
+    // Who leaves leaves all tabs.
+    await show(third, '#/overview');
+    expect(complaints).toEqual([]);
+    await context.close();
+    await expect.poll(openStreams).toBe(0);
+  });
+});
+
+it('marks a gap where it is', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, token);
+  await show(page, '#/log?q=side+of+the+gap');
+  await print('this side of the gap');
+  await seesLine(page, 'this side of the gap');
+  await invoke(service, null, 'drill', { kill: 'broadcaster' });
+  await page.locator('.row-gap', { hasText: 'may be missing here' }).last().waitFor();
+  await print('that side of the gap');
+  await seesLine(page, 'that side of the gap');
+  const rows = (await page.locator('.log-row .cell-message, .gap-mark').allInnerTexts()).slice(-3);
+  expect(rows).toEqual([
+    'this side of the gap',
+    expect.stringContaining('missing'),
+    'that side of the gap',
+  ]);
+  await context.close();
+});
+
+it('signs all tabs out with one', async () => {
+  const { context, page } = await openPage(browser);
+  const own = (
+    await call(service, 'POST', '/api/tokens', { token, body: { name: 'own', scopes: ['admin'] } })
+  ).json as { token: string };
+  await openWithToken(page, service, own.token);
+  const second = await anotherTab(context);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await second.getByLabel('Figure 1 of 6').waitFor();
+  await context.close();
+});
+
+it('goes by the clock of the service when its own is an hour ahead', async () => {
+  const { context, page } = await openPage(browser);
+  // A hub of the tab's own: the clock of a worker cannot be set.
+  await context.addInitScript(`
+    delete globalThis.SharedWorker;
+    delete Navigator.prototype.locks;
+    const now = Date.now.bind(Date);
+    Date.now = () => now() + 3_600_000;
+  `);
+  await openWithToken(page, service, token);
+  await page.getByText("This machine's clock is 1 h ahead of the service's").waitFor();
+  await show(page, '#/bots');
+  await expect
+    .poll(() => page.locator('[data-bot=demo-1] .cell-since').innerText())
+    .toMatch(/^\d+ (s|min)$/);
+  await context.close();
+});
+
+it('wakes up with the present state after it has slept', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, token);
+  await show(page, '#/log');
+  // A tab that is not drawn takes nothing.
+  await page.evaluate(`{
+    const held = [];
+    const real = requestAnimationFrame;
+    globalThis.requestAnimationFrame = (callback) => held.push(callback);
+    globalThis.wake = () => {
+      globalThis.requestAnimationFrame = real;
+      for (const callback of held) real(callback);
+    };
+  }`);
+  await invoke(service, 'painter-1', 'print', { text: 'while it slept %n', times: 25_000 });
+  await print('the last one');
+  await page.evaluate('wake()');
+  await seesLine(page, 'the last one');
+  // Nothing is there twice, and what the tab has is bounded.
+  expect(await page.locator('.log-row', { hasText: 'the last one' }).count()).toBe(1);
+  await context.close();
+});
+
+it('has no serious fault of accessibility in any view, in light and dark', async () => {
+  for (const dark of [false, true]) {
+    const { context, page, complaints } = await openPage(browser, { dark });
+    await page.goto(service.url);
+    await page.getByLabel('Figure 1 of 6').waitFor();
+    await holdAgainstAxe(page, 'sign-in');
+    await openWithToken(page, service, token);
+    await print('\u001b[33mcolours\u001b[0m \u001b[90mgrey\u001b[0m');
+    await invoke(service, 'painter-1', 'print', { text: 'bad', level: 'error' });
+    for (const href of [
+      '#/overview',
+      '#/bots',
+      '#/bots/painter-1',
+      '#/bots/demo-1?tab=commands',
+      '#/bots/painter-1?tab=incidents',
+      '#/bots/painter-1?tab=config',
+      '#/log',
+      '#/tokens',
+      '#/settings',
+    ]) {
+      await show(page, href);
+      await page.locator('main .page, main .list, main .bot-part').first().waitFor();
+      await holdAgainstAxe(page, href);
+    }
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    await holdAgainstAxe(page, 'new bot');
+    expect(complaints).toEqual([]);
+    await context.close();
+  }
+});
+
+// Last: the harness ends a service with the test that has started it.
+it('shows that the service has gone, and goes on when it is back', async () => {
+  const { context, page, complaints } = await openPage(browser);
+  await openWithToken(page, service, token);
+  await show(page, '#/log');
+  await print('before');
+  await seesLine(page, 'before');
+  const { port } = service;
+  await service.kill();
+  await page.getByText('Connection lost.').waitFor();
+  service = await startForDashboard({ dataDir, port, config: { drills: { enabled: true } } });
+  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.locator('[data-connection=open]').waitFor();
+  await expect.poll(async () => (await print('after')).status, { timeout: 15_000 }).toBe(200);
+  await seesLine(page, 'after');
+  await show(page, '#/bots');
+  await page.locator('[data-bot=demo-1] .status', { hasText: 'in_world' }).waitFor();
+  // What there was before is still there.
+  await show(page, '#/log?bot=painter-1');
+  await seesLine(page, 'before');
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+async function holdAgainstAxe(page: Page, where: string): Promise<void> {
+  // By the debugger, which the page's policy does not concern.
+  await page.evaluate(AxeBuilder.source);
+  const violations = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  )) as Violation[];
+  const serious = violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`)
+          .join('\n')}`,
+    );
+  expect(serious, where).toEqual([]);
+}

@@ -1,0 +1,391 @@
+// The built dashboard on the real service, driven as a person would: sign-in, bots, one bot, the log, tokens.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { invoke, snapshot } from '../harness/bots.js';
+import type { Service } from '../harness/service.js';
+import { makeToken } from '../harness/tokens.js';
+import { launchChromium } from './chromium.js';
+import {
+  type Opened,
+  openPage,
+  openWithToken,
+  show,
+  signIn,
+  startForDashboard,
+} from './dashboard-page.js';
+
+const FILES = new URL('../../dist/dashboard/', import.meta.url);
+const MAX_SCRIPT_BYTES = 150 * 1024;
+
+let browser: Browser;
+let service: Service;
+let opened: Opened;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard({ config: { pin: { capacity: 4, refill_per_minute: 30 } } });
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach(async () => {
+  opened = await openPage(browser);
+  page = opened.page;
+});
+afterEach(async () => {
+  await opened.context.close();
+  expect(opened.complaints).toEqual([]);
+});
+
+const row = (id: string) => page.locator(`[data-bot="${id}"]`);
+const status = (id: string, name: string) => row(id).locator('.status', { hasText: name });
+
+/** Writes lines with the painter. */
+async function print(text: string, more: object = {}): Promise<void> {
+  const answer = await invoke(service, 'painter-1', 'print', { text, ...more });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+it('is at most 150 KB of compressed script', () => {
+  const assets = new URL('assets/', FILES);
+  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
+  expect(scripts.length).toBeGreaterThan(0);
+  const sizes = scripts.map((name) => gzipSync(readFileSync(new URL(name, assets))).length);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MAX_SCRIPT_BYTES);
+  for (const name of scripts) {
+    expect(existsSync(new URL(`${name}.br`, assets))).toBe(true);
+    expect(existsSync(new URL(`${name}.gz`, assets))).toBe(true);
+  }
+});
+
+describe('sign-in', () => {
+  it('takes the PIN figure by figure, and back', async () => {
+    await page.goto(service.url);
+    const boxes = page.locator('.pin-boxes input');
+    await expect.poll(() => boxes.first().evaluate((box) => box.matches(':focus'))).toBe(true);
+    await page.keyboard.type(`${service.pin.slice(0, 4)}x`);
+    await page.keyboard.press('Backspace');
+    await expect.poll(() => boxes.nth(3).inputValue()).toBe('');
+    await page.keyboard.type(service.pin.slice(3));
+    await page.locator('[data-connection=open]').waitFor();
+  });
+
+  it('takes a PIN that is pasted, keeps the token when told to, and revokes it at sign-out', async () => {
+    await page.goto(service.url);
+    await page.getByLabel('Keep me signed in').check();
+    // With what people paste around it.
+    await page.getByLabel('Figure 1 of 6').focus();
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text', ' PIN=${service.pin}\\n');
+      document.activeElement.dispatchEvent(
+        new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }),
+      );
+    }`);
+    await page.locator('[data-connection=open]').waitFor();
+    const token = await page.evaluate<string>("localStorage.getItem('drover.token')");
+    expect((await call(service, 'GET', '/api-info', { token })).status).toBe(200);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Figure 1 of 6').waitFor();
+    expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
+    expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
+  });
+
+  it('begins with the token of an embedded webview, which leaves the address', async () => {
+    const { token } = await makeToken(service, { name: 'webview', scopes: ['read'] });
+    await openWithToken(page, service, token);
+    expect(page.url()).toBe(`${service.url}/#/overview`);
+    // A token that may only read is told so.
+    await show(page, '#/tokens');
+    await page.getByText('Only a token with the scope admin').waitFor();
+  });
+
+  it('says that a token is no good', async () => {
+    await page.goto(`${service.url}/#token=nonsense`);
+    await page.getByText('is not accepted').waitFor();
+    expect(page.url()).not.toContain('nonsense');
+  });
+
+  it('ends when the token is revoked, and says why', async () => {
+    const { token, id } = await makeToken(service, { name: 'short-lived', scopes: ['read'] });
+    await openWithToken(page, service, token);
+    await call(service, 'DELETE', `/api/tokens/${id}`);
+    await page.getByText('it was revoked or has run out').waitFor();
+    await page.getByLabel('Figure 1 of 6').waitFor();
+  });
+});
+
+describe('bots', () => {
+  beforeEach(async () => openWithToken(page, service, await service.token()));
+
+  it('shows them live, filters, and restarts one that was selected', async () => {
+    await page.locator('[data-count=in_world]', { hasText: '3' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('b');
+    await status('demo-1', 'in_world').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('demo');
+    await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
+    const before = (await snapshot(service, 'demo-2')).started_at_ms;
+    await page.getByLabel('Select demo-2').click();
+    await page.getByRole('button', { name: 'Restart', exact: true }).click();
+    await page.getByRole('button', { name: 'Restart it' }).click();
+    await page.getByText('1 bot restarted').waitFor();
+    expect((await snapshot(service, 'demo-2')).started_at_ms).toBeGreaterThan(before ?? 0);
+    await status('demo-2', 'in_world').waitFor();
+  });
+
+  it('sorts, and is worked with the keyboard', async () => {
+    await show(page, '#/bots');
+    await row('demo-1').waitFor();
+    await page.getByRole('button', { name: 'Bot', exact: true }).click();
+    await expect
+      .poll(() => page.locator('[data-bot]').first().getAttribute('data-bot'))
+      .toBe('painter-1');
+    await page.locator('body').click({ position: { x: 700, y: 780 } });
+    for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
+    await page.locator('[data-selected]', { hasText: '2 selected' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('[data-selected]').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /demo-3/ }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  });
+
+  it('creates one from the form of its kind, and says what is wrong with it beside the field', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('painter');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await expect.poll(() => dialog.getByText('is needed').count()).toBe(2);
+    await dialog.getByLabel(/^Id/).fill('painter-2');
+    await dialog.getByLabel(/^greeting/).fill('hello');
+    await dialog.getByLabel('size').fill('11');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('is more than 10').waitFor();
+    await dialog.getByLabel('size').fill('7');
+    await dialog.getByLabel('is_loud').check();
+    await dialog.getByLabel('colour').selectOption('green');
+    await dialog.getByLabel('words').fill('one\ntwo');
+    await dialog.getByLabel('Labels').fill('team=art');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'painter-2' }).waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-2/config')).json as {
+      config: unknown;
+    };
+    expect(config).toEqual({
+      greeting: 'hello',
+      size: 7,
+      is_loud: true,
+      colour: 'green',
+      words: ['one', 'two'],
+      place: { x: 0, y: 0 },
+    });
+  });
+
+  it('sends only what was changed of a configuration', async () => {
+    await show(page, '#/bots/painter-1?tab=config');
+    await page.getByLabel('size').fill('5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('painter-1 changed').waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
+      config: { size: number };
+    };
+    expect(config).toMatchObject({ size: 5, greeting: 'good morning' });
+    await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
+  });
+
+  it('invokes a command, and shows its result and its error', async () => {
+    await show(page, '#/bots/demo-1?tab=commands');
+    await page.getByLabel(/^text/).fill('hello from a browser');
+    await page.getByRole('button', { name: 'Run say' }).click();
+    await page.locator('.results').getByText('"said": "hello from a browser"').waitFor();
+    await page.getByRole('button', { name: 'Run move' }).click();
+    await expect.poll(() => page.getByText('is needed').count()).toBe(2);
+    await show(page, '#/bots/demo-1');
+    await page
+      .locator('.log-row', { hasText: 'Say{text="hello from a browser"}' })
+      .first()
+      .waitFor();
+  });
+
+  it('shows data as it changes, and what broke with its stack', async () => {
+    await show(page, '#/bots/painter-1');
+    await invoke(service, 'painter-1', 'show', { name: 'canvas', value: '40 %' });
+    await page.locator('[data-field=canvas]', { hasText: '40 %' }).waitFor();
+    await invoke(service, 'painter-1', 'fall', { why: 'the ladder slipped' });
+    await page.getByRole('tab', { name: 'Incidents' }).click();
+    await page.locator('.incidents summary', { hasText: 'the ladder slipped' }).first().click();
+    await page.getByText('painter.mjs').first().waitFor();
+    await expect
+      .poll(async () => (await snapshot(service, 'painter-1')).status, { timeout: 10_000 })
+      .toBe('painting');
+  });
+
+  it('says that a bot was deleted while it is open', async () => {
+    await call(service, 'POST', '/api/bots', { body: { id: 'doomed', kind: 'synthetic' } });
+    await show(page, '#/bots/doomed');
+    await page.getByRole('tab', { name: 'Live' }).waitFor();
+    await call(service, 'DELETE', '/api/bots/doomed');
+    await page.getByText('This bot has been deleted').waitFor();
+  });
+});
+
+describe('log', () => {
+  const line = (text: string) => page.locator('.log-row', { hasText: text });
+  beforeEach(async () => {
+    await openWithToken(page, service, await service.token());
+    await show(page, '#/log');
+    await page.locator('.log-pane').waitFor();
+  });
+
+  it('follows, stops when it is scrolled away from the end, and follows again', async () => {
+    await print('line %n of many', { times: 500 });
+    await line('line 500 of many').waitFor();
+    await page.locator('.log-list').hover();
+    await page.mouse.wheel(0, -2000);
+    await page.locator('[data-following=false]').waitFor();
+    const seen = await page.locator('.log-row').first().innerText();
+    await print('and another');
+    await print('more %n', { times: 300 });
+    // What is read does not move under the eyes.
+    await expect
+      .poll(() => page.locator('.log-foot').innerText())
+      .toMatch(/[89]\d\d lines|1,\d{3} lines/);
+    expect(await page.locator('.log-row').first().innerText()).toBe(seen);
+    await page.getByRole('button', { name: 'To the end' }).click();
+    await line('more 300').waitFor();
+  });
+
+  it('shows HTML as text and colours as colours, and runs nothing', async () => {
+    await print(
+      '<img src=x onerror="document.title=1"><script>document.title=2</script> \u001b[31mred\u001b[0m \u001b]8;;http://evil.example\u0007link\u001b]8;;\u0007',
+    );
+    const found = line('<img src=x onerror=');
+    await found.waitFor();
+    expect(await found.locator('img, script').count()).toBe(0);
+    expect(await found.locator('.cell-message a').count()).toBe(0);
+    expect(await found.locator('.ansi-f1').innerText()).toBe('red');
+    expect(await found.innerText()).not.toContain('\u001b');
+    expect(await page.title()).toBe('Log · Drover');
+  });
+
+  it('bears a line of a megabyte', async () => {
+    await print('huge x', { repeat: 500_000 });
+    await line('huge xhuge').click();
+    await page.getByText('[cut, 3000000 characters]').waitFor();
+  });
+
+  it('filters by level, bot, direction and text, and has it in the address', async () => {
+    await print('a quiet word');
+    await print('a loud word', { level: 'error' });
+    await line('a loud word').waitFor();
+    await page.getByRole('button', { name: 'error', exact: true }).click();
+    await expect.poll(() => line('a quiet word').count()).toBe(0);
+    await line('a loud word').waitFor();
+    await page.getByRole('button', { name: 'error', exact: true }).click();
+    await page.getByLabel('Search lines').fill('QUIET');
+    await page.locator('mark', { hasText: 'quiet' }).first().waitFor();
+    await expect.poll(() => line('a loud word').count()).toBe(0);
+    expect(page.url()).toContain('q=QUIET');
+    await show(page, '#/log?dir=out&bot=demo-1');
+    await page.locator('.dir-out').first().waitFor();
+    expect(await page.locator('.dir-in').count()).toBe(0);
+  });
+
+  it('copies lines, and a link to one that shows it again', async () => {
+    await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await print('worth a link');
+    await line('worth a link').last().click();
+    await page.getByRole('button', { name: 'Link' }).click();
+    await page.getByText('Link copied').waitFor();
+    const href = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(href).toMatch(/#\/log\?at=[0-9a-f]+-\d+$/);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('c');
+    await page.getByText('Line copied').waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toMatch(
+      / info bot painter-1 worth a link$/,
+    );
+    await show(page, '#/overview');
+    await show(page, href.slice(href.indexOf('#')));
+    await page.locator('.log-row.is-active', { hasText: 'worth a link' }).waitFor();
+  });
+
+  it('downloads what is loaded, an event a line', async () => {
+    await print('to be kept');
+    await line('to be kept').first().waitFor();
+    await page.getByLabel('Download').click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /What is loaded/ }).click(),
+    ]);
+    const events = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text));
+    expect(events.map(({ data }) => data?.message)).toContain('to be kept');
+  });
+});
+
+describe('tokens', () => {
+  it('are made with scopes, shown once, listed and revoked', async () => {
+    await openWithToken(page, service, await service.token());
+    await show(page, '#/tokens');
+    await page.getByRole('button', { name: 'New token' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    await dialog.getByLabel('Name').fill('from the page');
+    await dialog.getByLabel('control').check();
+    await dialog.getByLabel('Limited to').selectOption('labels');
+    await dialog.getByLabel('Labels').fill('team=art');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const token = await page.locator('[data-made]').innerText();
+    const bots = await call(service, 'GET', '/api/bots', { token });
+    expect((bots.json as { bots: { id: string }[] }).bots.map(({ id }) => id)).toContain(
+      'painter-1',
+    );
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Revoke from the page' }).click();
+    await page.getByRole('button', { name: 'Revoke', exact: true }).last().click();
+    await page.getByText('from the page revoked').waitFor();
+    expect((await call(service, 'GET', '/api/bots', { token })).status).toBe(401);
+  });
+});
+
+it('keeps theme, density and time zone', async () => {
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/settings');
+  await page.getByLabel('Dark').check();
+  await page.getByLabel('Compact').check();
+  await page.getByLabel('Time zone').selectOption('UTC');
+  await page.getByText(/Now it is .* UTC/).waitFor();
+  await page.reload();
+  await page.getByText(/Now it is .* UTC/).waitFor();
+  expect(await page.evaluate('({ ...document.documentElement.dataset })')).toEqual({
+    theme: 'dark',
+    density: 'compact',
+  });
+});
+
+it('counts down while the PIN is locked, and lets in after that', async () => {
+  await page.goto(service.url);
+  const wrong = service.pin === '000000' ? '111111' : '000000';
+  for (let tries = 0; tries < 5; tries++) {
+    await page.getByLabel('Figure 1 of 6').click();
+    await page.keyboard.type(wrong);
+    await page.locator('.sign-in-state .fault').waitFor();
+    if (await page.locator('[data-locked]').isVisible()) break;
+    await expect.poll(() => page.getByLabel('Figure 6 of 6').inputValue()).toBe('');
+  }
+  await page.locator('[data-locked]', { hasText: /Next try in \d s/ }).waitFor();
+  await expect.poll(() => page.locator('[data-locked]').count(), { timeout: 10_000 }).toBe(0);
+  await signIn(page, service);
+});
