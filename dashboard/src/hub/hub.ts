@@ -29,8 +29,8 @@ const MAX_LINE_CHARS = 16 * 1024 * 1024;
 const MAX_CHANGES = 10_000;
 /** A tab that has taken nothing for so long, in ms, is asleep: what it would need is not kept for it any more. */
 const ASLEEP_MS = 60_000;
-/** Events of one go are told to the tabs after this, in ms: a burst of small pieces becomes one update. */
-const GATHER_MS = 16;
+/** Events are gathered for so long, in ms, before tabs are told: a page that is drawn more often shows nobody more. */
+const GATHER_MS = 33;
 /** The Date header has whole seconds; a difference below this is none. */
 const CLOCK_SLACK_MS = 2000;
 

@@ -1,7 +1,7 @@
 // Owns a list of any length of which only the rows that are seen are drawn. All rows are of one height. Rows are known by a
 // number that stays theirs when others are added or cut off before them, and so is the place to which a person has scrolled.
 
-import type { ComponentChildren, HTMLAttributes } from 'preact';
+import type { ComponentChildren, HTMLAttributes, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Rows beyond the edges, so that a short scroll shows no empty place. */
@@ -105,20 +105,23 @@ export function VirtualList(props: Props) {
 
   const first = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - MARGIN_ROWS);
   const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN_ROWS);
-  const rows = [];
-  for (
-    let index = isFollowing ? Math.max(0, count - (last - first)) : first;
-    index < (isFollowing ? count : last);
-    index++
-  ) {
-    rows.push(
+  const drawn = last - first;
+  const from = isFollowing ? Math.max(0, count - drawn) : first;
+  const to = isFollowing ? count : last;
+  const rows: VNode[] = [];
+  for (let index = from; index < to; index++) {
+    const number = base + index;
+    // While it follows nearly all rows are new each time: their places are used again, in whatever order. Otherwise the order
+    // is that of the rows, so that text can be marked over several.
+    const slot = isFollowing ? modulo(number, drawn) : index - from;
+    rows[slot] = (
       <div
         class="list-row"
-        key={base + index}
+        key={isFollowing ? slot : number}
         style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
       >
         {row(index)}
-      </div>,
+      </div>
     );
   }
   return (
@@ -129,4 +132,8 @@ export function VirtualList(props: Props) {
       </div>
     </div>
   );
+}
+
+function modulo(number: number, size: number): number {
+  return ((number % size) + size) % size;
 }

@@ -342,10 +342,12 @@ const MAX_OFFERED = 50;
 function BotChoice({ filter, onFilter }: Omit<ToolbarProps, 'withBot' | 'children'>) {
   const [text, setText] = useState(filter.bots.join(', '));
   useEffect(() => setText(filter.bots.join(', ')), [filter.bots.join()]);
+  // Looked for while somebody types: the log is drawn often, and bots are many.
+  const [isTyping, setTyping] = useState(false);
   const wanted = text.toLowerCase();
-  const offered = [...allBots.keys()]
-    .filter((id) => id.toLowerCase().includes(wanted))
-    .slice(0, MAX_OFFERED);
+  const offered = isTyping
+    ? [...allBots.keys()].filter((id) => id.toLowerCase().includes(wanted)).slice(0, MAX_OFFERED)
+    : [];
   const take = (value: string): void => {
     const bots = value.split(/[\s,]+/).filter((part) => part !== '');
     if (bots.join() !== filter.bots.join()) onFilter({ ...filter, bots });
@@ -358,6 +360,8 @@ function BotChoice({ filter, onFilter }: Omit<ToolbarProps, 'withBot' | 'childre
         aria-label="Bots"
         placeholder="All bots"
         value={text}
+        onFocus={() => setTyping(true)}
+        onBlur={() => setTyping(false)}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value);
           if (currentTarget.value === '' || allBots.has(currentTarget.value))

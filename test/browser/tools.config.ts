@@ -1,11 +1,11 @@
-// `npm run shots`: pictures of every view of the dashboard, to be looked at. No test: nothing in it can fail but the driving.
+// `npm run shots` and `npm run lograte`: what is driven in a browser to be looked at and measured, apart from the tests.
 
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
-    include: ['test/browser/*.shots.ts'],
+    include: ['test/browser/*.shots.ts', 'test/browser/*.measure.ts'],
     pool: 'forks',
     testTimeout: 300_000,
     hookTimeout: 60_000,
