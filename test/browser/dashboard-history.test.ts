@@ -1,0 +1,132 @@
+// The log of the dashboard and the past: scrolled back into the journal without a seam, searched, linked to.
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { invoke } from '../harness/bots.js';
+import type { Service } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
+
+/** Several pages of the past. */
+const PAST = 1500;
+
+let browser: Browser;
+let service: Service;
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard({ demo: false });
+  await print('number %n.', PAST);
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+async function print(text: string, times = 1): Promise<void> {
+  const answer = await invoke(service, 'painter-1', 'print', { text, times });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+/** Numbers of the lines that are drawn, from the top down. */
+async function numbers(page: Page): Promise<number[]> {
+  const rows = await page
+    .locator('.list-row')
+    .evaluateAll((all) =>
+      all.map((row) => ({ top: row.getBoundingClientRect().top, text: row.textContent })),
+    );
+  rows.sort((a, b) => a.top - b.top);
+  return rows.flatMap(({ text }) => /number (\d+)\.$/.exec(text)?.[1] ?? []).map(Number);
+}
+
+/** Scrolls by as much as a turn of the wheel does, and waits until that is drawn. */
+async function scrollUp(page: Page): Promise<void> {
+  await page.locator('.log-list').evaluate((box) => {
+    box.scrollTop -= 600;
+    return new Promise((done) => setTimeout(done, 50));
+  });
+}
+
+it('scrolls back to the first line, and from the past into what comes, with each line once', async () => {
+  const { context, page, complaints } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/log?q=number');
+  await expect.poll(async () => (await numbers(page)).at(-1)).toBe(PAST);
+  // Live lines go on from there.
+  await invoke(service, 'painter-1', 'print', { text: `number ${PAST + 1}.` });
+  await page.locator('.log-row', { hasText: `number ${PAST + 1}.` }).waitFor();
+  const seen = new Set(await numbers(page));
+  await expect
+    .poll(
+      async () => {
+        await scrollUp(page);
+        const drawn = await numbers(page);
+        // No seam: what is drawn is a run of numbers.
+        for (const [at, number] of drawn.entries()) expect(number).toBe((drawn[0] ?? 0) + at);
+        for (const number of drawn) seen.add(number);
+        return seen.has(1);
+      },
+      { timeout: 25_000, interval: 10 },
+    )
+    .toBe(true);
+  const missing = Array.from({ length: PAST + 1 }, (_, at) => at + 1).filter((n) => !seen.has(n));
+  expect(missing).toEqual([]);
+  await page.locator('[data-top=end]').waitFor();
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
+it('finds what is long ago, and shows the place of a link to it', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/log?q=number+17.');
+  const found = page.locator('.log-row', { hasText: 'number 17.' });
+  await found.waitFor();
+  const id = await found.getAttribute('data-id');
+  await show(page, `#/log?at=${id}`);
+  await page.locator('.log-row.is-active', { hasText: 'number 17.' }).waitFor();
+  const drawn = await numbers(page);
+  expect(drawn).toContain(16);
+  expect(drawn).toContain(18);
+  // From there on down to the present.
+  const list = page.locator('.log-list');
+  await expect
+    .poll(
+      async () => {
+        await list.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+        return (await numbers(page)).at(-1);
+      },
+      { timeout: 15_000 },
+    )
+    .toBeGreaterThanOrEqual(PAST);
+  await print('the present');
+  await page.locator('.log-row', { hasText: 'the present' }).first().waitFor();
+  await context.close();
+});
+
+it('downloads all that the journal has of a filter', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/log?q=number');
+  await page.getByLabel('Download').click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /All in the journal/ }).click(),
+  ]);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
+  const events = Buffer.concat(chunks).toString().trim().split('\n');
+  expect(events.length).toBeGreaterThanOrEqual(PAST);
+  expect(JSON.parse(events[0] ?? '')).toMatchObject({
+    event: 'log',
+    data: { message: 'number 1.' },
+  });
+  await context.close();
+});
+
+it('draws what the journal has counted', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await page.getByLabel('1 h').check();
+  await page.getByRole('img', { name: /last 1 h/ }).waitFor();
+  await context.close();
+});
