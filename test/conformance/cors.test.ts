@@ -12,8 +12,6 @@ const REFUSED = [
   'https://dash.example.evil.example',
   'http://dash.example',
 ];
-/** The policy of whatever is no page. */
-const NOTHING = /^default-src 'none'; connect-src 'self'; frame-ancestors 'none'$/;
 const ROUTES = Object.keys(ACCESS).map((name) => {
   const [method = '', path = ''] = name.split(' ');
   return { name, method, path: path.replace('{id}', 'nobody') };

@@ -97,6 +97,8 @@ describe('the figures', () => {
   });
 
   it('streams, their frames and bytes, and the events and lines behind them', async () => {
+    // Streams of other tests are counted until the service sees that they are closed.
+    await expect.poll(() => value('drover_streams'), { timeout: 20_000 }).toBe(0);
     const before = await scrape();
     const stream = await streamOf(service, await service.token(), '?snapshot=0');
     try {

@@ -11,8 +11,8 @@ import { expectDescribed, expectDescribedEvent } from '../harness/described.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
-/** A page, and a download of what has an example as JSON. */
-const NO_EXAMPLE = /^(text\/html|application\/x-ndjson)/;
+/** Files of a page, and a download of what has an example as JSON. */
+const NO_EXAMPLE = /^(text\/(html|javascript|css)|image\/|application\/x-ndjson)/;
 
 let service: Service;
 let document: OpenApiDocument;

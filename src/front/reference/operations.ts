@@ -84,6 +84,38 @@ const actOnOne = (action: 'start' | 'stop' | 'restart', description: string): Op
 });
 
 export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
+  'GET /': {
+    id: 'dashboard',
+    tag: 'Service',
+    summary: 'The dashboard',
+    answers: {
+      200: {
+        description: 'A page.',
+        type: 'text/html; charset=utf-8',
+        schema: Type.String(),
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` has its ETag.' },
+    },
+    errors: { 404: 'The service was built without it.' },
+  },
+  'GET /assets/{file}': {
+    id: 'dashboardFile',
+    tag: 'Service',
+    summary: 'A file of the dashboard',
+    description: 'Its name has a hash of what it holds: it never changes.',
+    answers: {
+      200: {
+        description: 'The file.',
+        type: 'text/javascript; charset=utf-8',
+        schema: Type.String(),
+        more: { 'text/css; charset=utf-8': Type.String(), 'image/svg+xml': Type.String() },
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` has its ETag.' },
+    },
+    errors: { 404: 'There is no such file.' },
+  },
   'GET /health': {
     id: 'health',
     tag: 'Service',
