@@ -42,13 +42,24 @@ async function print(text: string, level = 'info'): Promise<void> {
   await post('/invoke', { session_id: 'painter-1', command: 'print', args: { text, level } });
 }
 
+/** What bots say all day. */
+const CHATTER: [text: string, level?: string][] = [
+  ['GET \u001b[36m/inventory?page=2\u001b[0m \u001b[32m200\u001b[0m in 41 ms'],
+  ['picked up 3 apples, 14 in the bag'],
+  ['path to (41, 88) found, 67 steps'],
+  ['the server asks for patience: 350 ms', 'warn'],
+  ['traded 2 apples for a \u001b[33mgolden key\u001b[0m'],
+  ['GET \u001b[36m/market/prices\u001b[0m \u001b[31m503\u001b[0m, trying again', 'warn'],
+  ['saved, 1,204 bytes'],
+  ['the gate at (12, 4) is locked and no key fits', 'error'],
+];
+
 async function populate(): Promise<void> {
   for (let n = 1; n <= 40; n++) {
-    const rate = n % 10 === 0 ? 3 : 0;
     await post('/api/bots', {
       id: `load-${n}`,
       kind: 'synthetic',
-      config: { events_per_second: rate, message_bytes: 60 },
+      config: { events_per_second: 0 },
       labels: { team: n % 2 ? 'a' : 'b', region: ['eu', 'us', 'ap'][n % 3] },
       desired: n % 7 === 0 ? 'stopped' : 'running',
     });
@@ -60,6 +71,12 @@ async function populate(): Promise<void> {
     labels: { team: 'art' },
     restart: { max_restarts: 1, backoff_ms: 200 },
   });
+  for (let n = 0; n < 120; n++) {
+    const [text, level] = CHATTER[(n * 5) % CHATTER.length] ?? [''];
+    // Some levels are rare.
+    if (level === undefined || n % 3 === 0) await print(text, level);
+    await new Promise((resolve) => setTimeout(resolve, 60 + (n % 7) * 30));
+  }
   for (let n = 0; n < 3; n++) {
     await post('/invoke', {
       session_id: 'clumsy',

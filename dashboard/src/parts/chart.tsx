@@ -93,6 +93,7 @@ function optionsFor(
     width: Math.max(200, element.clientWidth),
     height,
     legend: { show: false },
+    padding: [8, 12, 0, 0],
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     tzDate: (seconds) =>
       zone === '' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), zone),
@@ -101,7 +102,7 @@ function optionsFor(
       {
         ...axis,
         grid: { show: false },
-        size: 30,
+        size: 24,
         space: 70,
         values: [
           [3600 * 24, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 0],
