@@ -32,7 +32,7 @@ const ESCAPE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /\u001b\[([0-?]*)[ -/]*([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|\u009b([0-?]*)[ -/]*([@-~])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|\r\n?|\n|\t/g;
+const CONTROL = /\r\n?|\n|\t|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 const HAS_SPECIAL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
