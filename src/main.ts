@@ -11,6 +11,7 @@ import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { BotRegistry } from './bots/registry.js';
 import { KindSchemas } from './bots/schemas.js';
+import { Separation } from './bots/separation.js';
 import {
   type BroadcasterPeer,
   logItem,
@@ -67,6 +68,7 @@ export class Service {
   readonly #pin = randomInt(1_000_000).toString().padStart(6, '0');
   readonly #broadcaster: BroadcasterThread;
   readonly #events: ServiceEvents;
+  readonly #separation = new Separation();
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
@@ -124,7 +126,12 @@ export class Service {
       this.#incidents,
       config.restart,
     );
-    this.#faults = new HostFaults(this.#registry, this.#incidents, config.hosts.stop_grace_ms);
+    this.#faults = new HostFaults(
+      this.#registry,
+      this.#incidents,
+      this.#separation,
+      config.hosts.stop_grace_ms,
+    );
     this.#watchdog = new Watchdog(
       () => this.#hosts.all(),
       config.watchdog.hang_ms,
@@ -224,7 +231,7 @@ export class Service {
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
     };
-    return new HostPool(options, this.#broadcaster, {
+    return new HostPool(options, this.#separation, this.#broadcaster, {
       exited: (exit) => this.#registry.exited(exit),
       lost: (host, error) => void this.#faults.lost(host, error),
       overdue: (host, bot) => this.#faults.overdue(host, bot),

@@ -290,7 +290,7 @@ export class Bot {
         const line = 'its last run did not stop; from now on it has a bot host of its own';
         this.#world.events.tell(logItem('warn', 'bot', line, id));
       }
-      const host = await this.#world.hosts.place(dedicated || this.#apart);
+      const host = await this.#world.hosts.place({ id, dedicated: dedicated || this.#apart });
       // The service ends; whatever else there is waits for a launch.
       if (this.#phase !== 'starting' || this.#shuttingDown) return this.#world.hosts.leave(host);
       // Its health counts from here: it may have waited long for a place.

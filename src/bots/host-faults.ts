@@ -5,7 +5,9 @@ import type { Incident } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
+import { OutOfMemory } from './memory-guard.js';
 import type { BotRegistry } from './registry.js';
+import type { Separation } from './separation.js';
 import { captureStack } from './stack-capture.js';
 
 /** How long the stack of a stuck host may take to be found, in ms. */
@@ -17,12 +19,19 @@ export class HostFaults {
   /** Hosts that are killed for a reason that has a dossier already. */
   readonly #condemned = new WeakMap<HostThread, Pick<Incident, 'reason' | 'suspect'>>();
 
+  readonly #separation: Separation;
   readonly #graceMs: number;
 
   /** @param graceMs how long a bot may take to stop, in ms. */
-  constructor(registry: BotRegistry, incidents: Incidents, graceMs: number) {
+  constructor(
+    registry: BotRegistry,
+    incidents: Incidents,
+    separation: Separation,
+    graceMs: number,
+  ) {
     this.#registry = registry;
     this.#incidents = incidents;
+    this.#separation = separation;
     this.#graceMs = graceMs;
   }
 
@@ -48,20 +57,27 @@ export class HostFaults {
   /** A host is gone. */
   async lost(host: HostThread, error: Error): Promise<void> {
     const bots = this.#registry.idsOn(host);
-    const { lastBot } = host;
+    const { lastBot, onlyBot } = host;
     const known = this.#condemned.get(host);
     if (known) return this.#registry.hostLost(host, known.reason, known.suspect);
     const message = messageOf(error);
     const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
     const type = outOfMemory ? ('out_of_memory' as const) : ('host_lost' as const);
     // An error of the host's own is no bot's.
-    const suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
+    let suspect = outOfMemory || /^worker exited/.test(message) ? lastBot : null;
+    // Of a loop that turned, whose code ran last was whose timer was due.
+    if (error instanceof OutOfMemory && !error.stoodStill) suspect = onlyBot;
     let why = message;
     if (suspect !== null) {
-      const alone = bots.length === 1 && bots[0] === suspect;
-      why += alone
-        ? `; bot ${suspect} was alone there`
-        : `; the code of bot ${suspect} ran last there`;
+      why +=
+        suspect === onlyBot
+          ? `; bot ${suspect} was alone there`
+          : `; the code of bot ${suspect} ran last there`;
+      this.#separation.forget(suspect);
+    } else if (outOfMemory) {
+      const apart = this.#separation.lost(bots, Date.now());
+      why += '; whose it was is not known';
+      if (apart > 0) why += `, and ${apart} bots that were on such a host before are put apart`;
     }
     // Its bots first: the dossier takes a while.
     this.#registry.hostLost(host, why, suspect);

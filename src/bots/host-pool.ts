@@ -1,10 +1,12 @@
-// Runs in main. Owns the bot hosts: the shared ones, one for each dedicated bot, and what takes the place of a lost one.
+// Runs in main. Owns the bot hosts: the shared ones, one for each dedicated bot, some for bots that are put apart, and what
+// takes the place of a lost one.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../contract/bots.js';
 import type { BotExit, HostedState } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import { type HostOptions, HostThread, KindBrokeHost, type Reattached } from './host-thread.js';
+import type { Group, Separation } from './separation.js';
 import { type BroadcasterPeer, type EventSink, sessionItem } from './service-events.js';
 
 export interface HostPoolOptions extends HostOptions {
@@ -14,6 +16,13 @@ export interface HostPoolOptions extends HostOptions {
   modules: readonly string[];
   /** How long a bot may take to stop, in ms. */
   graceMs: number;
+}
+
+/** What a bot needs of a host. */
+export interface Wanted {
+  id: string;
+  /** A host of its own. */
+  dedicated: boolean;
 }
 
 /** What the pool tells of its hosts. */
@@ -36,6 +45,8 @@ const END_WITHIN_MS = 1000;
 const RETIRE_MS = 2000;
 /** How long a new broadcaster waits for what a host knows of its bots, in ms. */
 const REATTACH_WITHIN_MS = 500;
+/** Hosts for bots that are put apart. When there are so many, others that are to be stay with everybody else. */
+const MAX_GROUPS = 8;
 
 export class HostPool {
   readonly #options: HostPoolOptions;
@@ -49,14 +60,24 @@ export class HostPool {
   #modules: readonly string[];
   /** Those who wait for a shared host. Bounded by the number of bots. */
   #waiting: (() => void)[] = [];
-  #nextDedicated: number;
+  readonly #separation: Separation;
+  /** Those of bots that are put apart, present or just starting. Bounded by MAX_GROUPS. */
+  readonly #groups = new Map<Group, Promise<HostThread>>();
+  /** Number of the next host that is not shared by all. */
+  #nextNumber: number;
   #stopping = false;
 
-  constructor(options: HostPoolOptions, broadcaster: EventSink, events: PoolEvents) {
+  constructor(
+    options: HostPoolOptions,
+    separation: Separation,
+    broadcaster: EventSink,
+    events: PoolEvents,
+  ) {
     this.#options = options;
+    this.#separation = separation;
     this.#broadcaster = broadcaster;
     this.#events = events;
-    this.#nextDedicated = options.count;
+    this.#nextNumber = options.count;
     this.#modules = options.modules;
   }
 
@@ -106,18 +127,22 @@ export class HostPool {
   }
 
   /**
-   * A place for one more bot: the shared host with the fewest, or a host of its own. Waits while all shared hosts are
-   * being replaced. To be given back with {@link leave}.
+   * A place for one more bot: the shared host with the fewest, a host of its own, or that of those that it is put apart
+   * with. Waits while all shared hosts are being replaced. To be given back with {@link leave}.
    */
-  async place(dedicated: boolean): Promise<HostThread> {
+  async place({ id, dedicated }: Wanted): Promise<HostThread> {
     if (dedicated) {
-      const number = this.#nextDedicated++;
-      await this.#spawn(number, false);
-      const host = this.get(number);
+      const host = await this.#spawnNext();
       host.load += 1;
       return host;
     }
+    const group = this.#separation.groupOf(id, Date.now());
     for (;;) {
+      const apart = group && (await this.#hostOf(group));
+      if (apart) {
+        apart.load += 1;
+        return apart;
+      }
       let best: HostThread | undefined;
       for (const number of this.#shared) {
         const host = this.#hosts.get(number);
@@ -129,6 +154,34 @@ export class HostPool {
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
+  }
+
+  /** Undefined when there are as many such hosts as there may be. */
+  async #hostOf(group: Group): Promise<HostThread | undefined> {
+    for (;;) {
+      const spawned = this.#groups.get(group) ?? this.#spawnFor(group);
+      const host = await spawned;
+      if (!host || (this.#hosts.get(host.number) === host && !host.isRetiring)) return host;
+      // It was lost meanwhile, or ends with its last bot.
+      if (this.#groups.get(group) === spawned) this.#groups.delete(group);
+    }
+  }
+
+  #spawnFor(group: Group): Promise<HostThread> | undefined {
+    if (this.#groups.size >= MAX_GROUPS) return undefined;
+    const spawned = this.#spawnNext();
+    this.#groups.set(group, spawned);
+    const forget = (): void => {
+      if (this.#groups.get(group) === spawned) this.#groups.delete(group);
+    };
+    spawned.then((host) => host.gone.then(forget), forget);
+    return spawned;
+  }
+
+  async #spawnNext(): Promise<HostThread> {
+    const number = this.#nextNumber++;
+    await this.#spawn(number, false);
+    return this.get(number);
   }
 
   /** A bot has left its host. A dedicated host ends with its bot, one that is being replaced with its last. */
@@ -167,7 +220,9 @@ export class HostPool {
   }
 
   async #retire(host: HostThread, bot: string): Promise<void> {
-    if (!this.#shared.delete(host.number)) return;
+    if (host.isRetiring) return;
+    host.isRetiring = true;
+    this.#shared.delete(host.number);
     await this.#events.overdue(host, bot);
     // So that it ends also when no bot is left on it.
     host.load += 1;

@@ -77,6 +77,8 @@ export class HostThread {
   load = 0;
   /** It is being looked into by the inspector, and ended after that: nobody else is to end it before. */
   isExamined = false;
+  /** Its bots move elsewhere, and it ends when they have. */
+  isRetiring = false;
   readonly #broadcaster: EventSink;
   readonly #events: HostEvents;
   readonly #control = new MessageChannel();
@@ -206,6 +208,12 @@ export class HostThread {
   /** The bot whose code ran last, null when none has. Also told of a host that is lost. */
   get lastBot(): string | null {
     return this.#runs.get(this.#lastRun.get())?.id ?? null;
+  }
+
+  /** The only bot with a run here, also one that was abandoned; null when there are several, or none. */
+  get onlyBot(): string | null {
+    const [only, another] = this.#runsOf.keys();
+    return another === undefined ? (only ?? null) : null;
   }
 
   /** Resolves when no run of the bot goes on in the thread; undefined when none does. */

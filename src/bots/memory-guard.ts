@@ -32,6 +32,20 @@ export function letHostsCollectGarbage(): void {
   setFlagsFromString('--expose-gc');
 }
 
+/** Why a host is ended that uses more than it may. */
+export class OutOfMemory extends Error {
+  readonly code = 'ERR_WORKER_OUT_OF_MEMORY';
+  /** Its loop stood still meanwhile: then the bot whose code ran last is the one that took it. */
+  readonly stoodStill: boolean;
+
+  constructor(message: string, stoodStill: boolean) {
+    super(message);
+    this.stoodStill = stoodStill;
+    // It would be that of main.
+    delete this.stack;
+  }
+}
+
 interface Seen {
   beats: number;
   /** When the last beat was seen, on the clock of `performance`. */
@@ -74,7 +88,7 @@ export class MemoryGuard {
       const seen = this.#seen.get(host);
       if (!seen || seen.beats !== beats) {
         this.#seen.set(host, { beats, at, rss, unexplained });
-        if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`);
+        if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`, false);
         continue;
       }
       // Others may have grown meanwhile, or have freed what they had.
@@ -90,19 +104,15 @@ export class MemoryGuard {
     if (silent && !isWaiting) {
       const { host, since, bytes } = silent;
       const forMs = Math.round(at - since);
-      this.#end(host, `its loop stood still for ${forMs} ms while the process took ${inMb(bytes)}`);
+      const what = `its loop stood still for ${forMs} ms while the process took ${inMb(bytes)}`;
+      this.#end(host, what, true);
     }
   }
 
-  #end(host: HostThread, what: string): void {
+  #end(host: HostThread, what: string, stoodStill: boolean): void {
     this.#ended = { host, until: performance.now() + END_WITHIN_MS };
-    const error: NodeJS.ErrnoException = new Error(
-      `out of memory: ${what}, and hosts.max_heap_mb is ${inMb(this.#limit)}`,
-    );
-    error.code = 'ERR_WORKER_OUT_OF_MEMORY';
-    // It would be that of main.
-    delete error.stack;
-    host.kill(error);
+    const message = `out of memory: ${what}, and hosts.max_heap_mb is ${inMb(this.#limit)}`;
+    host.kill(new OutOfMemory(message, stoodStill));
   }
 }
 

@@ -79,7 +79,8 @@ async function settle(): Promise<void> {
   expect(more).toContain(housemate);
 }
 
-async function cause(fault: string, type: string): Promise<Incident> {
+/** @param isNamed whether it is known that it was the culprit. */
+async function cause(fault: string, type: string, isNamed = true): Promise<Incident> {
   const from = stream.frames.length;
   await invoke(service, culprit, 'cause', { fault });
   const told = await lineFrom(
@@ -97,7 +98,7 @@ async function cause(fault: string, type: string): Promise<Incident> {
       30_000,
     );
     expect(risen.last_error).toMatch(
-      id === culprit ? /^bot host \d+ was lost: ./ : /^bot host \d+ was lost$/,
+      isNamed && id === culprit ? /^bot host \d+ was lost: ./ : /^bot host \d+ was lost$/,
     );
   }
   const [incident] = await incidents(service, culprit);
@@ -158,8 +159,8 @@ describe('a host that takes more memory than it may', () => {
   // To the watchdog a hog is a host that stands still; on a busy machine it takes a while to fill up.
   withTwoHosts(60_000);
 
-  it.each(['hog', 'hog_map', 'hog_array', 'hog_large_array', 'hog_buffers', 'hog_busy_buffers'])(
-    'a memory hog (%s): its host is lost for that reason',
+  it.each(['hog', 'hog_map', 'hog_large_array', 'hog_busy_buffers'])(
+    'a memory hog that is busy (%s): its host is lost for that reason',
     async (fault) => {
       await settle();
       const incident = await cause(fault, 'out_of_memory');
@@ -167,6 +168,18 @@ describe('a host that takes more memory than it may', () => {
       // Nobody can ask the thread any more, but what ran last is known.
       expect(incident.suspect).toBe(culprit);
       expect(incident.reason).toContain(`the code of bot ${culprit} ran last there`);
+      expect(incident.last_lines.join('\n')).toContain('about to hoard');
+    },
+  );
+
+  it.each(['hog_array', 'hog_buffers'])(
+    'a memory hog on a loop that turns (%s): its host is lost, and nobody is blamed for what nobody knows',
+    async (fault) => {
+      await settle();
+      const incident = await cause(fault, 'out_of_memory', false);
+      expect(incident.reason).toMatch(/out of memory: it used .* hosts\.max_heap_mb is 64 MB/);
+      expect(incident.reason).toContain('whose it was is not known');
+      expect(incident.suspect).toBeNull();
       expect(incident.last_lines.join('\n')).toContain('about to hoard');
     },
   );
@@ -333,4 +346,41 @@ describe('when it happens over and over', () => {
       await neighbours(1 + loss);
     }
   });
+});
+
+it('of bots on one host the one that leaks is found by putting them apart, and it alone fails', async () => {
+  const service = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 1, max_heap_mb: 96 },
+      restart: { max_restarts: 2, backoff_ms: 20, backoff_cap_ms: 40 },
+    },
+  });
+  const stream = await watch(service);
+  try {
+    const innocents = ['innocent-1', 'innocent-2', 'innocent-3'];
+    for (const id of innocents) {
+      const config = { end: 'tick' };
+      await create(service, { id, kind: 'mortal', config, restart: { policy: 'never' } });
+    }
+    const config = { end: 'leak' };
+    await create(service, { id: 'leaker', kind: 'mortal', config, restart: { policy: 'always' } });
+    const failed = await statusFrom(stream, 0, 'leaker', 'failed', 90_000);
+    expect(failed.last_error).toMatch(/out of memory: .*; bot leaker was alone there$/);
+    let named: Incident[] = [];
+    await eventually(async () => {
+      named = (await incidents(service)).filter(({ type }) => type === 'out_of_memory');
+      return named.length >= 6;
+    }, 'the dossier of the last');
+    expect(new Set(named.map(({ suspect }) => suspect))).toEqual(new Set([null, 'leaker']));
+    // Twice all together, then a half; then it is alone.
+    expect(named.map(({ bots }) => bots.length).reverse()).toEqual([4, 4, 2, 1, 1, 1]);
+    for (const id of innocents) {
+      expect(await snapshot(service, id)).toMatchObject({ status: 'alive' });
+      expect((await snapshot(service, id)).restarts).toBeLessThanOrEqual(3);
+    }
+  } finally {
+    stream.close();
+    await stopClean(service);
+  }
 });
