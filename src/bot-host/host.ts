@@ -45,7 +45,8 @@ export class BotHost {
 
   start({ id, run: number, kind: name, config }: Input<'start'>): void {
     const kind = this.#kinds.get(name);
-    if (!kind) throw new DroverError('bad_request', `unknown kind ${JSON.stringify(name)}`);
+    // Main knows it, or it would not ask: it did not load here.
+    if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
     const lines = new BotLines(this.#outbox, id, this.#linesPerSecond, secrets);

@@ -14,7 +14,7 @@ import type { BotSpec, RestartPolicy } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
 import type { BotExit } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import type { HostPool } from './host-pool.js';
+import { type HostPool, KindMissing } from './host-pool.js';
 import type { HostThread } from './host-thread.js';
 import { RestartBackoff, type RestartDecision } from './restart-backoff.js';
 import { logItem, type ServiceEvents, sessionItem } from './service-events.js';
@@ -290,7 +290,7 @@ export class Bot {
         const line = 'its last run did not stop; from now on it has a bot host of its own';
         this.#world.events.tell(logItem('warn', 'bot', line, id));
       }
-      const host = await this.#world.hosts.place({ id, dedicated: dedicated || this.#apart });
+      const host = await this.#world.hosts.place({ id, kind, dedicated: dedicated || this.#apart });
       // The service ends; whatever else there is waits for a launch.
       if (this.#phase !== 'starting' || this.#shuttingDown) return this.#world.hosts.leave(host);
       // Its health counts from here: it may have waited long for a place.
@@ -315,7 +315,9 @@ export class Bot {
       this.#leaveHost();
       // Of a kind that is gone, or with a configuration that is not valid any more: it would be the same again.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
-      await this.#decide({ error: messageOf(thrown), restart: !hopeless }, { dossier: false });
+      const charged = !(thrown instanceof KindMissing);
+      const exit = { error: messageOf(thrown), restart: !hopeless };
+      await this.#decide(exit, { charged, dossier: false });
     }
   }
 

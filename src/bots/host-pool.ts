@@ -21,8 +21,16 @@ export interface HostPoolOptions extends HostOptions {
 /** What a bot needs of a host. */
 export interface Wanted {
   id: string;
+  kind: string;
   /** A host of its own. */
   dedicated: boolean;
+}
+
+/** There is no host that has the kind, and it did not load on a new one. Nobody's fault, and to be tried again. */
+export class KindMissing extends DroverError {
+  constructor(kind: string, reason: string) {
+    super('unavailable', `no bot host has the bot kind ${kind}: ${reason}`);
+  }
 }
 
 /** What the pool tells of its hosts. */
@@ -40,12 +48,17 @@ export interface PoolEvents {
 
 /** Pause before a lost host is replaced, in ms, so that one that dies at once does not spin. */
 const RESPAWN_MS = 250;
+/** Pause before a host tries again to load a kind that broke it, in ms. */
+const LOAD_AGAIN_MS = 1000;
 const END_WITHIN_MS = 1000;
 /** How much longer than the grace of its bots a host that is being replaced may take, in ms. */
 const RETIRE_MS = 2000;
 /** How long a new broadcaster waits for what a host knows of its bots, in ms. */
 const REATTACH_WITHIN_MS = 500;
-/** Hosts for bots that are put apart. When there are so many, others that are to be stay with everybody else. */
+/**
+ * Hosts for bots that are put apart, and for bots of kinds that no shared host has. When there are so many, others that are
+ * to be put apart stay with everybody else, and those of other such kinds wait.
+ */
 const MAX_GROUPS = 8;
 
 export class HostPool {
@@ -61,8 +74,10 @@ export class HostPool {
   /** Those who wait for a shared host. Bounded by the number of bots. */
   #waiting: (() => void)[] = [];
   readonly #separation: Separation;
-  /** Those of bots that are put apart, present or just starting. Bounded by MAX_GROUPS. */
-  readonly #groups = new Map<Group, Promise<HostThread>>();
+  /** Those of bots that are put apart, or of one kind, present or just starting. Bounded by MAX_GROUPS. */
+  readonly #groups = new Map<Group | string, Promise<HostThread>>();
+  /** Where each kind is, as the first host has found it. */
+  #kinds: ReadonlyMap<string, string> = new Map();
   /** Number of the next host that is not shared by all. */
   #nextNumber: number;
   #stopping = false;
@@ -95,6 +110,7 @@ export class HostPool {
     for (;;) {
       try {
         const loaded = await this.#open(0, true, this.#modules);
+        this.#kinds = this.get(0).kinds;
         return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
       } catch (thrown) {
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
@@ -127,39 +143,47 @@ export class HostPool {
   }
 
   /**
-   * A place for one more bot: the shared host with the fewest, a host of its own, or that of those that it is put apart
-   * with. Waits while all shared hosts are being replaced. To be given back with {@link leave}.
+   * A place for one more bot: the shared host that has its kind and the fewest bots, a host of its own, or that of those
+   * that it is put apart with. Waits while shared hosts are being replaced, when no other has the kind. To be given back
+   * with {@link leave}. @throws KindMissing
    */
-  async place({ id, dedicated }: Wanted): Promise<HostThread> {
-    if (dedicated) {
-      const host = await this.#spawnNext();
-      host.load += 1;
-      return host;
-    }
+  async place({ id, kind, dedicated }: Wanted): Promise<HostThread> {
+    if (dedicated) return this.#taken(await this.#spawnWith(kind), kind);
     const group = this.#separation.groupOf(id, Date.now());
     for (;;) {
-      const apart = group && (await this.#hostOf(group));
-      if (apart) {
-        apart.load += 1;
-        return apart;
-      }
+      const apart = group && (await this.#hostOf(group, () => this.#spawnNext()));
+      if (apart) return this.#taken(apart, kind);
       let best: HostThread | undefined;
       for (const number of this.#shared) {
         const host = this.#hosts.get(number);
-        if (host && (best === undefined || host.load < best.load)) best = host;
+        if (!host?.kinds.has(kind)) continue;
+        if (best === undefined || host.load < best.load) best = host;
       }
-      if (best) {
-        best.load += 1;
-        return best;
+      if (best) return this.#taken(best, kind);
+      if (this.#shared.size === this.count) {
+        // On one that has bots already it is not tried: it could end them.
+        const own = await this.#hostOf(kind, () => this.#spawnWith(kind));
+        if (!own) throw new KindMissing(kind, 'there are too many other bot hosts');
+        return this.#taken(own, kind);
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
-  /** Undefined when there are as many such hosts as there may be. */
-  async #hostOf(group: Group): Promise<HostThread | undefined> {
+  #taken(host: HostThread, kind: string): HostThread {
+    host.load += 1;
+    if (host.kinds.has(kind)) return host;
+    this.leave(host);
+    throw new KindMissing(kind, `it did not load on bot host ${host.number}`);
+  }
+
+  /** The host of a group of bots, undefined when there are as many such hosts as there may be. */
+  async #hostOf(
+    group: Group | string,
+    spawn: () => Promise<HostThread>,
+  ): Promise<HostThread | undefined> {
     for (;;) {
-      const spawned = this.#groups.get(group) ?? this.#spawnFor(group);
+      const spawned = this.#groups.get(group) ?? this.#addGroup(group, spawn);
       const host = await spawned;
       if (!host || (this.#hosts.get(host.number) === host && !host.isRetiring)) return host;
       // It was lost meanwhile, or ends with its last bot.
@@ -167,9 +191,12 @@ export class HostPool {
     }
   }
 
-  #spawnFor(group: Group): Promise<HostThread> | undefined {
+  #addGroup(
+    group: Group | string,
+    spawn: () => Promise<HostThread>,
+  ): Promise<HostThread> | undefined {
     if (this.#groups.size >= MAX_GROUPS) return undefined;
-    const spawned = this.#spawnNext();
+    const spawned = spawn();
     this.#groups.set(group, spawned);
     const forget = (): void => {
       if (this.#groups.get(group) === spawned) this.#groups.delete(group);
@@ -178,10 +205,28 @@ export class HostPool {
     return spawned;
   }
 
+  /** One more host, with all kinds. */
   async #spawnNext(): Promise<HostThread> {
     const number = this.#nextNumber++;
     await this.#spawn(number, false);
     return this.get(number);
+  }
+
+  /** One more host, with this kind alone. @throws KindMissing */
+  async #spawnWith(kind: string): Promise<HostThread> {
+    const number = this.#nextNumber++;
+    const module = this.#kinds.get(kind);
+    try {
+      const { failed } = await this.#open(number, false, module === undefined ? [] : [module]);
+      const host = this.get(number);
+      if (host.kinds.has(kind)) return host;
+      host.load += 1;
+      this.leave(host);
+      throw new KindMissing(kind, failed[0]?.error ?? 'it is not known');
+    } catch (thrown) {
+      if (thrown instanceof KindBrokeHost) throw new KindMissing(kind, thrown.message);
+      throw thrown;
+    }
   }
 
   /** A bot has left its host. A dedicated host ends with its bot, one that is being replaced with its last. */
@@ -270,9 +315,10 @@ export class HostPool {
     await Promise.all(ends);
   }
 
-  /** A kind may break a later host only: by a port or lock that the first one has, or on a busy machine. */
+  /** A kind may break a later host only: by a port or lock that the first one has, or on a busy machine. It has two tries. */
   async #spawn(number: number, shared: boolean): Promise<void> {
     let modules = this.#modules;
+    const late = new Set<string>();
     for (;;) {
       try {
         await this.#open(number, shared, modules);
@@ -280,8 +326,13 @@ export class HostPool {
       } catch (thrown) {
         if (!(thrown instanceof KindBrokeHost) || this.#stopping) throw thrown;
         const { module, message } = thrown;
-        this.#events.kindDropped(number, module, message);
-        modules = modules.filter((other) => other !== module);
+        if (late.has(module)) {
+          this.#events.kindDropped(number, module, message);
+          modules = modules.filter((other) => other !== module);
+        } else {
+          late.add(module);
+          await delay(LOAD_AGAIN_MS, undefined, { ref: false });
+        }
       }
     }
   }

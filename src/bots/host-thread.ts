@@ -79,6 +79,8 @@ export class HostThread {
   isExamined = false;
   /** Its bots move elsewhere, and it ends when they have. */
   isRetiring = false;
+  /** The kinds that it has, each with its module. */
+  readonly kinds = new Map<string, string>();
   readonly #broadcaster: EventSink;
   readonly #events: HostEvents;
   readonly #control = new MessageChannel();
@@ -173,6 +175,7 @@ export class HostThread {
         const answer = this.peer.call('load', { module });
         const { kinds, failed } = await within(answer, this.#kindLoadMs);
         loaded.kinds.push(...kinds);
+        for (const { kind } of kinds) this.kinds.set(kind, module);
         loaded.failed.push(...failed);
       } catch (thrown) {
         const late = thrown instanceof DroverError && thrown.code === 'no_answer';

@@ -95,6 +95,67 @@ it('a kind that breaks every host but the first: the others do without it, also 
   }
 });
 
+it('a kind that is slow to load on a host that is replaced is tried again, and its bots come back', async () => {
+  const kinds = path.join(dir, 'slow');
+  mkdirSync(kinds);
+  // The 2nd, 3rd, 4th and 6th time it does not load.
+  const count = JSON.stringify(path.join(dir, 'count'));
+  const text = `import { appendFileSync, readFileSync } from 'node:fs';
+    appendFileSync(${count}, '.');
+    const times = readFileSync(${count}).length;
+    if ([2, 3, 4, 6].includes(times)) await new Promise(() => {});
+    export default { description: '', kind: 'slow', config: {}, commands: {}, state() {},
+      run: (ctx) => (ctx.setStatus('online'), ctx.sleep(2 ** 30)) };`;
+  writeFileSync(path.join(kinds, 'slow.mjs'), text);
+  const other = await startService({
+    config: {
+      kinds: [kinds, FIXTURE_KINDS],
+      hosts: { count: 1, kind_load_ms: 3000 },
+      restart: { backoff_ms: 20, policy: 'never' },
+    },
+    env: { DROVER_DRILLS_ENABLED: 'true' },
+  });
+  const stream = await watch(other);
+  try {
+    for (const kind of ['slow', 'faulty']) {
+      await create(other, { id: kind, kind });
+      await statusFrom(stream, 0, kind, 'online');
+    }
+    let from = stream.frames.length;
+    const back = (id: string): ReturnType<typeof snapshotFrom> =>
+      snapshotFrom(stream, from, id, (s) => s.restarts > 0 && s.status === 'online', 40_000);
+    await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
+    expect(await back('faulty')).toMatchObject({ host: 0 });
+    const line = await lineFrom(stream, from, ({ message }) => message.includes(' does without '));
+    expect(line.message).toMatch(/slow\.mjs: it did not load within 3000 ms$/);
+    // The host that it is to have then does not load it either, the next does.
+    const missing = /^no bot host has the bot kind slow: it did not load within 3000 ms$/;
+    await lineFrom(stream, from, ({ message }) => missing.test(message), 20_000);
+    expect((await back('slow')).host).toBeGreaterThan(0);
+    // On a busy machine it is slow once: the shared host has it again.
+    from = stream.frames.length;
+    await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
+    await snapshotFrom(
+      stream,
+      from,
+      'faulty',
+      (s) => s.restarts > 1 && s.status === 'online',
+      40_000,
+    );
+    expect(
+      stream.frames
+        .slice(from)
+        .map(({ data }) => data)
+        .join(),
+    ).not.toContain('does without');
+    await create(other, { id: 'another', kind: 'slow' });
+    expect(await statusFrom(stream, from, 'another', 'online')).toMatchObject({ host: 0 });
+  } finally {
+    stream.close();
+    await stopClean(other);
+  }
+});
+
 it('the rest of the kinds is there and works', async () => {
   const { kinds } = (await call(service, 'GET', '/api/kinds')).json as {
     kinds: { kind: string }[];
