@@ -10,7 +10,7 @@ import type { Config } from '../contract/config.js';
 import type { JournalStatus } from '../contract/journal.js';
 import type { PressureReport, Resource, Shortage } from '../contract/pressure.js';
 import { DroverError } from '../errors.js';
-import { ownMemory } from './own-memory.js';
+import { ownMemory } from '../own-memory.js';
 
 const SAMPLE_MS = 1000;
 /** Weight of a new sample: a burst of some seconds is no pressure, work without a pause for half a minute is. */

@@ -7,6 +7,7 @@
 
 import { totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import { ownMemory } from '../own-memory.js';
 import type { HostThread } from './host-thread.js';
 
 /** How often the hosts are looked at, in ms. */
@@ -50,7 +51,8 @@ interface Seen {
   beats: number;
   /** When the last beat was seen, on the clock of `performance`. */
   at: number;
-  rss: number;
+  /** Bytes that the process had taken. */
+  taken: number;
   unexplained: number;
 }
 
@@ -76,9 +78,10 @@ export class MemoryGuard {
   }
 
   #look(): void {
-    const rss = process.memoryUsage.rss();
+    // A tenth of a millisecond. Pages of the journal's file do not count: the system takes them back.
+    const taken = ownMemory();
     const hosts = [...this.#hosts()];
-    const unexplained = hosts.reduce((rest, { heap }) => rest - (heap?.used ?? 0), rss);
+    const unexplained = hosts.reduce((rest, { heap }) => rest - (heap?.used ?? 0), taken);
     const at = performance.now();
     let silent: { host: HostThread; since: number; bytes: number } | undefined;
     for (const host of hosts) {
@@ -87,12 +90,12 @@ export class MemoryGuard {
       const used = host.heap?.used ?? 0;
       const seen = this.#seen.get(host);
       if (!seen || seen.beats !== beats) {
-        this.#seen.set(host, { beats, at, rss, unexplained });
+        this.#seen.set(host, { beats, at, taken, unexplained });
         if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`, false);
         continue;
       }
       // Others may have grown meanwhile, or have freed what they had.
-      const grown = Math.min(rss - seen.rss, unexplained - seen.unexplained);
+      const grown = Math.min(taken - seen.taken, unexplained - seen.unexplained);
       const isOver = used + grown > this.#limit + this.#slack && at - seen.at >= SILENT_MS;
       // Of several it is the one that was well the longest.
       if (isOver && (!silent || seen.at > silent.since)) {

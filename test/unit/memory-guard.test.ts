@@ -3,11 +3,14 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { HostThread } from '../../src/bots/host-thread.js';
 import { MemoryGuard } from '../../src/bots/memory-guard.js';
+import { ownMemory } from '../../src/own-memory.js';
+
+vi.mock('../../src/own-memory.js');
 
 const MB = 2 ** 20;
 const LIMIT_MB = 1000;
 
-let rssMb: number;
+let ownMb: number;
 let guard: MemoryGuard;
 let hosts: Host[];
 
@@ -31,8 +34,8 @@ class Host {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  rssMb = 500;
-  vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => rssMb * MB);
+  ownMb = 500;
+  vi.mocked(ownMemory).mockImplementation(() => ownMb * MB);
   hosts = [new Host(), new Host(), new Host()];
   guard = new MemoryGuard(() => hosts as unknown as HostThread[], LIMIT_MB);
 });
@@ -45,7 +48,7 @@ afterEach(() => {
 /** A second in which those who beat do, and the process grows evenly. */
 function second(grownMb: number, beating: [Host, usedMb: number][]): void {
   for (let n = 0; n < 10; n++) {
-    rssMb += grownMb / 10;
+    ownMb += grownMb / 10;
     for (const [host, usedMb] of beating) host.beat(usedMb);
     vi.advanceTimersByTime(100);
   }
@@ -92,13 +95,13 @@ it('what others say that they take is not held against a silent host, nor what t
     [two, 100],
     [three, 100],
   ]);
-  rssMb += 1600;
+  ownMb += 1600;
   second(0, [
     [two, 900],
     [three, 900],
   ]);
   expect(ended()).toEqual([]);
-  rssMb -= 1600;
+  ownMb -= 1600;
   second(0, [
     [two, 100],
     [three, 100],
@@ -121,7 +124,7 @@ it('of two silent ones the one that was well the longest is ended first, the oth
   expect(ended()).toEqual([two]);
   // It frees what it had.
   hosts = [one, three];
-  rssMb -= 3000;
+  ownMb -= 3000;
   second(0, [[three, 100]]);
   expect(ended()).toEqual([]);
   second(1500, [[three, 100]]);
@@ -133,6 +136,23 @@ it('a host that the inspector looks into is let alone', () => {
   one.isExamined = true;
   second(0, [
     [one, 2000],
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
+});
+
+it('pages of files that are mapped, as the journal’s are, are held against nobody', () => {
+  let mapped = 0;
+  vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => (ownMb + mapped) * MB);
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 100],
+    [two, 100],
+    [three, 100],
+  ]);
+  mapped = 3000;
+  second(0, [
     [two, 100],
     [three, 100],
   ]);
