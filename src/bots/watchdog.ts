@@ -9,8 +9,8 @@ export class Watchdog {
   readonly #hosts: () => Iterable<HostThread>;
   readonly #hangMs: number;
   readonly #hung: (host: HostThread, forMs: number) => void;
-  /** The last count that was seen of each host, and since when. */
-  readonly #seen = new WeakMap<HostThread, { beats: number; since: number }>();
+  /** The last count that was seen of each host, since when, and how much of that it was forgiven. */
+  readonly #seen = new WeakMap<HostThread, { beats: number; since: number; forgiven: number }>();
   /** When the hosts were looked at last. */
   #looked = performance.now();
   readonly #lookMs: number;
@@ -40,16 +40,20 @@ export class Watchdog {
     const late = now - this.#looked - this.#lookMs;
     this.#looked = now;
     // Main itself stood still (the process was stopped, or had no processor), and the hosts may have too: they get that
-    // time on top.
-    const forgiven = late > this.#lookMs ? late : 0;
+    // time on top. One standstill is forgiven whole; of many not more than hangMs, or a main that is late at each look
+    // would find nothing.
+    const bound = late > this.#lookMs ? Math.max(late, this.#hangMs) : 0;
     for (const host of this.#hosts()) {
       const seen = this.#seen.get(host);
       const { beats } = host;
       if (!seen || seen.beats !== beats) {
-        this.#seen.set(host, { beats, since: now });
-      } else if (forgiven > 0) {
-        seen.since = Math.min(now, seen.since + forgiven);
-      } else if (now - seen.since >= this.#hangMs && !this.#reported.has(host)) {
+        this.#seen.set(host, { beats, since: now, forgiven: 0 });
+        continue;
+      }
+      const forgiven = Math.max(0, Math.min(late, bound - seen.forgiven));
+      seen.forgiven += forgiven;
+      seen.since = Math.min(now, seen.since + forgiven);
+      if (now - seen.since >= this.#hangMs && !this.#reported.has(host)) {
         this.#reported.add(host);
         this.#hung(host, Math.round(now - seen.since));
       }

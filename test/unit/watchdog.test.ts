@@ -42,3 +42,29 @@ it('when main itself stood still no host is blamed, and one that does not come b
   now.mockRestore();
   watchdog.stop();
 });
+
+it.each([1500, 9000, 60_000])(
+  'a main that is late at each look (every %i ms) finds a host that hangs',
+  (everyMs) => {
+    const hung = vi.fn();
+    const still = { beats: 1 } as HostThread;
+    const well = { beats: 1 };
+    const watchdog = new Watchdog(() => [still, well as HostThread], HANG_MS, hung);
+    const real = performance.now.bind(performance);
+    let late = 0;
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => real() + late);
+    const start = performance.now();
+    while (hung.mock.calls.length === 0 && performance.now() - start < 10 * (HANG_MS + everyMs)) {
+      well.beats += 1;
+      late += everyMs - 500;
+      vi.advanceTimersByTime(500);
+    }
+    expect(hung.mock.calls.map(([host]) => host)).toEqual([still]);
+    // What is forgiven in all is one standstill, or as much as a host may stand still.
+    const found = performance.now() - start;
+    expect(found).toBeGreaterThan(HANG_MS);
+    expect(found).toBeLessThanOrEqual(HANG_MS + Math.max(HANG_MS, everyMs) + 2 * everyMs);
+    now.mockRestore();
+    watchdog.stop();
+  },
+);
