@@ -76,11 +76,13 @@ export class LastLines {
     const from = this.#frames.oldest;
     for (const { seqs, next } of this.#bots.values()) {
       // Of a bot that says much none is among its last; of one that says nothing there is nothing new.
-      if ((seqs[next] as number) >= to) continue;
-      for (let n = 1; n <= LINES; n++) {
-        const seq = seqs[(next - n + LINES) % LINES] as number;
-        if (seq < from) break;
-        if (seq < to) this.#keep(seq, shownLine(this.#frames.text(seq)));
+      const newest = seqs[(next - 1 + LINES) % LINES] as number;
+      if ((seqs[next] as number) >= to || newest < from) continue;
+      // The oldest first: what is saved first goes first.
+      for (let n = 0; n < LINES; n++) {
+        const seq = seqs[(next + n) % LINES] as number;
+        if (seq >= to) break;
+        if (seq >= from) this.#keep(seq, shownLine(this.#frames.text(seq)));
       }
     }
   }

@@ -92,3 +92,23 @@ it('what all saved lines may take is bounded: those that were saved first go', (
   const left = Array.from({ length: 30 }, (_, n) => last.of([`b${n + 1}`.padStart(3, '0')]).length);
   expect(left).toEqual([...Array(20).fill(0), ...Array(10).fill(1)]);
 });
+
+it('of the lines of one bot the oldest go first', () => {
+  const texts = new Map<number, string>();
+  const frames = { oldest: 1, text: (seq: number): string => texts.get(seq) ?? '' };
+  const last = new LastLines(frames, 1000);
+  last.add('a');
+  for (let seq = 1; seq <= 18; seq++) {
+    const message = `${seq} `.padEnd(88, 'm');
+    const event = { level: 'info', session_id: 'a', scope: 'bot', message };
+    texts.set(seq, `id: e-${seq}\nevent: log\ndata: ${JSON.stringify(event)}\n\n`);
+    last.note('a', { id: 'a' }, seq);
+  }
+  last.save(19);
+  frames.oldest = 19;
+  texts.clear();
+  const numbers = last
+    .of(['a'])
+    .map((line) => Number.parseInt(line.slice('info a bot: '.length), 10));
+  expect(numbers).toEqual([9, 10, 11, 12, 13, 14, 15, 16, 17, 18]);
+});
