@@ -3,7 +3,7 @@
 
 import type { Shortage } from '../contract/pressure.js';
 import type { Reach } from '../contract/tokens.js';
-import { DroverError, type ErrorCode } from '../errors.js';
+import { DroverError } from '../errors.js';
 import { SAFE_HEADERS } from './answers.js';
 import type { Caller } from './auth.js';
 import type { Exchange } from './engine/engine.js';
@@ -11,6 +11,7 @@ import { parseFilter, type StreamReach } from './filter.js';
 import type { Front, OpenHandler } from './front.js';
 import { queryPairs } from './query.js';
 import type { FrontParts } from './routes.js';
+import { StreamSeat } from './stream-seat.js';
 import { retryLine } from './stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
@@ -62,35 +63,27 @@ export class StreamRoute {
   }
 
   #open(exchange: Exchange, { record }: Caller, { pairs, lastEventId }: Wish): void {
-    const { config, fanout, names, quota, streams } = this.#parts;
+    const { config, fanout, names } = this.#parts;
     const filter = parseFilter(pairs, names, this.#limit(record.reach));
     if (exchange.method === 'HEAD') {
       exchange.answer({ status: 200, headers: STREAM_HEADERS, body: '' });
       return;
     }
     if (this.shortage) throw new DroverError('unavailable', this.shortage.message);
-    const counted = {
-      perToken: names.of(`token ${record.id}`),
-      perAddress: names.of(`address ${exchange.address}`),
-    };
-    const exceeded = quota.acquire(counted);
-    if (exceeded) throw new DroverError(...REFUSALS[exceeded]);
+    const seat = new StreamSeat(this.#parts, record.id, exchange.address);
     let subscriber: Subscriber | undefined;
     const sink = exchange.stream(
       STREAM_HEADERS,
       () => subscriber && fanout.remove(subscriber),
       () => subscriber && fanout.writable(subscriber),
     );
-    streams.add(record.id, sink);
+    seat.hold(sink);
     subscriber = fanout.add(sink, {
       filter,
       opening: retryLine(config.stream.retry_ms, Math.random()),
       lastEventId,
       snapshots: pairs.find(([key]) => key === 'snapshot')?.[1] !== '0',
-      removed: () => {
-        streams.remove(record.id, sink);
-        quota.release(counted);
-      },
+      removed: () => seat.leave(),
     });
   }
 
@@ -99,12 +92,6 @@ export class StreamRoute {
     return { labels: reach.labels, history: this.#parts.mirror.labels };
   }
 }
-
-const REFUSALS: Record<'total' | 'perToken' | 'perAddress', [ErrorCode, string]> = {
-  total: ['unavailable', 'too many streams are open'],
-  perToken: ['too_many', 'too many streams are open with this token'],
-  perAddress: ['too_many', 'too many streams are open from this address'],
-};
 
 function wishOf(exchange: Exchange): Wish {
   const pairs = queryPairs(exchange.query);

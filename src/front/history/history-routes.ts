@@ -4,9 +4,11 @@
 import { eventId } from '../../broadcast/frame.js';
 import { DroverError } from '../../errors.js';
 import { jsonAnswer, SAFE_HEADERS } from '../answers.js';
+import type { Caller } from '../auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
 import { queryPairs } from '../query.js';
 import type { FrontParts, Handlers } from '../routes.js';
+import { StreamSeat } from '../stream-seat.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
 
 /** Events of one part of a download, and bytes of one write. */
@@ -28,18 +30,20 @@ const DOWNLOAD_HEADERS = [
 export function historyRoutes(
   parts: FrontParts,
 ): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
-  const { epoch, journal, names, mirror } = parts;
+  const { auth, epoch, journal, names, mirror } = parts;
   return {
-    'GET /api/events': async (exchange, { record: { reach } }) => {
+    'GET /api/events': async (exchange, caller) => {
+      const { reach } = caller.record;
       const limited =
         reach && 'labels' in reach ? { labels: reach.labels, history: mirror.labels } : reach;
       const query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
       if (query.whole) {
-        if (exchange.method === 'GET') return download(parts, exchange, query);
+        if (exchange.method === 'GET') return download(parts, exchange, caller, query);
         exchange.answer({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
         return;
       }
       const { body, cursor } = await journal.page(query.request);
+      auth.recheck(caller);
       const next = cursor === null ? 'null' : JSON.stringify(eventId(epoch, cursor));
       const answer = Buffer.concat([
         Buffer.from('{"events":['),
@@ -48,27 +52,50 @@ export function historyRoutes(
       ]);
       exchange.answer(jsonAnswer(answer));
     },
-    'GET /api/stats': async (exchange, { record }) => {
+    'GET /api/stats': async (exchange, caller) => {
       const request = parseStatsQuery(queryPairs(exchange.query));
-      if (record.reach !== null) {
+      if (caller.record.reach !== null) {
         throw new DroverError('forbidden', 'this token is limited to some bots');
       }
-      exchange.answer(jsonAnswer(JSON.stringify(await journal.stats(request))));
+      const stats = await journal.stats(request);
+      auth.recheck(caller);
+      exchange.answer(jsonAnswer(JSON.stringify(stats)));
     },
   };
 }
 
-/** The whole range, page by page, as fast as the client takes it: one page is in memory at a time. */
+/**
+ * The whole range, page by page, as fast as the client takes it: one page is in memory at a time. It counts as a stream
+ * and ends with its token as one.
+ */
 async function download(
-  { journal, maxWriteBytes }: FrontParts,
+  parts: FrontParts,
   exchange: Exchange,
+  caller: Caller,
+  query: EventQuery,
+): Promise<void> {
+  // Before the first wait: after it the engine may have forgotten the address.
+  const seat = new StreamSeat(parts, caller.record.id, exchange.address);
+  try {
+    await sendPages(parts, exchange, caller, query, seat);
+  } finally {
+    seat.leave();
+  }
+}
+
+async function sendPages(
+  { auth, journal, maxWriteBytes }: FrontParts,
+  exchange: Exchange,
+  caller: Caller,
   { request }: EventQuery,
+  seat: StreamSeat,
 ): Promise<void> {
   const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
   // Before the answer begins, so that a journal that is not there is an error and not an empty file.
   let page = await journal.page(wanted);
   if (signal.aborted) return;
+  auth.recheck(caller);
   // It ends where the journal ended then: under load it would never come to an end of what is.
   wanted.beforeSeq = page.end;
   const flow = new Flow();
@@ -77,6 +104,7 @@ async function download(
     () => flow.close(),
     () => flow.open(),
   );
+  seat.hold(sink);
   try {
     for (;;) {
       await send(sink, flow, page.body, maxWriteBytes);
@@ -86,6 +114,7 @@ async function download(
       else wanted.afterSeq = page.cursor;
       page = await journal.page(wanted);
       if (flow.isClosed) return;
+      auth.recheck(caller);
     }
     sink.end();
   } catch {
