@@ -2,13 +2,12 @@
 // into memory: a broken one can end the process that reads it, and that must not be the service.
 
 import { open } from 'lmdb';
-import { messageOf } from '../errors.js';
-import { BROKEN_EXIT_CODE } from '../store/file-fault.js';
+import { examine } from '../store/examine.js';
 import { Block, Head } from './block.js';
 
 const path = process.argv[2];
 if (path === undefined) throw new Error('usage: verify-journal <path>');
-try {
+examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 8 });
   const state = root.openDB({ name: 'state' });
   const blocks = root.openDB({ name: 'blocks', encoding: 'binary', compression: true });
@@ -36,7 +35,4 @@ try {
   for (const table of others) {
     for (const { value } of table.getRange()) if (value === undefined) throw new Error('a hole');
   }
-} catch (thrown) {
-  process.stderr.write(messageOf(thrown));
-  process.exitCode = BROKEN_EXIT_CODE;
-}
+});

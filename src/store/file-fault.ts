@@ -2,7 +2,7 @@
 // put out of the way: never opened here before it is known, never deleted.
 
 import { execFile } from 'node:child_process';
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { messageOf } from '../errors.js';
 
@@ -10,9 +10,20 @@ export const MISSING = 'it is missing';
 
 /** How a verifier ends when the file is broken. Any other end says nothing of the file. */
 export const BROKEN_EXIT_CODE = 65;
+/** How it ends when it could not find out, with the reason as its last line. */
+export const UNKNOWN_EXIT_CODE = 74;
 /** How a process ends that reads a broken file. By another signal it was ended, which says nothing of the file. */
 const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
+/** What is printed by a process that crashes because it gets no memory: that is no fault of the file. */
+const NO_MEMORY = /out of memory|\bOOM\b|allocation failed|bad_alloc/i;
 const run = promisify(execFile);
+
+/** How a process ended that did not end with 0. */
+interface Ending {
+  code: unknown;
+  signal: unknown;
+  stderr?: string;
+}
 
 /**
  * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in a process of its own.
@@ -23,19 +34,31 @@ export async function faultOf(
   verifier: string,
   stopping?: AbortSignal,
 ): Promise<string | undefined> {
-  if (!existsSync(path)) return MISSING;
-  if (statSync(path).size === 0) return 'it is empty';
+  const size = sizeOf(path);
+  if (size === undefined) return MISSING;
+  if (size === 0) return 'it is empty';
   try {
     await run(process.execPath, [verifier, path], { ...(stopping && { signal: stopping }) });
     return undefined;
   } catch (thrown) {
-    const { code, signal, stderr } = thrown as { code: unknown; signal: unknown; stderr?: string };
-    if (CRASHES.includes(signal)) return 'it cannot be read';
-    if (code !== BROKEN_EXIT_CODE) {
-      throw new Error(`it could not be checked: ${messageOf(thrown)}`);
+    const { code, signal, stderr = '' } = thrown as Ending;
+    if (CRASHES.includes(signal)) {
+      if (NO_MEMORY.test(stderr)) throw unknown('there is too little memory');
+      return 'it cannot be read';
     }
-    return stderr?.trim().split('\n').at(-1) || 'it cannot be read';
+    const last = stderr.trim().split('\n').at(-1);
+    if (code === BROKEN_EXIT_CODE) return last || 'it cannot be read';
+    throw unknown(code === UNKNOWN_EXIT_CODE && last ? last : messageOf(thrown));
   }
+}
+
+/** In bytes, undefined when there is no such file. @throws Error when that was not found out. */
+export function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size;
+}
+
+function unknown(why: string): Error {
+  return new Error(`it could not be checked: ${why}`);
 }
 
 /** @returns what was done, for a message. */

@@ -1,12 +1,12 @@
 // Runs in main. Owns the store's file: opens it, sets a broken one aside, keeps a copy to come back to.
 
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { open as openFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { open, type RootDatabase } from 'lmdb';
 import { messageOf, StartupError } from '../errors.js';
-import { faultOf, MISSING, setAside } from './file-fault.js';
+import { faultOf, MISSING, setAside, sizeOf } from './file-fault.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
@@ -32,7 +32,9 @@ export class Store {
   /**
    * Opens or makes the store. One that is broken or empty is never written to: it is set aside under another name and
    * the last copy takes its place, as it does of one that is missing. Without any copy a new store begins.
-   * @param stopping ends the search for faults. @throws StartupError when the directory does not allow it.
+   * One that cannot be checked (rights, memory, open files) is left where it is.
+   * @param stopping ends the search for faults. @throws StartupError when the directory does not allow it, or
+   * when it was not found out whether the store is broken.
    */
   static async open(path: string, stopping?: AbortSignal): Promise<Store> {
     try {
@@ -91,7 +93,7 @@ const copyOf = (path: string): string => `${path}.copy`;
 async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
   const copy = copyOf(path);
   const fault = await faultOf(path, VERIFIER, stopping);
-  const isNew = fault === MISSING && !existsSync(copy);
+  const isNew = fault === MISSING && sizeOf(copy) === undefined;
   if (fault === undefined || isNew) return [];
   const copyFault = await faultOf(copy, VERIFIER, stopping);
 

@@ -2,12 +2,11 @@
 // file into memory: a broken one can end the process that reads it, and that must not be the service.
 
 import { open } from 'lmdb';
-import { messageOf } from '../errors.js';
-import { BROKEN_EXIT_CODE } from './file-fault.js';
+import { examine } from './examine.js';
 
 const path = process.argv[2];
 if (path === undefined) throw new Error('usage: verify-store <path>');
-try {
+examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 12 });
   // All names first: a database cannot be opened while another is being read.
   for (const name of [...root.getKeys()]) {
@@ -16,7 +15,4 @@ try {
       if (value === undefined) throw new Error(`an entry of ${name} is empty`);
     }
   }
-} catch (thrown) {
-  process.stderr.write(messageOf(thrown));
-  process.exitCode = BROKEN_EXIT_CODE;
-}
+});

@@ -1,0 +1,34 @@
+// Runs in the verifiers' processes. Owns how one of them ends: with the code for a broken file only when what went wrong can
+// be blamed on what is in the file. A good file that just cannot be opened or read must not be taken for a broken one.
+
+import { closeSync, openSync } from 'node:fs';
+import { messageOf } from '../errors.js';
+import { BROKEN_EXIT_CODE, UNKNOWN_EXIT_CODE } from './file-fault.js';
+
+/**
+ * Errors of LMDB that tell of what is in the file: MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_INVALID, MDB_CURSOR_FULL,
+ * MDB_INCOMPATIBLE, MDB_PROBLEM. What is above 0 is an errno.
+ */
+const BROKEN: ReadonlySet<unknown> = new Set([-30797, -30796, -30793, -30787, -30784, -30779]);
+
+/** Runs `read`, which throws when it finds a fault in the LMDB file, and sets this process's exit code. */
+export function examine(path: string, read: () => void): void {
+  try {
+    // LMDB reads from an environment that it could not open, and crashes as with a broken file.
+    closeSync(openSync(path, 'r'));
+    closeSync(openSync(`${path}-lock`, 'a+'));
+    read();
+  } catch (thrown) {
+    process.stderr.write(messageOf(thrown));
+    process.exitCode = isOfFile(thrown) ? BROKEN_EXIT_CODE : UNKNOWN_EXIT_CODE;
+  }
+}
+
+function isOfFile(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return true;
+  // Of the system (`EMFILE`), or of LMDB as a number; what decoding throws has none or one of Node's own.
+  const { code } = thrown as { code?: unknown };
+  if (typeof code === 'number') return BROKEN.has(code);
+  if (typeof code === 'string') return code.startsWith('ERR_');
+  return !/allocation failed|out of memory/i.test(thrown.message);
+}
