@@ -113,7 +113,9 @@ export class Service {
     this.#events = new ServiceEvents(this.#broadcaster);
     this.#kinds = findKinds(config.kinds);
     this.#hosts = this.#createHosts(hosts);
-    this.#incidents = new Incidents(new IncidentStore(store), this.#events);
+    this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
+      this.#registry.identityOf(id),
+    );
     this.#registry = new BotRegistry(
       {
         hosts: this.#hosts,

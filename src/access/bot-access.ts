@@ -4,7 +4,7 @@
 import type { Dispatcher } from '../bots/dispatcher.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { InvokeOutcome } from '../contract/api.js';
-import type { ActionOutcome, BotAction, Incident } from '../contract/bots.js';
+import type { ActionOutcome, BotAction, Incident, IncidentBot } from '../contract/bots.js';
 import type { ControlMethods } from '../contract/threads.js';
 import { allows, type Reach, type Rights, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
@@ -76,8 +76,11 @@ export class BotAccess {
     const asked = bot === null ? null : [bot];
     if (rights.reach === null) return { incidents: this.#registry.incidents(asked, limit) };
     const reached = (asked ?? this.#registry.ids()).filter((id) => this.#reached(id, rights));
-    const show = (incident: Incident): Incident | undefined => this.#shown(incident, rights);
-    return { incidents: this.#registry.incidents(reached, limit, show) };
+    return {
+      incidents: this.#registry.incidents(reached, limit, (incident, identities) =>
+        this.#shown(incident, identities, rights),
+      ),
+    };
   }
 
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {
@@ -120,14 +123,30 @@ export class BotAccess {
     return labels !== undefined && reaches(reach, id, labels);
   }
 
-  /** What a caller with a limit may know of an incident: nothing that is of bots that it does not reach. */
-  #shown(incident: Incident, rights: Rights): Incident | undefined {
-    const bots = incident.bots.filter((id) => this.#reached(id, rights));
-    const suspect = incident.suspect !== null && this.#reached(incident.suspect, rights);
+  #knows(then: IncidentBot, { reach }: Rights): boolean {
+    const now = this.#registry.identityOf(then.id);
+    if (now?.made !== then.made) return false;
+    return reaches(reach, then.id, then.labels) && reaches(reach, then.id, now.labels);
+  }
+
+  /**
+   * What a caller with a limit may know of an incident: nothing that is of bots that it does not reach, as they were then
+   * and as they are now. Of a bot that was deleted, or made anew under its id, it is told nothing.
+   */
+  #shown(
+    incident: Incident,
+    identities: readonly IncidentBot[],
+    rights: Rights,
+  ): Incident | undefined {
+    const known = new Set(
+      identities.filter((then) => this.#knows(then, rights)).map(({ id }) => id),
+    );
+    const bots = incident.bots.filter((id) => known.has(id));
+    const suspect = incident.suspect !== null && known.has(incident.suspect);
     if (bots.length === 0 && !suspect) return undefined;
     // A host keeps the commands of all that it ran, also of those that were not there any more.
     const own = (entries: string[], botOf: (entry: string) => string): string[] =>
-      entries.filter((entry) => this.#reached(botOf(entry), rights));
+      entries.filter((entry) => known.has(botOf(entry)));
     const last_commands = own(incident.last_commands, botOfCommand);
     const last_lines = own(incident.last_lines, botOfLine);
     const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };

@@ -271,6 +271,11 @@ export class HostThread {
     if (this.commands.length > MAX_COMMANDS) this.commands.shift();
   }
 
+  forgetCommands(bot: string): void {
+    const others = this.commands.filter((command) => !command.endsWith(` on ${bot}`));
+    this.commands.splice(0, this.commands.length, ...others);
+  }
+
   /**
    * Gives the host a channel to a new broadcaster. To that one only: when it dies before the host has answered, its
    * successor has given the host another channel meanwhile, which this one must not take the place of.

@@ -1,21 +1,24 @@
 // Runs in main. Owns the dossiers: what is found out about a bot or a host that broke, before anything else is done.
 
 import { randomBytes } from 'node:crypto';
-import type { Incident } from '../contract/bots.js';
+import type { Incident, IncidentBot } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
-import type { IncidentStore } from '../store/bots.js';
+import type { IncidentStore, ShowIncident } from '../store/bots.js';
 import type { HostThread } from './host-thread.js';
 import { IncidentWindow } from './incident-window.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from './service-events.js';
 
 /** Bots that a dossier names; `bot_count` says how many there were. */
 const MAX_BOTS = 200;
+/** What is kept of who those were, in UTF-16 units of JSON; of the others only callers without a limit are told. */
+const MAX_IDENTITY_UNITS = 65_536;
 /** How long what has no dossier of its own is counted before that is written, in ms. */
 const COUNT_MS = 1000;
 
 export class Incidents {
   readonly #store: IncidentStore;
   readonly #events: ServiceEvents;
+  readonly #identityOf: (id: string) => IncidentBot | undefined;
   readonly #window = new IncidentWindow();
   /** What is counted on which dossier; null: on none. Bounded by what the window lets through, and emptied by #write. */
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
@@ -23,17 +26,19 @@ export class Incidents {
   readonly counts = new Map<Incident['type'], number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: IncidentStore, events: ServiceEvents) {
+  /** @param identityOf tells who has an id now. */
+  constructor(
+    store: IncidentStore,
+    events: ServiceEvents,
+    identityOf: (id: string) => IncidentBot | undefined,
+  ) {
     this.#store = store;
     this.#events = events;
+    this.#identityOf = identityOf;
   }
 
   /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
-  list(
-    bots: readonly string[] | null,
-    limit: number,
-    show?: (incident: Incident) => Incident | undefined,
-  ): Incident[] {
+  list(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
     return this.#store.list(bots, limit, show);
   }
 
@@ -54,12 +59,14 @@ export class Incidents {
     const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
     const kept = this.#window.take(`${found.type} ${whose}`, id, now);
     if (kept !== id) return this.#count(kept, now);
+    // Before the wait: they can be deleted, or be given other labels.
+    const identities = this.#identities(found.suspect, bots, host?.commands ?? []);
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
       // Behind all that the host has posted, so that its last lines are there to be found.
       const last_lines = await this.#events.lastLines(speakers);
-      await this.#store.add({
+      const dossier: Incident = {
         id,
         at_ms: now,
         ...found,
@@ -71,11 +78,27 @@ export class Incidents {
         last_commands: [...(host?.commands ?? [])],
         repeats: 0,
         repeated_at_ms: null,
-      });
+      };
+      await this.#store.add(dossier, identities);
     } catch (thrown) {
       line += `; its dossier could not be kept: ${messageOf(thrown)}`;
     }
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
+  }
+
+  /** Of the suspect, the bots, and those that the commands (`<command> on <bot>`) are of. */
+  #identities(suspect: string | null, bots: string[], commands: readonly string[]): IncidentBot[] {
+    const named = bots.slice(0, MAX_BOTS);
+    const commanded = commands.map((command) => command.slice(command.lastIndexOf(' ') + 1));
+    const identities: IncidentBot[] = [];
+    let units = 0;
+    for (const id of new Set([...(suspect === null ? [] : [suspect]), ...named, ...commanded])) {
+      const identity = this.#identityOf(id);
+      units += identity ? JSON.stringify(identity).length : 0;
+      if (units > MAX_IDENTITY_UNITS) break;
+      if (identity) identities.push(identity);
+    }
+    return identities;
   }
 
   #count(id: string | null, at: number): void {

@@ -1,5 +1,6 @@
 // Runs in main. Owns the registry of bots: which there are, and what may be asked of them.
 
+import { randomBytes } from 'node:crypto';
 import {
   type ActionOutcome,
   BOT_ID,
@@ -8,6 +9,7 @@ import {
   type BotSpec,
   type CreateBotBody,
   type Incident,
+  type IncidentBot,
   type RestartPolicy,
   type UpdateBotBody,
 } from '../contract/bots.js';
@@ -17,7 +19,7 @@ import { keepSecretsInLists } from '../contract/secrets.js';
 import type { BotExit, HostedState } from '../contract/threads.js';
 import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
-import type { BotStore } from '../store/bots.js';
+import type { BotStore, ShowIncident } from '../store/bots.js';
 import { Bot, type BotWorld } from './bot.js';
 import type { HostThread } from './host-thread.js';
 import type { Incidents } from './incidents.js';
@@ -75,6 +77,12 @@ export class BotRegistry {
     return this.#bots.get(id)?.spec.labels;
   }
 
+  /** Who has this id now. Undefined when there is no such bot. */
+  identityOf(id: string): IncidentBot | undefined {
+    const spec = this.#bots.get(id)?.spec;
+    return spec && { id, made: spec.made ?? '', labels: spec.labels };
+  }
+
   /** Undefined when there is no such bot. */
   isRunning(id: string): boolean | undefined {
     return this.#bots.get(id)?.isRunning;
@@ -100,7 +108,8 @@ export class BotRegistry {
     this.#schemas.checkConfig(kind, config);
     if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
     const restart = { ...this.#defaults, ...input.restart };
-    return { id, kind, config, labels, desired, restart, dedicated };
+    const made = randomBytes(8).toString('hex');
+    return { id, kind, config, labels, desired, restart, dedicated, made };
   }
 
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws as check does. */
@@ -136,7 +145,13 @@ export class BotRegistry {
       restart: { ...spec.restart, ...restart },
     };
     const restartNow = JSON.stringify(changed.config) !== JSON.stringify(spec.config);
+    if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
     await bot.update(changed, restartNow);
+  }
+
+  /** From now on others may be told of it than those who had its commands run. */
+  #forgetCommands(id: string): void {
+    for (const host of this.#world.hosts.threads()) host.forgetCommands(id);
   }
 
   /** @throws DroverError `not_found`, or `conflict` while another operation is under way. */
@@ -152,6 +167,7 @@ export class BotRegistry {
       case 'delete':
         await bot.delete(() => this.#store.remove(id));
         this.#bots.delete(id);
+        this.#forgetCommands(id);
     }
   }
 
@@ -242,11 +258,7 @@ export class BotRegistry {
   }
 
   /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
-  incidents(
-    bots: readonly string[] | null,
-    limit: number,
-    show?: (incident: Incident) => Incident | undefined,
-  ): Incident[] {
+  incidents(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
     return this.#incidents.list(bots, limit, show);
   }
 

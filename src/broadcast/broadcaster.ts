@@ -1,5 +1,6 @@
 // Runs in the broadcaster thread. Owns the writing end of the frame ring and the latest snapshot of every bot.
 
+import { isDeepStrictEqual } from 'node:util';
 import { BROADCASTER } from '../contract/counted.js';
 import type { BotSnapshot, Item, Kind, LogItem } from '../contract/events.js';
 import { messageJson } from '../contract/line-text.js';
@@ -131,9 +132,12 @@ export class Broadcaster {
   }
 
   #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
+    const before = this.#snapshots.get(id)?.labels;
     const snapshot = this.#snapshots.merge(id, patch);
-    if (snapshot.status === 'deleted') this.#lastLines.remove(id);
-    else this.#lastLines.add(id);
+    // With other labels it may be of others, who are not to be shown what it has said before.
+    const isSame = before === undefined || isDeepStrictEqual(before, snapshot.labels);
+    if (snapshot.status === 'deleted' || !isSame) this.#lastLines.remove(id);
+    if (snapshot.status !== 'deleted') this.#lastLines.add(id);
     const name = this.#sessions.of(id);
     const meta = this.#meta;
     meta.kind = KIND_CODE.session;

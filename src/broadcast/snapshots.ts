@@ -33,6 +33,10 @@ export class SnapshotStore {
     return snapshot;
   }
 
+  get(id: string): Readonly<BotSnapshot> | undefined {
+    return this.#snapshots.get(id);
+  }
+
   /** All snapshots, in the order in which the bots appeared. */
   all(): BotSnapshot[] {
     return [...this.#snapshots.values()];

@@ -68,6 +68,8 @@ export interface BotSpec {
   restart: RestartPolicy;
   /** It has a host thread of its own. */
   dedicated: boolean;
+  /** Random: tells it from others that had its id before. Not there in bots that are older than this. */
+  made?: string;
 }
 
 /** What can be asked of many bots at once. */
@@ -204,6 +206,14 @@ export const BotConfig = Type.Object(
   { description: 'The configuration of a bot.' },
 );
 export type BotConfig = Static<typeof BotConfig>;
+
+/** A bot that an incident tells of, as it was then: by this it is decided who may be told. Never shown. */
+export interface IncidentBot {
+  id: string;
+  /** {@link BotSpec.made}, '' where that is not there. */
+  made: string;
+  labels: Readonly<Record<string, string>>;
+}
 
 /** What a bot kind tells of itself; `config` and `args` are JSON Schemas. */
 export const KindInfo = Type.Object(

@@ -2,7 +2,7 @@
 // entry or the new one.
 
 import type { Database } from 'lmdb';
-import type { BotSpec, Incident } from '../contract/bots.js';
+import type { BotSpec, Incident, IncidentBot } from '../contract/bots.js';
 import type { Store } from './store.js';
 
 /** Incidents that are kept; the oldest goes when there is one more. */
@@ -48,7 +48,16 @@ interface Kept {
 
 /** An incident as it was kept before repeats were counted and bots were left out. */
 type StoredIncident = Omit<Incident, 'bot_count' | 'repeats' | 'repeated_at_ms'> &
-  Partial<Incident>;
+  Partial<Incident> & {
+    /** Not there in those from before it was kept. */
+    identities?: IncidentBot[];
+  };
+
+/** What is told of an incident to somebody; undefined leaves it out. */
+export type ShowIncident = (
+  incident: Incident,
+  identities: readonly IncidentBot[],
+) => Incident | undefined;
 
 export class IncidentStore {
   readonly #incidents: Database<StoredIncident, string>;
@@ -62,12 +71,12 @@ export class IncidentStore {
 
   /**
    * Newest first. An incident can name many bots: only what is shown is read.
-   * @param bots those that name one of these; null for all. @param show what is told of one; undefined leaves it out.
+   * @param bots those that name one of these; null for all. @param show what is told of one.
    */
   list(
     bots: readonly string[] | null,
     limit: number,
-    show: (incident: Incident) => Incident | undefined = (incident) => incident,
+    show: ShowIncident = (incident) => incident,
   ): Incident[] {
     const wanted = bots && sortedHashes(bots);
     const named = new Set(bots);
@@ -78,20 +87,18 @@ export class IncidentStore {
       const incident = this.#incidents.get(id);
       // Two names can have one hash.
       if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
-      const shown = show({
-        bot_count: incident.bots.length,
-        repeats: 0,
-        repeated_at_ms: null,
-        ...incident,
-      });
+      const { identities = [], ...known } = incident;
+      const filled = { bot_count: known.bots.length, repeats: 0, repeated_at_ms: null, ...known };
+      const shown = show(filled, identities);
       if (shown) found.push(shown);
     }
     return found;
   }
 
-  async add(incident: Incident): Promise<void> {
+  /** @param identities of the bots that it tells of. */
+  async add(incident: Incident, identities: IncidentBot[] = []): Promise<void> {
     // Ids begin with the time, so that their order is that of the incidents.
-    await this.#incidents.put(incident.id, incident);
+    await this.#incidents.put(incident.id, { ...incident, identities });
     const { suspect } = incident;
     this.#kept.push(keptOf(incident));
     const own = this.#kept.filter((other) => other.suspect === suspect);

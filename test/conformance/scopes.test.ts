@@ -236,6 +236,57 @@ it('incidents of other bots are not shown, nor what a host ran beside its own', 
   expect(await of({ bots: ['victim'] })).toEqual([]);
 });
 
+it('incidents stay with whom the bot was of then: not shown when it has other labels, nor to who has its id after', async () => {
+  const id = 'reused';
+  const faulty = (team: string) => ({
+    id,
+    kind: 'faulty',
+    labels: { team },
+    restart: { policy: 'never' },
+  });
+  await create(service, faulty('old'));
+  await invoke(service, id, 'give', { which: 'number' });
+  await invoke(service, id, 'cause', { fault: 'timer' });
+  const of = async (limit?: object, path = '/api/incidents') => {
+    const options = limit ? { token: (await makeToken(service, limit)).token } : {};
+    const { json } = await call(service, 'GET', path, options);
+    return (json as { incidents: Incident[] }).incidents.filter(({ suspect }) => suspect === id);
+  };
+  const limits = [{ labels: { team: 'old' } }, { labels: { team: 'new' } }, { bots: [id] }];
+  /** How many incidents each of the limits shows. */
+  const counts = async () => {
+    const found = limits.map(async (limit) => {
+      const all = await of(limit);
+      // Where the bot is not there for the token the second is 404.
+      if (all.length > 0) expect(await of(limit, `/api/bots/${id}/incidents`)).toEqual(all);
+      return all.length;
+    });
+    return Promise.all(found);
+  };
+  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(1);
+  expect(await counts()).toEqual([1, 0, 1]);
+
+  await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { team: 'new' } } });
+  expect(await counts()).toEqual([0, 0, 1]);
+  // The next has nothing from before in it.
+  await call(service, 'POST', `/api/bots/${id}/start`);
+  await invoke(service, id, 'cause', { fault: 'timer' });
+  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(2);
+  expect(await counts()).toEqual([0, 1, 2]);
+  const [newest] = await of({ labels: { team: 'new' } });
+  expect(newest?.last_commands).toEqual([`cause on ${id}`]);
+  await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { team: 'old' } } });
+  expect(await counts()).toEqual([1, 0, 2]);
+
+  expect((await call(service, 'DELETE', `/api/bots/${id}`)).status).toBe(204);
+  expect(await counts()).toEqual([0, 0, 0]);
+  await create(service, faulty('old'));
+  expect(await counts()).toEqual([0, 0, 0]);
+  // Who sees all sees them still.
+  expect(await of()).toHaveLength(2);
+  expect(Object.keys((await of())[0] ?? {})).not.toContain('identities');
+});
+
 it('a drill needs the scope admin', async () => {
   const body = { session_id: null, command: 'drill', args: { kill: 'nobody' } };
   const as = (scope: string) =>

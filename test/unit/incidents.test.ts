@@ -50,13 +50,14 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
     return lines.at(-1) ?? '';
   };
 
-  const kept = new Incidents(new IncidentStore(store), events);
+  const identify = (id: string) => ({ id, made: '', labels: {} });
+  const kept = new Incidents(new IncidentStore(store), events, identify);
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
   expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);
   await store.close();
   // A full disk cannot be had here.
   const full = { add: () => Promise.reject(new Error('No space left on device')) };
-  expect(await report(new Incidents(full as unknown as IncidentStore, events))).toMatch(
+  expect(await report(new Incidents(full as unknown as IncidentStore, events, identify))).toMatch(
     /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
   );
 });
