@@ -39,12 +39,10 @@ const methods: Serves<JournalMethods> = {
     fronts.set(front, port);
     const served: Serves<JournalFrontMethods> = {
       async replay(request) {
-        const part = await journal.replay(request);
-        return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
+        return Handover.bytes(await journal.replay(request), 'bytes');
       },
       async page(request) {
-        const page = await journal.page(request);
-        return new Handover(page, [page.body.buffer as ArrayBuffer]);
+        return Handover.bytes(await journal.page(request), 'body');
       },
       stats: (request) => journal.stats(request),
     };

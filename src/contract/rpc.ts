@@ -26,6 +26,19 @@ export class Handover<T> {
     this.output = output;
     this.transfer = transfer;
   }
+
+  /**
+   * Hands over the bytes in this field. A small Buffer lies in memory that Node shares between many and lets nobody hand
+   * over: such bytes get memory of their own.
+   */
+  static bytes<K extends string, T extends Record<K, Uint8Array>>(
+    output: T,
+    field: K,
+  ): Handover<T> {
+    let bytes: Uint8Array = output[field];
+    if (bytes.byteLength !== bytes.buffer.byteLength) bytes = new Uint8Array(bytes);
+    return new Handover({ ...output, [field]: bytes }, [bytes.buffer as ArrayBuffer]);
+  }
 }
 
 type Input<M extends Methods, K extends keyof M> = Parameters<M[K]>[0];

@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Rpc, type Serves } from '../../src/contract/rpc.js';
+import { Handover, Rpc, type Serves } from '../../src/contract/rpc.js';
 import { DroverError, ERRORS, type ErrorCode } from '../../src/errors.js';
 
 type Offer = {
@@ -130,6 +130,25 @@ describe('a call', () => {
     const promise = connect({ uncloneable: () => ({ deep: [Symbol('x')] }) });
     expect(await rejection(promise.call('uncloneable', null))).toMatchObject({ code: 'internal' });
   });
+
+  it.each([0, 1, 100, 4095, 4096, 100_000])(
+    'hands over %i bytes, and nothing beside them',
+    async (length) => {
+      const text = 'x'.repeat(length);
+      // As a part of something larger, as one that is concatenated, as all that there is.
+      for (const bytes of [
+        Buffer.from(`${text}yyy`).subarray(0, length),
+        Buffer.concat([Buffer.from(text)]),
+        new Uint8Array(Buffer.from(text)),
+      ]) {
+        const rpc = connect({ echo: () => Handover.bytes({ count: 1, body: bytes }, 'body') });
+        const answer = (await rpc.call('echo', null)) as { count: number; body: Uint8Array };
+        expect(answer.count).toBe(1);
+        expect(Buffer.from(answer.body).toString()).toBe(text);
+        expect(answer.body.buffer.byteLength).toBe(length);
+      }
+    },
+  );
 
   it('rejects when the question cannot be cloned, and others go on', async () => {
     const rpc = connect();
