@@ -21,6 +21,7 @@ import { DroverError, messageOf } from '../errors.js';
 import { Filter } from '../front/filter.js';
 import { RingReader } from '../shm/ring-reader.js';
 import { faultOf, setAside } from '../store/file-fault.js';
+import { lockFileOf } from '../store/lock-file.js';
 import { JournalLabels } from './labels.js';
 import { JOURNAL_FILE, Numbering } from './numbering.js';
 import { Past } from './past.js';
@@ -218,12 +219,12 @@ export class Journal {
     this.#tick();
   }
 
-  /** Opens the file; where there was none, nothing is left when that fails. */
+  /** Opens the file; where there was none, nothing of it is left when that fails. */
   #openNew(isNew: boolean): Tables {
     try {
       return openTables(this.#path, this.#start.config.fsync);
     } catch (thrown) {
-      if (isNew) for (const end of ['', '-lock']) rmSync(this.#path + end, { force: true });
+      if (isNew) rmSync(this.#path, { force: true });
       throw thrown;
     }
   }
@@ -424,7 +425,7 @@ export class Journal {
       this.#opened = undefined;
       void opened.tables.close().catch(() => {});
       this.#tell('its file was taken away; a new one begins');
-      rmSync(`${this.#path}-lock`, { force: true });
+      rmSync(lockFileOf(this.#path), { force: true });
       this.#tryOpen();
       return;
     }
@@ -434,7 +435,7 @@ export class Journal {
   #moveAway(why: string): void {
     const done = setAside(this.#path);
     // It belongs to the file that is gone.
-    rmSync(`${this.#path}-lock`, { force: true });
+    rmSync(lockFileOf(this.#path), { force: true });
     this.#tell(`${this.#path} ${why} ${done}; a new one begins empty`);
   }
 

@@ -2,6 +2,7 @@
 
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Config } from '../contract/config.js';
+import { reserveLockFile } from '../store/lock-file.js';
 
 /** The form of what is kept; a journal of another form is set aside. */
 export const FORM = 1;
@@ -66,6 +67,7 @@ const SYNC_MS = 1000;
 
 /** Opens or makes the journal. @throws Error when the directory or the disk does not allow it. */
 export function openTables(path: string, fsync: Config['journal']['fsync']): Tables {
+  reserveLockFile(path);
   const root = open({
     path,
     noSubdir: true,

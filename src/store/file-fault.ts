@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { renameSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { messageOf } from '../errors.js';
+import { reserveLockFile } from './lock-file.js';
 
 export const MISSING = 'it is missing';
 
@@ -37,6 +38,8 @@ export async function faultOf(
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
   if (size === 0) return 'it is empty';
+  // Or a full disk would end the verifier as a broken file does.
+  reserveLockFile(path);
   try {
     await run(process.execPath, [verifier, path], { ...(stopping && { signal: stopping }) });
     return undefined;

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { open, type RootDatabase } from 'lmdb';
 import { messageOf, StartupError } from '../errors.js';
 import { faultOf, MISSING, setAside, sizeOf } from './file-fault.js';
+import { lockFileOf, reserveLockFile } from './lock-file.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
@@ -26,6 +27,7 @@ export class Store {
   private constructor(path: string, notices: readonly string[]) {
     this.#copy = copyOf(path);
     this.notices = notices;
+    reserveLockFile(path);
     this.root = open({ path, noSubdir: true, maxDbs: 12 });
   }
 
@@ -100,7 +102,7 @@ async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> 
   let what = `the store ${path} was missing`;
   if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;
   // It belongs to the file that is gone.
-  rmSync(`${path}-lock`, { force: true });
+  rmSync(lockFileOf(path), { force: true });
   if (copyFault === undefined) {
     // Renamed when it is whole: a crash must not leave half a store.
     const fresh = `${path}.new`;

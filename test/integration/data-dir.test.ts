@@ -1,7 +1,8 @@
 // One data directory, one service: a second is refused, and no lock outlives the process that had it.
 
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { tryPin } from '../harness/api.js';
@@ -105,4 +106,37 @@ it('of several that start at once exactly one gets it', async () => {
   }
   children[winner]?.kill('SIGTERM');
   await expect.poll(() => codes.get(winner), { timeout: 15_000 }).toBe(0);
+});
+
+it('a full disk is told of in one line, also when the store has to make its lock file', async (context) => {
+  mkdirSync(dataDir);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'drover-test', dataDir], {
+      stdio: 'pipe',
+    });
+  } catch {
+    context.skip('no tmpfs can be mounted here');
+  }
+  context.onTestFinished(() => void execFileSync('umount', [dataDir]));
+  const config = { journal: { enabled: false } };
+  const first = await startService({ dataDir, config });
+  const token = await first.token();
+  expect(await first.stop()).toBe(0);
+  rmSync(path.join(dataDir, 'store.mdb-lock'));
+  const filler = path.join(dataDir, 'filler');
+  try {
+    for (;;) writeFileSync(filler, Buffer.alloc(4096), { flag: 'a' });
+  } catch (thrown) {
+    expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
+  }
+  const refused = await runToExit(argsFor(dataDir));
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^drover: the store .*store\.mdb cannot be opened: ENOSPC.*\n$/);
+  rmSync(filler);
+  const next = await startService({ dataDir, config });
+  const known = await fetch(`${next.url}/api/bots`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  expect(known.status).toBe(200);
+  expect(await next.stop()).toBe(0);
 });

@@ -86,6 +86,17 @@ function mountTmpfs(dir: string, megabytes: number): boolean {
   return true;
 }
 
+/** To the brim. */
+function fillUp(file: string): void {
+  for (const bytes of [64 * 1024, 1024]) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(bytes), { flag: 'a' });
+    } catch (thrown) {
+      expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
+    }
+  }
+}
+
 /** Each number of the stream is in the journal, up to `last`, or in a gap that it declares. */
 async function expectWhole(of: Service, last: number): Promise<{ lost: number }> {
   const events = await pastDownload(of);
@@ -142,15 +153,7 @@ it('a full disk, with a ring that bridges it: nothing is lost', {
   const filler = path.join(journalDir, 'filler');
   const { stream } = await fillAndEmpty(
     of,
-    () => {
-      // To the brim.
-      const piece = Buffer.alloc(64 * 1024);
-      try {
-        for (;;) writeFileSync(filler, piece, { flag: 'a' });
-      } catch (thrown) {
-        expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
-      }
-    },
+    () => fillUp(filler),
     () => rmSync(filler),
   );
   const { newest } = await journalOf(of);
@@ -160,6 +163,29 @@ it('a full disk, with a ring that bridges it: nothing is lost', {
   expect(
     lines.filter(({ scope, level }) => scope === 'journal' && level === 'error').length,
   ).toBeLessThanOrEqual(2);
+});
+
+it('a disk that is full at the start, without the lock file: the journal waits, and is the same one then', {
+  timeout: 120_000,
+}, async (context) => {
+  if (!mountTmpfs(journalDir, 16)) context.skip('no tmpfs can be mounted here');
+  const first = await begin();
+  await eventually(async () => (await keptBy(first)) > 2000, 'something is kept');
+  const { oldest, newest } = await journalOf(first);
+  await stopClean(first);
+  const filler = path.join(journalDir, 'filler');
+  rmSync(path.join(journalDir, 'journal.mdb-lock'));
+  fillUp(filler);
+  const of = await begin();
+  await eventually(async () => (await pressureOf(of)).journal.state === 'failed', 'it has failed');
+  expect((await pressureOf(of)).journal.reason).toContain('ENOSPC');
+  rmSync(filler);
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  expect(readdirSync(journalDir).filter((name) => name.includes('broken'))).toEqual([]);
+  expect(await journalOf(of)).toMatchObject({ oldest, lost: 0 });
+  const after = await journalOf(of);
+  expect(epochOf(after.newest ?? '')).toBe(epochOf(newest ?? ''));
+  expect(seqOf(after.newest ?? '')).toBeGreaterThan(seqOf(newest ?? ''));
 });
 
 it('files that may not grow, with a ring that does not bridge it: the hole is declared', {
