@@ -97,12 +97,12 @@ export class JournalThread {
     this.#life.peer.tell('attachBroadcaster', { port: port2 }, [port2]);
   }
 
-  /** Keeps everything below `head`, for at most `withinMs`, and ends the thread. */
-  async close(head: number, withinMs: number): Promise<void> {
+  /** Keeps everything that was published, for at most `withinMs`, and ends the thread. After the fronts. */
+  async close(withinMs: number): Promise<void> {
     this.#closing = true;
     const life = this.#life;
     if (!life) return;
-    life.peer.tell('close', { head });
+    life.peer.tell('close', null);
     // A disk that hangs must not hold the end up: what is lost then is what a crash would cost.
     const timeout = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref());
     await Promise.race([life.ended, timeout]);

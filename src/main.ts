@@ -216,7 +216,7 @@ export class Service {
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
-    await this.#journal.close(head, JOURNAL_CLOSE_MS);
+    await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
     await this.#store.close();
   }

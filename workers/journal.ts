@@ -52,9 +52,9 @@ const methods: Serves<JournalMethods> = {
     fronts.get(front)?.close();
     fronts.delete(front);
   },
-  async close({ head }) {
+  async close() {
     clearInterval(telling);
-    await journal.close(head);
+    await journal.close();
     detachBroadcaster();
     for (const port of fronts.values()) port.close();
     parent.close();

@@ -213,8 +213,8 @@ export type JournalMethods = {
   /** Gives a front its channel; a new one replaces the old. */
   attachFront(input: { front: number; port: MessagePort }): void;
   detachFront(input: { front: number }): void;
-  /** Keeps everything below `head`, says where numbering goes on, and ends the thread. */
-  close(input: { head: number }): void;
+  /** Keeps everything that is on the ring, says where numbering goes on, and ends the thread. */
+  close(input: null): void;
 };
 
 export type JournalControlMethods = {

@@ -169,8 +169,11 @@ export class Journal {
     }
   }
 
-  /** Keeps everything below `head` and says where numbering goes on. */
-  async close(head: number): Promise<void> {
+  /**
+   * Keeps everything that is on the ring and says where numbering goes on. To be called when no front is there any more:
+   * what was published while the last streams were open has been seen, and its numbers must not be used again.
+   */
+  async close(): Promise<void> {
     this.#ending.abort();
     await this.#opening.catch(() => {});
     this.#closing = true;
@@ -179,6 +182,7 @@ export class Journal {
     clearInterval(this.#tender);
     const opened = this.#opened;
     if (!opened) return;
+    const head = this.#reader.head();
     this.#drain(opened, head);
     const isWhole = this.#write(opened) && opened.recorder.next >= head;
     await opened.tables.close();

@@ -1,0 +1,167 @@
+// Test harness. Owns a journal without its thread: the built Journal on a real ring and in a real directory, with a real
+// broadcaster, all in the test's own thread, so that nothing happens between two statements of a test.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { Broadcaster } from '../../src/broadcast/broadcaster.js';
+import type { Config } from '../../src/contract/config.js';
+import type { BotSnapshot, Item } from '../../src/contract/events.js';
+import type { JournalStatus, PageRequest } from '../../src/contract/journal.js';
+import type { StreamIdentity } from '../../src/contract/threads.js';
+import type { Journal, JournalPeers } from '../../src/journal/journal.js';
+import { Numbering } from '../../src/journal/numbering.js';
+import { createRing, slotsFor } from '../../src/shm/layout.js';
+import { eventually } from './bots.js';
+import type { PastEvent } from './history.js';
+
+// The build: a file that is there at the start is examined by a script beside it.
+const BUILD = new URL('../../dist/src/journal/journal.js', import.meta.url).href;
+
+export const logItem = (
+  message: string,
+  over: Partial<Extract<Item, { kind: 'log' }>> = {},
+): Item => ({
+  kind: 'log',
+  timestamp_ms: Date.now(),
+  level: 'info',
+  scope: 'test',
+  session_id: null,
+  transport: null,
+  direction: null,
+  message_json: JSON.stringify(message),
+  ...over,
+});
+
+export const sessionItem = (id: string, patch: Partial<BotSnapshot>): Item => ({
+  kind: 'session',
+  id,
+  patch: { id, kind: 'test', status: 'running', labels: {}, ...patch } as Partial<BotSnapshot>,
+});
+
+export interface LifeOptions {
+  ringBytes?: number;
+  config?: Partial<Config['journal']>;
+  /** Why main could not keep the numbering. */
+  fault?: string;
+  peers?: Partial<JournalPeers>;
+}
+
+/** One run of a service, as far as the journal sees it. */
+export class Life {
+  readonly dir: string;
+  readonly stream: StreamIdentity;
+  readonly first: number;
+  readonly broadcaster: Broadcaster;
+  readonly journal: Journal;
+  readonly told: { status: JournalStatus; notice: string | null }[] = [];
+
+  private constructor(
+    dir: string,
+    stream: StreamIdentity,
+    first: number,
+    JournalClass: typeof Journal,
+    { config, fault, peers }: LifeOptions,
+  ) {
+    this.dir = dir;
+    this.stream = stream;
+    this.first = first;
+    this.broadcaster = new Broadcaster(stream, () => this.journal.wake());
+    this.journal = new JournalClass(
+      {
+        config: {
+          enabled: true,
+          max_bytes: 2 ** 30,
+          max_age_hours: 168,
+          flush_ms: 10,
+          fsync: 'never',
+          ...config,
+        },
+        dir,
+        stream,
+        reader: 0,
+        first,
+        fault: fault ?? null,
+      },
+      {
+        status: (status, notice) => this.told.push({ status, notice }),
+        baseline: async () => this.broadcaster.baseline(),
+        ...peers,
+      },
+    );
+  }
+
+  /** Begins one in this directory, as main does. */
+  static async begin(dir: string, options: LifeOptions = {}): Promise<Life> {
+    const { Journal: JournalClass } = (await import(BUILD)) as {
+      Journal: typeof Journal;
+    };
+    const { numbering, first } = Numbering.begin(dir);
+    const bytes = options.ringBytes ?? 2 ** 22;
+    const ring = createRing({ bytes, slots: slotsFor(bytes), fronts: 1 }, first);
+    return new Life(dir, { ring, ...numbering.identity }, first, JournalClass, options);
+  }
+
+  get state(): JournalStatus['state'] | undefined {
+    return this.told.at(-1)?.status.state;
+  }
+
+  get notices(): string[] {
+    return this.told.flatMap(({ notice }) => notice ?? []);
+  }
+
+  on(): Promise<void> {
+    return eventually(async () => this.state === 'on', 'the journal is on');
+  }
+
+  /** Publishes lines. @returns the number after the last. */
+  say(...messages: string[]): number {
+    return this.broadcaster.publish(messages.map((message) => logItem(message)));
+  }
+
+  /** All that the journal has, or of what was asked for. */
+  async past(request: Partial<PageRequest> = {}): Promise<(PastEvent & { seq: number })[]> {
+    const { body } = await this.journal.page({
+      filter: null,
+      order: 'oldest',
+      afterSeq: null,
+      beforeSeq: null,
+      afterMs: null,
+      beforeMs: null,
+      text: null,
+      limit: 100_000,
+      maxBytes: 2 ** 26,
+      lines: true,
+      ...request,
+    });
+    const lines = Buffer.from(body).toString().split('\n').slice(0, -1);
+    return lines.map((line) => {
+      const event = JSON.parse(line) as PastEvent;
+      return { ...event, seq: Number(event.id.slice(event.id.indexOf('-') + 1)) };
+    });
+  }
+
+  /** The next event of the next run. Closes this one. */
+  async end(): Promise<void> {
+    await this.journal.close();
+  }
+}
+
+/** A directory that is gone when the test is over. */
+export function journalDir(): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-journal-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Each number once and in order, or in a gap that declares how many. */
+export function expectNoHole(events: readonly { seq: number; data: PastEvent['data'] }[]): void {
+  let last: number | undefined;
+  for (const { seq, data } of events) {
+    if (last !== undefined && seq !== last + 1) {
+      expect(data).toMatchObject({ from: expect.stringMatching(new RegExp(`-${last + 1}$`)) });
+    }
+    last = seq;
+  }
+}

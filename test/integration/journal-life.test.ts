@@ -1,0 +1,28 @@
+// The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
+
+import { expect, it } from 'vitest';
+import { expectNoHole, journalDir, Life } from '../harness/journal.js';
+
+it('what was published while the last streams were open keeps its numbers', async () => {
+  const dir = journalDir();
+  const first = await Life.begin(dir);
+  await first.on();
+  const stopped = first.say('one', 'stopped');
+  await first.past();
+  // A request that is answered while a slow stream still takes its last frames.
+  const head = first.say('after it', 'and one more');
+  expect(head).toBe(stopped + 2);
+  await first.end();
+  const next = await Life.begin(dir);
+  await next.on();
+  expect(next.first).toBe(head);
+  const events = await next.past();
+  expectNoHole(events);
+  expect(events.map(({ data }) => data.message)).toEqual([
+    'one',
+    'stopped',
+    'after it',
+    'and one more',
+  ]);
+  await next.end();
+});
