@@ -82,6 +82,12 @@ export class LabelHistory {
     );
   }
 
+  /** Whether something is known of what labels the session had at frame `seq`. */
+  knows(low: number, high: number, seq: number): boolean {
+    const spans = this.#find(low, high)?.spans ?? [];
+    return spans.some(({ from, until }) => from <= seq && seq < until);
+  }
+
   #find(low: number, high: number): Session | undefined {
     return this.#sessions.get(low)?.find((session) => session.high === high);
   }

@@ -6,6 +6,7 @@ import type { NameHasher } from '../contract/name-hash.js';
 import { type BotLabels, LabelHistory } from '../front/label-history.js';
 import type { NameKey, Tables } from './tables.js';
 
+/** Rows that are looked at in one transaction, at most. */
 const PRUNE_STEP = 100;
 
 export class JournalLabels {
@@ -13,6 +14,8 @@ export class JournalLabels {
   readonly #names: NameHasher;
   /** What each bot has now, as JSON, so that a frame without a change costs a comparison; and its key. */
   readonly #now = new Map<string, { json: string; key: NameKey }>();
+  /** Goes through the rows before frame `end`, a step at a time, from behind `after` on. */
+  #pass: { after: [number, ...NameKey]; end: number } | undefined;
   #fresh: { seq: number; key: NameKey; labels: BotLabels | null }[] = [];
 
   constructor(names: NameHasher) {
@@ -77,17 +80,20 @@ export class JournalLabels {
     }));
   }
 
-  /** Forgets some of what ended before frame `oldest`. In a transaction. */
-  prune(tables: Tables, oldest: number): void {
+  /**
+   * Forgets some of what ended before frame `oldest`. In a transaction. A row stays for as long as its span does; all rows
+   * of a pass are looked at for one frame, so that a bot's older rows never outlive the one that ended them.
+   */
+  prune({ labels }: Tables, oldest: number): void {
     this.history.prune(oldest);
-    const keys = [...tables.labels.getKeys({ end: [oldest, 0, 0], limit: PRUNE_STEP })];
+    const { after, end } = this.#pass ?? { after: [0, 0, 0], end: oldest };
+    const range = { start: after, exclusiveStart: true, end: [end, 0, 0] as [number, ...NameKey] };
+    const keys = [...labels.getKeys({ ...range, limit: PRUNE_STEP })];
     for (const [seq, low, high] of keys) {
-      const value = tables.labels.get([seq, low, high]);
-      tables.labels.removeSync([seq, low, high]);
-      // What still counts at the oldest frame is kept with that frame's number.
-      if (value && this.history.had(low, high, oldest, value))
-        tables.labels.putSync([oldest, low, high], value);
+      if (!this.history.knows(low, high, seq)) labels.removeSync([seq, low, high]);
     }
+    const last = keys.at(-1);
+    this.#pass = last && keys.length === PRUNE_STEP ? { after: last, end } : undefined;
   }
 
   #set(seq: number, [low, high]: NameKey, labels: BotLabels | null): void {
