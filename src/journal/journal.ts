@@ -295,7 +295,16 @@ export class Journal {
   }
 
   #drain({ recorder }: Opened, head: number): void {
-    if (!this.#rebasing && !recorder.drain(head)) void this.#rebase(recorder);
+    if (this.#rebasing) return;
+    try {
+      if (!recorder.drain(head)) void this.#rebase(recorder);
+    } catch (thrown) {
+      // A fault of ours and not of the disk: whoever waits for this must not take it in, the thread ends and is replaced.
+      setImmediate(() => {
+        throw thrown;
+      });
+      throw thrown;
+    }
   }
 
   /** The ring has passed the journal: it goes on from where the broadcaster is, with the labels as they are then. */

@@ -116,12 +116,16 @@ export class Recorder {
     const { reader } = this.#parts;
     while (this.next < head && this.#fullBytes < MAX_WAITING_BYTES) {
       if (!reader.protect(this.next)) return false;
-      const end = Math.min(head, this.next + STEP_FRAMES);
-      let bytes = 0;
-      for (; this.next < end && bytes < STEP_BYTES; this.next++) {
-        bytes += this.#take(this.next, end);
+      try {
+        const end = Math.min(head, this.next + STEP_FRAMES);
+        let bytes = 0;
+        for (; this.next < end && bytes < STEP_BYTES; this.next++) {
+          bytes += this.#take(this.next, end);
+        }
+      } finally {
+        // Whatever happens: the broadcaster would wait for it, and with it the whole service.
+        reader.release();
       }
-      reader.release();
     }
     return true;
   }
