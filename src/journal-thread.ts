@@ -64,9 +64,12 @@ export class JournalThread {
   readonly #broadcaster: EventSink;
   #life: { worker: Worker; peer: JournalPeer; ended: Promise<void> } | undefined;
   #closing = false;
+  /** Why the journal does not know the stream's numbering, as long as it does not. */
+  #fault: string | null;
 
   constructor(options: JournalOptions, broadcaster: EventSink) {
     this.#options = options;
+    this.#fault = options.numbering.fault;
     this.#broadcaster = broadcaster;
     if (options.config.enabled) this.#begin();
   }
@@ -117,7 +120,7 @@ export class JournalThread {
       lag,
       reader,
       first: numbering.first,
-      fault: numbering.fault,
+      fault: this.#fault,
     };
     const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
     const peer: JournalPeer = new Rpc<JournalControlMethods, JournalMethods>(worker, {
@@ -156,6 +159,8 @@ export class JournalThread {
   #told(status: JournalStatus, notice: string | null): void {
     const { say } = this.#options;
     this.status = status;
+    // A thread that is replaced later finds it there.
+    if (status.state === 'on') this.#fault = null;
     if (status.state === 'failed') {
       say('error', `the service goes on without its journal: ${status.reason}`);
     }

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns the life of the journal: opens it, writes what has come, tries again when the disk does
 // not take it, and answers the fronts. Nothing outside waits for it: what it cannot keep is lost and said to be.
 
-import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -84,8 +84,6 @@ export class Journal {
   #opening: Promise<void> = Promise.resolve();
   #state: JournalStatus['state'] = 'opening';
   #reason: string | null = null;
-  /** The numbering was not kept when the stream began: whatever lies there is of another. */
-  #isForeign: boolean;
   #timer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   readonly #tender: NodeJS.Timeout;
@@ -110,7 +108,6 @@ export class Journal {
     this.#names = new NameHasher(start.stream.hashKey);
     this.#labels = new JournalLabels(this.#names);
     this.#path = join(start.dir, JOURNAL_FILE);
-    this.#isForeign = start.fault !== null;
     this.#tickMs = Math.max(
       1,
       Math.min(start.config.flush_ms, start.stream.ring.bytes / RING_BYTES_PER_MS),
@@ -195,16 +192,9 @@ export class Journal {
   }
 
   async #open(): Promise<void> {
-    const { dir, stream, first } = this.#start;
+    const { dir, stream } = this.#start;
     const identity = { epoch: stream.epoch, hashKey: stream.hashKey };
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    if (this.#isForeign) {
-      // Begun without a journal, or the journal is lost: what lies there is of another numbering.
-      if (existsSync(this.#path)) this.#moveAway('is of another numbering and');
-      this.#numbering = Numbering.adopt(dir, identity, this.#reader.head());
-      this.#isForeign = false;
-    }
-    this.#numbering ??= Numbering.open(dir, identity, first);
+    this.#numbering ??= Numbering.open(dir, identity, this.#reader.head());
     this.#keepAhead();
     // An empty file is what a disk was too full for.
     const isNew = !statSync(this.#path, { throwIfNoEntry: false })?.size;

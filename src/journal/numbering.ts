@@ -83,21 +83,20 @@ export class Numbering {
     return { numbering, first };
   }
 
-  /** Opens what {@link begin} has made, in the thread that keeps it from then on. @throws Error when it is not there. */
+  /**
+   * Takes up this numbering in the thread that keeps it from then on. What {@link begin} has made is there, or was taken
+   * away, or could not be made: then it is kept from now on. @throws Error when the directory does not allow it.
+   */
   static open(dir: string, identity: Identity, next: number): Numbering {
-    const path = join(dir, FILE);
-    const slot = read(path);
-    if (slot?.epoch !== identity.epoch) throw new Error(`${path} is of another numbering`);
-    const numbering = new Numbering(path, slot);
-    numbering.#from = next;
-    return numbering;
-  }
-
-  /** Keeps a numbering that has begun without a journal. @throws Error when the directory does not allow it. */
-  static adopt(dir: string, identity: Identity, next: number): Numbering {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, FILE);
-    const generation = read(path)?.generation ?? 0;
+    const found = read(path);
+    if (found?.epoch === identity.epoch) {
+      const numbering = new Numbering(path, found);
+      numbering.#from = next;
+      return numbering;
+    }
+    const generation = found?.generation ?? 0;
     const numbering = new Numbering(path, { ...identity, generation, reserved: next });
     numbering.#reserve(next, next + MIN_RESERVE);
     return numbering;

@@ -11,7 +11,7 @@ import type { BotSnapshot, Item } from '../../src/contract/events.js';
 import type { JournalStatus, PageRequest } from '../../src/contract/journal.js';
 import type { StreamIdentity } from '../../src/contract/threads.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
-import { Numbering } from '../../src/journal/numbering.js';
+import { type Identity, Numbering, newIdentity } from '../../src/journal/numbering.js';
 import { createRing, slotsFor } from '../../src/shm/layout.js';
 import { eventually } from './bots.js';
 import type { PastEvent } from './history.js';
@@ -54,7 +54,8 @@ export class Life {
   readonly stream: StreamIdentity;
   readonly first: number;
   readonly broadcaster: Broadcaster;
-  readonly journal: Journal;
+  journal: Journal;
+  readonly #begin: (options: LifeOptions) => Journal;
   readonly told: { status: JournalStatus; notice: string | null }[] = [];
 
   private constructor(
@@ -62,34 +63,44 @@ export class Life {
     stream: StreamIdentity,
     first: number,
     JournalClass: typeof Journal,
-    { config, fault, peers }: LifeOptions,
+    options: LifeOptions,
   ) {
     this.dir = dir;
     this.stream = stream;
     this.first = first;
     this.broadcaster = new Broadcaster(stream, () => this.journal.wake());
-    this.journal = new JournalClass(
-      {
-        config: {
-          enabled: true,
-          max_bytes: 2 ** 30,
-          max_age_hours: 168,
-          flush_ms: 10,
-          fsync: 'never',
-          ...config,
+    this.#begin = ({ config, fault, peers }) =>
+      new JournalClass(
+        {
+          config: {
+            enabled: true,
+            max_bytes: 2 ** 30,
+            max_age_hours: 168,
+            flush_ms: 10,
+            fsync: 'never',
+            ...config,
+          },
+          dir,
+          stream,
+          reader: 0,
+          first,
+          fault: fault ?? null,
         },
-        dir,
-        stream,
-        reader: 0,
-        first,
-        fault: fault ?? null,
-      },
-      {
-        status: (status, notice) => this.told.push({ status, notice }),
-        baseline: async () => this.broadcaster.baseline(),
-        ...peers,
-      },
-    );
+        {
+          status: (status, notice) => this.told.push({ status, notice }),
+          baseline: async () => this.broadcaster.baseline(),
+          ...peers,
+        },
+      );
+    this.journal = this.#begin(options);
+  }
+
+  /** Another thread takes the place of the one that there was. */
+  async replace(options: LifeOptions = {}): Promise<void> {
+    await this.journal.close();
+    this.told.length = 0;
+    this.journal = this.#begin(options);
+    await this.on();
   }
 
   /** Begins one in this directory, as main does. */
@@ -97,10 +108,10 @@ export class Life {
     const { Journal: JournalClass } = (await import(BUILD)) as {
       Journal: typeof Journal;
     };
-    const { numbering, first } = Numbering.begin(dir);
+    const { first, ...identity } = begin(dir, options.fault);
     const bytes = options.ringBytes ?? 2 ** 22;
     const ring = createRing({ bytes, slots: slotsFor(bytes), fronts: 1 }, first);
-    return new Life(dir, { ring, ...numbering.identity }, first, JournalClass, options);
+    return new Life(dir, { ring, ...identity }, first, JournalClass, options);
   }
 
   get state(): JournalStatus['state'] | undefined {
@@ -142,10 +153,16 @@ export class Life {
     });
   }
 
-  /** The next event of the next run. Closes this one. */
+  /** As main ends it. */
   async end(): Promise<void> {
     await this.journal.close();
   }
+}
+
+function begin(dir: string, fault: string | undefined): Identity & { first: number } {
+  if (fault !== undefined) return { ...newIdentity(), first: 1 };
+  const { numbering, first } = Numbering.begin(dir);
+  return { ...numbering.identity, first };
 }
 
 /** A directory that is gone when the test is over. */

@@ -26,3 +26,26 @@ it('what was published while the last streams were open keeps its numbers', asyn
   ]);
   await next.end();
 });
+
+it('a thread that is replaced goes on with the journal of this run, also when the run began without one', async () => {
+  const dir = journalDir();
+  const before = await Life.begin(dir);
+  await before.on();
+  before.say('of another run');
+  await before.end();
+  const life = await Life.begin(dir, { fault: 'EROFS: read-only file system' });
+  expect(life.state).toBe('failed');
+  life.say('while it could not be kept');
+  await life.on();
+  // What lies there is of another numbering.
+  expect(life.notices).toEqual([expect.stringContaining('another numbering')]);
+  life.say('kept');
+  expect(await life.past()).toHaveLength(2);
+  await life.replace({ fault: 'EROFS: read-only file system' });
+  expect(life.notices).toEqual([]);
+  expect((await life.past()).map(({ data }) => data.message)).toEqual([
+    'while it could not be kept',
+    'kept',
+  ]);
+  await life.end();
+});

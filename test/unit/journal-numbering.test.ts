@@ -88,10 +88,14 @@ it.each([
 it('keeps a numbering that has begun without it', () => {
   const identity = newIdentity();
   Numbering.begin(dir);
-  Numbering.adopt(dir, identity, 777);
+  Numbering.open(dir, identity, 777);
   keep();
   const { numbering, first } = Numbering.begin(dir);
   expect(numbering.identity).toEqual(identity);
   expect(first).toBe(777 + RESERVE);
-  expect(() => Numbering.open(dir, newIdentity(), 1)).toThrow('another numbering');
+  // Taken away while it is used.
+  rmSync(file());
+  Numbering.open(dir, identity, 5_000_000_000);
+  expect(Numbering.begin(dir)).toMatchObject({ numbering: { identity } });
+  expect(Numbering.begin(dir).first).toBeGreaterThan(5_000_000_000);
 });
