@@ -60,7 +60,7 @@ const names = new NameHasher(stream.hashKey);
 const mirror = new SnapshotMirror(reader, names, () => void rebase());
 const auth = new Authenticator(start.tokens);
 const streams = new TokenStreams();
-const journal = new JournalClient();
+const journal = new JournalClient(config.journal);
 const fanout = new Fanout({
   reader,
   epoch: stream.epoch,

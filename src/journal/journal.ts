@@ -130,8 +130,13 @@ export class Journal {
     const part = past.replay(request, filter);
     if (part.first !== null) return part;
     await this.#sync();
-    const { past: now } = await this.#ready();
-    return now.replay(request, filter);
+    const { past: now, recorder } = await this.#ready();
+    const later = now.replay(request, filter);
+    // It is in memory, because the disk does not take it now.
+    if (later.first === null && request.from < recorder.next) {
+      throw new DroverError('unavailable', 'the journal is not written');
+    }
+    return later;
   }
 
   page(request: PageRequest): Promise<Page> {

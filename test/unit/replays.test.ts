@@ -1,10 +1,13 @@
 // Unit tests. Streams in the past take turns, share what is read, and are handed over where the ring begins for them.
 
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { ReplayPart, ReplayRequest } from '../../src/contract/journal.js';
 import { Replays } from '../../src/front/history/replays.js';
 import type { Subscriber } from '../../src/front/subscriber.js';
+
+// Runs on where a test has the clock in its hands.
+const { setTimeout: later } = globalThis;
+const delay = (ms: number): Promise<void> => new Promise((resolve) => later(resolve, ms));
 
 const PIECE = 100;
 /** Pieces of one part. */
@@ -69,6 +72,9 @@ function world(onRing: number, writeMs = 0) {
     arrived: (subscriber) => void events.push(['arrived', of(subscriber), subscriber.cursor]),
     hasLive: () => false,
     isOnRing: (cursor) => cursor >= onRing,
+  });
+  onTestFinished(() => {
+    for (const subscriber of clients.keys()) replays.remove(subscriber);
   });
   const open = (cursor: number): Client => {
     const subscriber = { cursor, blockedAt: 0, index: 0, isLive: true, group: { filter: null } };
@@ -162,19 +168,77 @@ it('what is not there any more is told once, and it goes on from there when its 
   expect(events[1]).toEqual(['arrived', client, 581]);
 });
 
-it('without a journal, or with nothing in it, the fan-out has it back', async () => {
+it('where the journal has nothing the fan-out has it back', async () => {
   const { journal, replays, events, open, until } = world(Number.POSITIVE_INFINITY);
   journal.end = 1;
-  const first = open(5);
+  const client = open(5);
   await until(() => events.length === 1);
-  journal.fails = true;
-  const second = open(9);
-  await until(() => events.length === 2);
-  expect(events).toEqual([
-    ['lost', first],
-    ['lost', second],
-  ]);
+  expect(events).toEqual([['lost', client]]);
   expect(replays.size).toBe(0);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('while the journal cannot answer each keeps its place, and goes on when it can', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  const { journal, events, open, until } = world(401);
+  journal.fails = true;
+  const clients = [open(1), open(1), open(161)];
+  await until(() => journal.requests.length === 2);
+  // It is asked again after a pause, and not before.
+  await delay(20);
+  expect(journal.requests).toHaveLength(2);
+  for (let tries = 0; tries < 100; tries++) {
+    const asked = journal.requests.length;
+    await vi.advanceTimersByTimeAsync(250);
+    await until(() => journal.requests.length === asked + 2);
+    await delay(2);
+  }
+  expect(events).toEqual([]);
+  journal.fails = false;
+  await vi.advanceTimersByTimeAsync(250);
+  await until(() => events.length === 3);
+  expect(events.map(([what]) => what)).toEqual(['arrived', 'arrived', 'arrived']);
+  for (const { seen } of clients) {
+    expect(seen).toEqual(seen.map((_, at) => (seen[0] ?? 0) + at));
+    expect(seen.at(-1)).toBe(400);
+  }
+  expect(clients.map(({ seen }) => seen[0])).toEqual([1, 1, 161]);
+});
+
+it('a journal that cannot answer for a minute is not waited for any more', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  const { journal, replays, events, open, until } = world(2000);
+  journal.fails = true;
+  // More than may be asked for at a time.
+  const clients = Array.from({ length: 40 }, (_, at) => open(1 + at));
+  await until(() => journal.requests.length >= 16);
+  await delay(20);
+  expect(events).toEqual([]);
+  for (let tries = 0; tries < 12; tries++) {
+    expect(events).toEqual([]);
+    const asked = journal.requests.length;
+    await vi.advanceTimersByTimeAsync(5000);
+    await until(() => journal.requests.length >= asked + 16);
+    await delay(20);
+  }
+  await until(() => events.length === clients.length);
+  expect(events.every(([what]) => what === 'lost')).toBe(true);
+  // Who comes now does not wait at all; as soon as it answers again, all do.
+  const next = open(1);
+  await until(() => events.length === clients.length + 1);
+  expect(events.at(-1)).toEqual(['lost', next]);
+  journal.fails = false;
+  const other = open(1901);
+  await until(() => events.length === clients.length + 2);
+  expect(events.at(-1)).toEqual(['arrived', other, 2001]);
+  journal.fails = true;
+  open(1);
+  await delay(20);
+  expect(events).toHaveLength(clients.length + 2);
+  expect(replays.size).toBe(1);
 });
 
 it('one that goes while it is read for gets nothing more', async () => {

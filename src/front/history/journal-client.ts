@@ -15,6 +15,8 @@ import type { ReplaySource } from './replays.js';
 
 /** Calls that may wait for the journal at one time; one more rejects with `overloaded`. */
 const MAX_WAITING = 256;
+/** So many more for streams that resume: no crowd that searches stands in their way. */
+const RESERVED_REPLAYS = 16;
 /** How long the journal may take for an answer, in ms: a disk may stand still. */
 const WITHIN_MS = 20_000;
 
@@ -22,19 +24,23 @@ type Output<K extends keyof JournalFrontMethods> = ReturnType<JournalFrontMethod
 type Peer = Rpc<never, JournalFrontMethods>;
 
 export class JournalClient implements ReplaySource {
+  /** There is a journal in this service. Between two of its threads, and until the first is there, nobody answers. */
+  readonly isThere: boolean;
   #peer: Peer | undefined;
   #port: MessagePort | undefined;
 
-  /** There is a journal to be asked. */
-  get isThere(): boolean {
-    return this.#peer !== undefined;
+  constructor({ enabled }: { enabled: boolean }) {
+    this.isThere = enabled;
   }
 
   /** Takes a channel; the last one's open calls reject. */
   attach(port: MessagePort): void {
     this.detach();
     this.#port = port;
-    this.#peer = new Rpc<never, JournalFrontMethods>(port, {} as never, { open: MAX_WAITING });
+    this.#peer = new Rpc<never, JournalFrontMethods>(port, {} as never, {
+      open: MAX_WAITING,
+      reserve: { calls: RESERVED_REPLAYS, methods: new Set(['replay'] as const) },
+    });
     // It is gone without a word when its thread dies.
     port.once('close', () => {
       if (this.#port === port) this.detach();
@@ -65,7 +71,10 @@ export class JournalClient implements ReplaySource {
     method: K,
     input: Parameters<JournalFrontMethods[K]>[0],
   ): Promise<Output<K>> {
-    if (!this.#peer) throw new DroverError('unavailable', 'the journal is off');
+    if (!this.#peer) {
+      const why = this.isThere ? 'is not there: another begins' : 'is off';
+      throw new DroverError('unavailable', `the journal ${why}`);
+    }
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new DroverError('no_answer')), WITHIN_MS);

@@ -19,10 +19,18 @@ const PART_BYTES = 256 * 1024;
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 /** Parts that may be on their way from the journal, or there and not looked at yet by anybody. */
 const MAX_ASKED = 16;
+/** Pause before a journal is asked again that could not answer, in ms. */
+const RETRY_MS = 250;
+/**
+ * How long a stream keeps its place while the journal cannot answer, in ms; and how long the journal may fail all that ask
+ * before nobody waits for it any more.
+ */
+const GIVE_UP_MS = 60_000;
 
 export interface ReplaySource {
-  /** There is a journal to be asked. */
+  /** There is a journal in this service, whether it can be asked just now or not. */
   readonly isThere: boolean;
+  /** Rejects when it cannot say now what it has: that is not to say that it has nothing. */
   replay(request: ReplayRequest): Promise<ReplayPart>;
 }
 
@@ -50,6 +58,8 @@ interface Place {
   isQueued: boolean;
   /** For what the journal is asked for. */
   isWaiting: boolean;
+  /** Since when it has asked in vain, by performance.now(); 0 when it has not. */
+  failingSince: number;
 }
 
 export class Replays {
@@ -72,6 +82,10 @@ export class Replays {
   /** Who waits until one more may be asked for. */
   #postponed: Place[] = [];
   #turning = false;
+  /** Runs while the journal is left alone, because it could not answer. */
+  #pause: NodeJS.Timeout | undefined;
+  /** When the journal first failed without an answer since, and last, by performance.now(). */
+  #failing: { since: number; last: number } | undefined;
 
   constructor(source: ReplaySource, pieceBytes: number, actions: ReplayActions) {
     this.#source = source;
@@ -95,7 +109,14 @@ export class Replays {
 
   /** Takes a stream, whose cursor says where it goes on. */
   add(subscriber: Subscriber): void {
-    const place = { subscriber, key: undefined, piece: 0, isQueued: false, isWaiting: false };
+    const place: Place = {
+      subscriber,
+      key: undefined,
+      piece: 0,
+      isQueued: false,
+      isWaiting: false,
+      failingSince: 0,
+    };
     this.#places.set(subscriber, place);
     this.#queue(place);
   }
@@ -103,7 +124,10 @@ export class Replays {
   /** The stream is gone, or the fan-out has it. */
   remove(subscriber: Subscriber): void {
     this.#places.delete(subscriber);
-    if (this.#places.size === 0) this.#forget();
+    if (this.#places.size > 0) return;
+    // Who is postponed is gone.
+    this.#postponed = [];
+    this.#forget();
   }
 
   /** It takes bytes again, or its prelude is over. */
@@ -149,7 +173,7 @@ export class Replays {
   #serve(place: Place): void {
     const { subscriber } = place;
     if (place.key !== undefined && this.#unseen.delete(place.key)) this.#askPostponed();
-    if (this.#places.get(subscriber) !== place || subscriber.blockedAt !== 0) return;
+    if (!this.#isHere(place) || subscriber.blockedAt !== 0) return;
     // The fan-out has it resumed when it has had what comes before.
     if (!subscriber.isLive) return;
     if (this.#actions.isOnRing(subscriber.cursor, subscriber.group.filter)) {
@@ -182,17 +206,14 @@ export class Replays {
       this.#take(place, key, part);
       return;
     }
-    place.isWaiting = true;
     const waiting = this.#asked.get(key);
-    if (waiting) {
-      waiting.push(place);
+    if (!waiting && this.#isFull) {
+      this.#postpone(place);
       return;
     }
-    if (this.#isFull) {
-      this.#postponed.push(place);
-      return;
-    }
-    this.#request(key, subscriber.cursor, filter?.key ?? null, [place]);
+    place.isWaiting = true;
+    if (waiting) waiting.push(place);
+    else this.#request(key, subscriber.cursor, filter?.key ?? null, [place]);
   }
 
   #request(key: string, from: number, filter: string | null, waiting: Place[]): void {
@@ -205,27 +226,65 @@ export class Replays {
     };
     this.#source.replay(request).then(
       (answer) => this.#answered(key, answer),
-      () => this.#answered(key, undefined),
+      () => this.#refused(key),
     );
   }
 
-  #answered(key: string, part: ReplayPart | undefined): void {
-    const waiting = this.#asked.get(key) ?? [];
-    this.#asked.delete(key);
+  #answered(key: string, part: ReplayPart): void {
+    const waiting = this.#waitingFor(key);
+    this.#failing = undefined;
     // One that has nothing is asked for again: by then there may be more.
-    if (part && part.first !== null && this.#places.size > 0) this.#keep(key, part);
+    if (part.first !== null && this.#places.size > 0) this.#keep(key, part);
     for (const place of waiting) {
-      place.isWaiting = false;
-      if (this.#places.get(place.subscriber) !== place) continue;
-      if (part) this.#take(place, key, part);
-      else this.#lost(place);
+      place.failingSince = 0;
+      this.#take(place, key, part);
     }
     this.#askPostponed();
   }
 
-  /** Whether as much is on its way, or there and not looked at yet, as may be. */
+  /** The journal does not answer now: who waits keeps its place, and asks again a little later. */
+  #refused(key: string): void {
+    const now = performance.now();
+    const isNew = !this.#failing || now - this.#failing.last >= GIVE_UP_MS;
+    this.#failing = { since: isNew || !this.#failing ? now : this.#failing.since, last: now };
+    const isHopeless = now - this.#failing.since >= GIVE_UP_MS;
+    for (const place of this.#waitingFor(key)) {
+      place.failingSince ||= now;
+      if (isHopeless || now - place.failingSince >= GIVE_UP_MS) this.#lost(place);
+      else this.#postpone(place);
+    }
+    // It is asked for all that wait, without a pause: an answer for one of them is hope for the others.
+    if (isHopeless) this.#askPostponed();
+    else this.#pause ??= setTimeout(() => this.#endPause(), RETRY_MS);
+  }
+
+  #endPause(): void {
+    this.#pause = undefined;
+    // Clients come and go meanwhile.
+    this.#postponed = this.#postponed.filter((place) => this.#isHere(place));
+    this.#askPostponed();
+  }
+
+  /** Takes those out who waited for this and are still here. */
+  #waitingFor(key: string): Place[] {
+    const waiting = this.#asked.get(key) ?? [];
+    this.#asked.delete(key);
+    for (const place of waiting) place.isWaiting = false;
+    return waiting.filter((place) => this.#isHere(place));
+  }
+
+  #isHere(place: Place): boolean {
+    return this.#places.get(place.subscriber) === place;
+  }
+
+  #postpone(place: Place): void {
+    place.isWaiting = true;
+    this.#postponed.push(place);
+  }
+
+  /** Whether as much is on its way, or there and not looked at yet, as may be; or nothing may be asked for now. */
   get #isFull(): boolean {
-    return this.#asked.size + this.#unseen.size >= MAX_ASKED;
+    return this.#pause !== undefined || this.#asked.size + this.#unseen.size >= MAX_ASKED;
   }
 
   #askPostponed(): void {
@@ -233,7 +292,7 @@ export class Replays {
     while (this.#postponed.length > 0 && !this.#isFull) {
       const place = this.#postponed.shift() as Place;
       place.isWaiting = false;
-      if (this.#places.get(place.subscriber) === place) this.#ask(place);
+      if (this.#isHere(place)) this.#ask(place);
     }
   }
 
@@ -257,7 +316,7 @@ export class Replays {
 
   /** What comes after this part is read while this one is sent. */
   #askAhead({ group: { filter } }: Subscriber, next: number): void {
-    if (this.#asked.size + this.#unseen.size >= MAX_ASKED / 2) return;
+    if (this.#pause || this.#asked.size + this.#unseen.size >= MAX_ASKED / 2) return;
     if (this.#actions.isOnRing(next, filter)) return;
     const key = `${next} ${filter?.key ?? ''}`;
     if (!this.#parts.has(key) && !this.#asked.has(key)) {
