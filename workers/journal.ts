@@ -41,10 +41,10 @@ const methods: Serves<JournalMethods> = {
       async replay(request) {
         return Handover.bytes(await journal.replay(request), 'bytes');
       },
-      async page(request) {
-        return Handover.bytes(await journal.page(request), 'body');
+      async page(request, cancelled) {
+        return Handover.bytes(await journal.page(request, cancelled), 'body');
       },
-      stats: (request) => journal.stats(request),
+      stats: (request, cancelled) => journal.stats(request, cancelled),
     };
     new Rpc<JournalFrontMethods, never>(port, served);
   },

@@ -23,9 +23,10 @@ import { RingReader } from '../shm/ring-reader.js';
 import { faultOf, setAside } from '../store/file-fault.js';
 import { lockFileOf } from '../store/lock-file.js';
 import { JournalLabels } from './labels.js';
+import { Lane } from './lane.js';
 import { JOURNAL_FILE, Numbering } from './numbering.js';
 import { Past } from './past.js';
-import { page, type QueryParts } from './query.js';
+import { isIndexed, page, type QueryParts } from './query.js';
 import { Recorder } from './recorder.js';
 import { Retention } from './retention.js';
 import { readStats, Stats } from './stats.js';
@@ -40,8 +41,13 @@ const TEND_MS = 5000;
 const RING_BYTES_PER_MS = 1024 * 1024;
 /** How often it is said that the ring has passed the journal, in ms, at most. */
 const LAP_TOLD_MS = 10_000;
-/** Searches that run at a time: each may hold a page of 8 MiB. The fronts bound how many wait. */
-const MAX_SEARCHES = 4;
+/** Searches that run at a time, and wait: each that runs may hold a page. The fronts bound how many come. */
+const INDEXED = { running: 4, waiting: 1000 };
+/**
+ * The same for those that may have to read everything, for up to 1.5 s each, so that they are in nobody's way but their own.
+ * More would wait longer than the fronts do.
+ */
+const SCANS = { running: 2, waiting: 24 };
 /** Filters that are kept ready; each may name 1,000 bots. */
 const MAX_FILTERS = 100;
 /** Pause between two writes that requests ask for, in ms: those that come meanwhile share the next. */
@@ -97,9 +103,8 @@ export class Journal {
   /** Ends the examination of a file that nobody waits for any more. */
   readonly #ending = new AbortController();
   #nextLapTold = 0;
-  /** Searches that run, and those that wait for one of them to end. */
-  #searching = 0;
-  readonly #searches: (() => void)[] = [];
+  readonly #indexed = new Lane(INDEXED);
+  readonly #scans = new Lane(SCANS);
 
   constructor(start: JournalStart, peers: JournalPeers) {
     this.#start = start;
@@ -139,36 +144,39 @@ export class Journal {
     return later;
   }
 
-  page(request: PageRequest): Promise<Page> {
-    return this.#search(async (parts) => page(parts, request, this.#filter(request.filter)));
+  /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */
+  page(request: PageRequest, cancelled?: AbortSignal): Promise<Page> {
+    const filter = this.#filter(request.filter);
+    const lane = isIndexed(request, filter) ? this.#indexed : this.#scans;
+    return lane.run(
+      () => this.#search((parts) => page(parts, request, filter), cancelled),
+      cancelled,
+    );
   }
 
-  stats(request: StatsRequest): Promise<StatsAnswer & { journal: JournalStatus }> {
-    return this.#search(async (parts) => ({
+  stats(
+    request: StatsRequest,
+    cancelled?: AbortSignal,
+  ): Promise<StatsAnswer & { journal: JournalStatus }> {
+    const read = async (parts: QueryParts) => ({
       ...(await readStats(parts, request)),
       journal: this.status,
-    }));
+    });
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
   }
 
   /** Looks through what there is now. */
-  async #search<T>(task: (parts: QueryParts) => Promise<T>): Promise<T> {
-    if (this.#searching >= MAX_SEARCHES) {
-      await new Promise<void>((resolve) => this.#searches.push(resolve));
-    } else this.#searching += 1;
-    try {
-      await this.#ready();
-      await this.#sync();
-      const { tables, past, recorder } = await this.#ready();
-      const isOpen = (): boolean => this.#opened?.tables === tables;
-      const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
-      const { epoch } = this.#start.stream;
-      return await task({ epoch, tables, past, unposted, isOpen });
-    } finally {
-      // Its place goes to the next.
-      const next = this.#searches.shift();
-      if (next) next();
-      else this.#searching -= 1;
-    }
+  async #search<T>(
+    task: (parts: QueryParts) => Promise<T>,
+    cancelled: AbortSignal | undefined,
+  ): Promise<T> {
+    await this.#ready();
+    await this.#sync();
+    const { tables, past, recorder } = await this.#ready();
+    const isOpen = (): boolean => this.#opened?.tables === tables;
+    const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
+    const { epoch } = this.#start.stream;
+    return task({ epoch, tables, past, unposted, isOpen, cancelled });
   }
 
   /**

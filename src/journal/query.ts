@@ -7,7 +7,7 @@ import type { Filter } from '../front/filter.js';
 import type { Block, Head } from './block.js';
 import type { Past } from './past.js';
 import type { Recorder } from './recorder.js';
-import { Slices } from './slices.js';
+import { type Readable, Slices } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
 
 /** Longest that one page is searched for, in ms: then it ends where it is, with a cursor. */
@@ -19,14 +19,12 @@ const YIELD_EVERY = 256;
 /** Sessions of one filter that are looked up in the postings; with more, all frames are looked at. */
 const MAX_POSTED = 64;
 
-export interface QueryParts {
+export interface QueryParts extends Readable {
   tables: Tables;
   past: Past;
   epoch: string;
   /** What the postings in the tables do not have yet. */
   unposted: Recorder['unposted'];
-  /** False when the journal was closed over the search. */
-  isOpen: () => boolean;
 }
 
 /** What is looked for, taken apart. */
@@ -37,6 +35,11 @@ interface Search {
   first: number;
   end: number;
   needle: Needle | undefined;
+}
+
+/** Whether it is found by an index, or all that is there is wanted: else it may be that everything has to be read. */
+export function isIndexed({ text }: PageRequest, filter: Filter | null): boolean {
+  return text === null && (filter === null || isPosted(filter.sessions));
 }
 
 /** One page. Gives way to others while it searches. */
@@ -94,7 +97,7 @@ interface Gap {
 function candidates(parts: QueryParts, search: Search, found: Collected): Generator<number> {
   const { filter, request } = search;
   const sessions = filter?.sessions;
-  if (sessions && sessions.length <= MAX_POSTED) return posted(parts, search, found, sessions);
+  if (isPosted(sessions)) return posted(parts, search, found, sessions);
   return request.order === 'newest' ? scanDown(parts, search, found) : scanUp(parts, search, found);
 }
 
@@ -134,6 +137,10 @@ function* scanUp(
     at = head.next;
     yield at - 1;
   }
+}
+
+function isPosted(sessions: readonly NameKey[] | undefined): sessions is readonly NameKey[] {
+  return sessions !== undefined && sessions.length <= MAX_POSTED;
 }
 
 /** Losses are posted as nobody's. */

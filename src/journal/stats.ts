@@ -3,7 +3,7 @@
 import { LEVELS } from '../contract/events.js';
 import type { StatsAnswer, StatsRequest } from '../contract/journal.js';
 import { DroverError } from '../errors.js';
-import { Slices } from './slices.js';
+import { type Readable, Slices } from './slices.js';
 import type { BucketCounts, State, Tables } from './tables.js';
 
 /** Length of a bucket, in s. */
@@ -73,7 +73,7 @@ export class Stats {
 
 /** Counts of a stretch of time. @throws DroverError `bad_request`. */
 export async function readStats(
-  parts: { tables: Tables; isOpen(): boolean },
+  parts: Readable & { tables: Tables },
   request: StatsRequest,
 ): Promise<StatsAnswer> {
   const before = request.before ?? Date.now();

@@ -6,6 +6,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Page, PageRequest, ReplayPart } from '../../src/contract/journal.js';
 import { Rpc, type Serves } from '../../src/contract/rpc.js';
 import type { JournalFrontMethods } from '../../src/contract/threads.js';
+import { DroverError } from '../../src/errors.js';
 import { JournalClient } from '../../src/front/history/journal-client.js';
 import { Replays } from '../../src/front/history/replays.js';
 import type { Subscriber } from '../../src/front/subscriber.js';
@@ -91,4 +92,23 @@ it('a service without a journal has none to wait for', async () => {
   const none = new JournalClient({ enabled: false });
   expect(none.isThere).toBe(false);
   await expect(none.page(PAGE)).rejects.toThrow('the journal is off');
+});
+
+it('the journal is told when the client of a search has gone', async () => {
+  const told = new Promise<void>((resolve) => {
+    journal({
+      page: (_, cancelled) =>
+        new Promise((_resolve, reject) => {
+          cancelled?.addEventListener('abort', () => {
+            resolve();
+            reject(new DroverError('no_answer'));
+          });
+        }),
+    });
+  });
+  const gone = new AbortController();
+  const search = client.page(PAGE, gone.signal);
+  gone.abort();
+  await expect(search).rejects.toMatchObject({ code: 'no_answer' });
+  await told;
 });

@@ -42,7 +42,7 @@ export function historyRoutes(
         exchange.answer({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
         return;
       }
-      const { body, cursor } = await journal.page(query.request);
+      const { body, cursor } = await journal.page(query.request, exchange.gone());
       auth.recheck(caller);
       const next = cursor === null ? 'null' : JSON.stringify(eventId(epoch, cursor));
       const answer = Buffer.concat([
@@ -57,7 +57,7 @@ export function historyRoutes(
       if (caller.record.reach !== null) {
         throw new DroverError('forbidden', 'this token is limited to some bots');
       }
-      const stats = await journal.stats(request);
+      const stats = await journal.stats(request, exchange.gone());
       auth.recheck(caller);
       exchange.answer(jsonAnswer(JSON.stringify(stats)));
     },
@@ -93,7 +93,7 @@ async function sendPages(
   const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
   // Before the answer begins, so that a journal that is not there is an error and not an empty file.
-  let page = await journal.page(wanted);
+  let page = await journal.page(wanted, signal);
   if (signal.aborted) return;
   auth.recheck(caller);
   // It ends where the journal ended then: under load it would never come to an end of what is.

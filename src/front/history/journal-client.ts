@@ -58,32 +58,42 @@ export class JournalClient implements ReplaySource {
     return this.#call('replay', request);
   }
 
-  page(request: PageRequest): Promise<Page> {
-    return this.#call('page', request);
+  /** @param gone is aborted when nobody waits for it any more: it is not searched on then, and rejects. */
+  page(request: PageRequest, gone?: AbortSignal): Promise<Page> {
+    return this.#call('page', request, gone);
   }
 
-  stats(request: StatsRequest): Promise<Output<'stats'>> {
-    return this.#call('stats', request);
+  stats(request: StatsRequest, gone?: AbortSignal): Promise<Output<'stats'>> {
+    return this.#call('stats', request, gone);
   }
 
   /** Rejects with `unavailable` when it is off or gone, `no_answer` when it takes too long. */
   async #call<K extends keyof JournalFrontMethods & string>(
     method: K,
     input: Parameters<JournalFrontMethods[K]>[0],
+    gone?: AbortSignal,
   ): Promise<Output<K>> {
     if (!this.#peer) {
       const why = this.isThere ? 'is not there: another begins' : 'is off';
       throw new DroverError('unavailable', `the journal ${why}`);
     }
+    const cancel = new AbortController();
+    const giveUp = (): void => cancel.abort();
+    if (gone?.aborted) giveUp();
+    gone?.addEventListener('abort', giveUp);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new DroverError('no_answer')), WITHIN_MS);
+      timer = setTimeout(() => {
+        giveUp();
+        reject(new DroverError('no_answer'));
+      }, WITHIN_MS);
     });
     try {
-      const answer = this.#peer.call(method, input);
+      const answer = this.#peer.cancellableCall(method, input, cancel.signal);
       return (await Promise.race([answer, timeout])) as Output<K>;
     } finally {
       clearTimeout(timer);
+      gone?.removeEventListener('abort', giveUp);
     }
   }
 }
