@@ -1,6 +1,7 @@
 // Runs in main. Owns what is done about a host that breaks: a dossier, its bots told, and an end to one that hangs. The
 // pool then replaces it.
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Incident } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { HostThread } from './host-thread.js';
@@ -12,6 +13,8 @@ import { captureStack } from './stack-capture.js';
 
 /** How long the stack of a stuck host may take to be found, in ms. */
 const CAPTURE_WITHIN_MS = 2000;
+/** How long a dossier may keep a broken host from being ended, in ms; it is written all the same. */
+const REPORT_WITHIN_MS = 2000;
 
 export class HostFaults {
   readonly #registry: BotRegistry;
@@ -49,7 +52,7 @@ export class HostFaults {
       suspect,
       stack: captured?.frames ?? null,
     };
-    await this.#incidents.report(found, host, this.#registry.idsOn(host));
+    await this.#report(found, host, this.#registry.idsOn(host));
     this.#condemned.set(host, found);
     host.kill();
   }
@@ -91,7 +94,15 @@ export class HostFaults {
     const reason = `bot ${bot} was to end and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
     const found = { type: 'overdue' as const, reason, suspect: bot, stack: null };
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
-    await this.#incidents.report(found, host, [bot, ...others]);
+    await this.#report(found, host, [bot, ...others]);
     this.#condemned.set(host, found);
+  }
+
+  /** Before the host ends, so that the dossier is there when its bots come back; but not on a disk that does not answer. */
+  async #report(...incident: Parameters<Incidents['report']>): Promise<void> {
+    const late = new AbortController();
+    const limit = delay(REPORT_WITHIN_MS, undefined, { signal: late.signal }).catch(() => {});
+    await Promise.race([this.#incidents.report(...incident), limit]);
+    late.abort();
   }
 }

@@ -1,6 +1,7 @@
 // Runs in main. Owns the dossiers: what is found out about a bot or a host that broke, before anything else is done.
 
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Incident, IncidentBot } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { IncidentStore, ShowIncident } from '../store/bots.js';
@@ -14,6 +15,8 @@ const MAX_BOTS = 200;
 const MAX_IDENTITY_UNITS = 65_536;
 /** How long what has no dossier of its own is counted before that is written, in ms. */
 const COUNT_MS = 1000;
+/** How long the broadcaster may take to find the last lines, in ms; a dossier does without them then. */
+const LINES_WITHIN_MS = 1500;
 
 export class Incidents {
   readonly #store: IncidentStore;
@@ -65,7 +68,7 @@ export class Incidents {
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
       // Behind all that the host has posted, so that its last lines are there to be found.
-      const last_lines = await this.#events.lastLines(speakers);
+      const last_lines = await this.#lastLines(speakers);
       const dossier: Incident = {
         id,
         at_ms: now,
@@ -99,6 +102,14 @@ export class Incidents {
       if (identity) identities.push(identity);
     }
     return identities;
+  }
+
+  async #lastLines(bots: string[]): Promise<string[]> {
+    const late = new AbortController();
+    const limit = delay(LINES_WITHIN_MS, [], { signal: late.signal }).catch(() => []);
+    const lines = await Promise.race([this.#events.lastLines(bots), limit]);
+    late.abort();
+    return lines;
   }
 
   #count(id: string | null, at: number): void {
