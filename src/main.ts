@@ -226,6 +226,7 @@ export class Service {
     const options = {
       count,
       lagOf: (host: number) => this.#counts.host(host),
+      maxDedicated: hosts.max_dedicated,
       maxHeapMb: hosts.max_heap_mb,
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,

@@ -31,7 +31,9 @@ export default function runHost(start: HostStart): Promise<void> {
     const heartbeat = new Heartbeat(start.heartbeat);
     const unwatch = new LoopLag(start.lag).watch();
     const limit = start.maxHeapMb * 2 ** 20;
-    const beating = setInterval(() => heartbeat.beat({ used: memoryUsed(limit), limit }), BEAT_MS);
+    const beat = (): void => heartbeat.beat({ used: memoryUsed(limit), limit });
+    beat();
+    const beating = setInterval(beat, BEAT_MS);
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {

@@ -34,6 +34,8 @@ export class BotAccess {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
     this.#pressure.admitBot();
+    const starts = bot.dedicated && bot.desired === 'running';
+    this.#registry.admitDedicated(bot.id, starts);
     await this.#registry.create(bot);
   }
 
@@ -109,7 +111,9 @@ export class BotAccess {
   /** A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
   #admit(id: string, action: BotAction): void {
     const starts = action === 'restart' && this.#registry.isRunning(id) === false;
-    if (action === 'start' || starts) this.#pressure.admitStart();
+    if (action !== 'start' && !starts) return;
+    this.#pressure.admitStart();
+    this.#registry.admitDedicated(id, this.#registry.isDedicated(id) === true);
   }
 
   /** @throws DroverError `not_found`, also when there is the bot but not for this caller. */

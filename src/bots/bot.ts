@@ -14,7 +14,7 @@ import type { BotSpec, RestartPolicy } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
 import type { BotExit } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import { type HostPool, KindMissing } from './host-pool.js';
+import { type HostPool, NoPlace } from './host-pool.js';
 import type { HostThread } from './host-thread.js';
 import { RestartBackoff, type RestartDecision } from './restart-backoff.js';
 import { logItem, type ServiceEvents, sessionItem } from './service-events.js';
@@ -315,7 +315,7 @@ export class Bot {
       this.#leaveHost();
       // Of a kind that is gone, or with a configuration that is not valid any more: it would be the same again.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
-      const charged = !(thrown instanceof KindMissing);
+      const charged = !(thrown instanceof NoPlace);
       const exit = { error: messageOf(thrown), restart: !hopeless };
       await this.#decide(exit, { charged, dossier: false });
     }

@@ -6,12 +6,15 @@ import type { LoadedKinds } from '../contract/bots.js';
 import type { BotExit, HostedState } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
 import { type HostOptions, HostThread, KindBrokeHost, type Reattached } from './host-thread.js';
+import { Limiter } from './limiter.js';
 import type { Group, Separation } from './separation.js';
 import { type BroadcasterPeer, type EventSink, sessionItem } from './service-events.js';
 
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
   count: number;
+  /** How many bots may have a host of their own. */
+  maxDedicated: number;
   /** Module URLs of the kinds that the hosts load. */
   modules: readonly string[];
   /** How long a bot may take to stop, in ms. */
@@ -26,10 +29,10 @@ export interface Wanted {
   dedicated: boolean;
 }
 
-/** There is no host that has the kind, and it did not load on a new one. Nobody's fault, and to be tried again. */
-export class KindMissing extends DroverError {
-  constructor(kind: string, reason: string) {
-    super('unavailable', `no bot host has the bot kind ${kind}: ${reason}`);
+/** There is no host for a bot now. It is not the bot's fault, and to be tried again. */
+export class NoPlace extends DroverError {
+  constructor(message: string) {
+    super('unavailable', message);
   }
 }
 
@@ -60,6 +63,8 @@ const REATTACH_WITHIN_MS = 500;
  * to be put apart stay with everybody else, and those of other such kinds wait.
  */
 const MAX_GROUPS = 8;
+/** Hosts that start at a time, of those that are started for some bots: many at once would hold up all that runs. */
+const SPAWN_AT_ONCE = 3;
 
 export class HostPool {
   readonly #options: HostPoolOptions;
@@ -76,6 +81,9 @@ export class HostPool {
   readonly #separation: Separation;
   /** Those of bots that are put apart, or of one kind, present or just starting. Bounded by MAX_GROUPS. */
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
+  /** Numbers of the hosts of dedicated bots, also of those that are to start. Bounded by the option maxDedicated. */
+  readonly #own = new Set<number>();
+  readonly #spawning = new Limiter(SPAWN_AT_ONCE);
   /** Where each kind is, as the first host has found it. */
   #kinds: ReadonlyMap<string, string> = new Map();
   /** Number of the next host that is not shared by all. */
@@ -145,10 +153,10 @@ export class HostPool {
   /**
    * A place for one more bot: the shared host that has its kind and the fewest bots, a host of its own, or that of those
    * that it is put apart with. Waits while shared hosts are being replaced, when no other has the kind. To be given back
-   * with {@link leave}. @throws KindMissing
+   * with {@link leave}. @throws NoPlace
    */
   async place({ id, kind, dedicated }: Wanted): Promise<HostThread> {
-    if (dedicated) return this.#taken(await this.#spawnWith(kind), kind);
+    if (dedicated) return this.#taken(await this.#spawnOwn(kind), kind);
     const group = this.#separation.groupOf(id, Date.now());
     for (;;) {
       const apart = group && (await this.#hostOf(group, () => this.#spawnNext()));
@@ -163,7 +171,7 @@ export class HostPool {
       if (this.#shared.size === this.count) {
         // On one that has bots already it is not tried: it could end them.
         const own = await this.#hostOf(kind, () => this.#spawnWith(kind));
-        if (!own) throw new KindMissing(kind, 'there are too many other bot hosts');
+        if (!own) throw kindMissing(kind, 'there are too many other bot hosts');
         return this.#taken(own, kind);
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -174,7 +182,7 @@ export class HostPool {
     host.load += 1;
     if (host.kinds.has(kind)) return host;
     this.leave(host);
-    throw new KindMissing(kind, `it did not load on bot host ${host.number}`);
+    throw kindMissing(kind, `it did not load on bot host ${host.number}`);
   }
 
   /** The host of a group of bots, undefined when there are as many such hosts as there may be. */
@@ -205,26 +213,48 @@ export class HostPool {
     return spawned;
   }
 
+  /** @param wanted how many bots are to have a host of their own. @throws NoPlace when one more may not. */
+  admitDedicated(wanted: number): void {
+    const max = this.#options.maxDedicated;
+    if (Math.max(wanted, this.#own.size) >= max) {
+      throw new NoPlace(
+        `there are as many bots with a host of their own as there may be (hosts.max_dedicated is ${max})`,
+      );
+    }
+  }
+
+  async #spawnOwn(kind: string): Promise<HostThread> {
+    this.admitDedicated(0);
+    const number = this.#nextNumber++;
+    this.#own.add(number);
+    try {
+      return await this.#spawnWith(kind, number);
+    } catch (thrown) {
+      this.#own.delete(number);
+      throw thrown;
+    }
+  }
+
   /** One more host, with all kinds. */
   async #spawnNext(): Promise<HostThread> {
     const number = this.#nextNumber++;
-    await this.#spawn(number, false);
+    await this.#spawning.run(() => this.#spawn(number, false));
     return this.get(number);
   }
 
-  /** One more host, with this kind alone. @throws KindMissing */
-  async #spawnWith(kind: string): Promise<HostThread> {
-    const number = this.#nextNumber++;
+  /** One more host, with this kind alone. @throws NoPlace */
+  async #spawnWith(kind: string, number = this.#nextNumber++): Promise<HostThread> {
     const module = this.#kinds.get(kind);
+    const modules = module === undefined ? [] : [module];
     try {
-      const { failed } = await this.#open(number, false, module === undefined ? [] : [module]);
+      const { failed } = await this.#spawning.run(() => this.#open(number, false, modules));
       const host = this.get(number);
       if (host.kinds.has(kind)) return host;
       host.load += 1;
       this.leave(host);
-      throw new KindMissing(kind, failed[0]?.error ?? 'it is not known');
+      throw kindMissing(kind, failed[0]?.error ?? 'it is not known');
     } catch (thrown) {
-      if (thrown instanceof KindBrokeHost) throw new KindMissing(kind, thrown.message);
+      if (thrown instanceof KindBrokeHost) throw kindMissing(kind, thrown.message);
       throw thrown;
     }
   }
@@ -235,6 +265,7 @@ export class HostPool {
     if (host.load > 0 || this.#shared.has(host.number)) return;
     if (this.#hosts.get(host.number) !== host) return;
     this.#hosts.delete(host.number);
+    this.#own.delete(host.number);
     const ended = host.end(END_WITHIN_MS);
     if (host.number >= this.count) return;
     // Not before: the broadcaster knows hosts by their numbers. But a thread that does not end holds nobody up.
@@ -364,6 +395,7 @@ export class HostPool {
 
   #lost(host: HostThread, error: Error): void {
     if (this.#hosts.get(host.number) === host) this.#hosts.delete(host.number);
+    this.#own.delete(host.number);
     if (this.#stopping) return;
     this.#shared.delete(host.number);
     this.#events.lost(host, error);
@@ -380,6 +412,10 @@ export class HostPool {
       });
     }, RESPAWN_MS);
   }
+}
+
+function kindMissing(kind: string, reason: string): NoPlace {
+  return new NoPlace(`no bot host has the bot kind ${kind}: ${reason}`);
 }
 
 /** Whether the promise resolves within `ms`. */

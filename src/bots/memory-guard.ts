@@ -87,6 +87,8 @@ export class MemoryGuard {
     for (const host of hosts) {
       if (host.isLost || host.isExamined) continue;
       const { beats } = host;
+      // It is just starting, behind others: the first thing that it does is to beat.
+      if (beats === 0) continue;
       const used = host.heap?.used ?? 0;
       const seen = this.#seen.get(host);
       if (!seen || seen.beats !== beats) {

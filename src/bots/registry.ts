@@ -112,6 +112,24 @@ export class BotRegistry {
     return { id, kind, config, labels, desired, restart, dedicated, made };
   }
 
+  /**
+   * A bot is to run.
+   * @throws DroverError `unavailable` when it is to have a host of its own and there are as many such bots as may be.
+   */
+  admitDedicated(id: string, dedicated: boolean): void {
+    if (!dedicated) return;
+    let wanted = 0;
+    for (const { spec } of this.#bots.values()) {
+      if (spec.dedicated && spec.desired === 'running' && spec.id !== id) wanted += 1;
+    }
+    this.#world.hosts.admitDedicated(wanted);
+  }
+
+  /** Undefined when there is no such bot. */
+  isDedicated(id: string): boolean | undefined {
+    return this.#bots.get(id)?.spec.dedicated;
+  }
+
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws as check does. */
   async create(input: CreateBotBody): Promise<void> {
     const spec = this.check(input);

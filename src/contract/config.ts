@@ -186,6 +186,12 @@ export const Config = Type.Object(
         count: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
           description: 'Bot host threads; null takes the number of cores less two, at least one.',
         }),
+        max_dedicated: Type.Integer({
+          minimum: 0,
+          maximum: 1024,
+          description:
+            'Bots that may have a host of their own at a time, each a thread; one more gets 503.',
+        }),
         max_heap_mb: Type.Integer({
           minimum: 32,
           description:

@@ -108,3 +108,44 @@ it.each(['stop', 'delete'])(
     await expectUndisturbed(stream, 'neighbour');
   },
 );
+
+it('as many as there may be: one more gets 503, and one that is to be apart waits for a place', async () => {
+  const bounded = await startService({
+    config: {
+      kinds: [FIXTURE_KINDS],
+      hosts: { count: 1, max_dedicated: 5 },
+      restart: { backoff_ms: 20, backoff_cap_ms: 200 },
+    },
+  });
+  const shown = await watch(bounded);
+  try {
+    const own = (id: string): object => ({ id, kind: 'faulty', dedicated: true });
+    const ids = Array.from({ length: 5 }, (_, n) => `own-${n}`);
+    // All at once: they start a few at a time.
+    const answers = await Promise.all(ids.map((id) => create(bounded, own(id))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(201));
+    for (const id of ids) await statusFrom(shown, 0, id, 'online');
+    const full =
+      /^there are as many bots with a host of their own as there may be \(hosts\.max_dedicated is 5\)$/;
+    const refused = await create(bounded, own('surplus'));
+    expect(refused.status).toBe(503);
+    expect((refused.json as { error: string }).error).toMatch(full);
+    // One that is not to run needs no host, until it is to.
+    expect((await create(bounded, { ...own('surplus'), desired: 'stopped' })).status).toBe(201);
+    expect((await act(bounded, 'surplus', 'start')).status).toBe(503);
+    // One that runs can be restarted.
+    expect((await act(bounded, 'own-0', 'restart')).status).toBe(200);
+    // One that ends its host is to have its own from then on.
+    await create(bounded, { id: 'rough', kind: 'faulty' });
+    await statusFrom(shown, 0, 'rough', 'online');
+    await invoke(bounded, 'rough', 'cause', { fault: 'exit' });
+    await snapshotFrom(shown, 0, 'rough', ({ last_error }) => full.test(last_error ?? ''), 20_000);
+    const from = shown.frames.length;
+    await remove(bounded, 'own-1');
+    await statusFrom(shown, from, 'rough', 'online', 20_000);
+    expect((await act(bounded, 'surplus', 'start')).status).toBe(503);
+  } finally {
+    shown.close();
+    await stopClean(bounded);
+  }
+});

@@ -142,6 +142,26 @@ it('a host that the inspector looks into is let alone', () => {
   expect(ended()).toEqual([]);
 });
 
+it('a host that has not begun yet is not silent: its thread is started behind others', () => {
+  const [one, two, three] = hosts as [Host, Host, Host];
+  one.beats = 0;
+  second(2000, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
+  one.beat(10);
+  second(0, [
+    [two, 100],
+    [three, 100],
+  ]);
+  second(2000, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([one]);
+});
+
 it('pages of files that are mapped, as the journal’s are, are held against nobody', () => {
   let mapped = 0;
   vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => (ownMb + mapped) * MB);
