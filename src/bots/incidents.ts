@@ -60,7 +60,7 @@ export class Incidents {
     const now = Date.now();
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
-    const kept = this.#window.take(`${found.type} ${whose}`, id, now);
+    const kept = this.#window.take(found.type, whose, id, now);
     if (kept !== id) return this.#count(kept, now);
     // Before the wait: they can be deleted, or be given other labels.
     const identities = this.#identities(found.suspect, bots, host?.commands ?? []);

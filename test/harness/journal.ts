@@ -13,6 +13,7 @@ import type { StreamIdentity } from '../../src/contract/threads.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
 import { type Identity, Numbering, newIdentity } from '../../src/journal/numbering.js';
 import { createRing, slotsFor } from '../../src/shm/layout.js';
+import { createLags } from '../../src/shm/loop-lag.js';
 import { eventually } from './bots.js';
 import type { PastEvent } from './history.js';
 
@@ -85,6 +86,7 @@ export class Life {
           reader: 0,
           first,
           fault: fault ?? null,
+          lag: { buffer: createLags(1), block: 0 },
         },
         {
           status: (status, notice) => this.told.push({ status, notice }),

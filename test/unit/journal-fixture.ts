@@ -11,6 +11,7 @@ import { messageJson } from '../../src/contract/line-text.js';
 import { Journal } from '../../src/journal/journal.js';
 import { Numbering } from '../../src/journal/numbering.js';
 import { createRing } from '../../src/shm/layout.js';
+import { createLags } from '../../src/shm/loop-lag.js';
 
 const READER = 0;
 
@@ -63,17 +64,14 @@ export function testJournal() {
       reader: READER,
       first,
       fault: null,
+      lag: { buffer: createLags(1), block: 0 },
     },
     { status: () => {}, baseline: async () => broadcaster.baseline() },
   );
-  let published = 0;
   onTestFinished(async () => {
-    await journal.close(first + published);
+    await journal.close();
     rmSync(dir, { recursive: true, force: true });
   });
-  const publish = (items: readonly Item[]): void => {
-    published += items.length;
-    broadcaster.publish(items);
-  };
+  const publish = (items: readonly Item[]): void => broadcaster.publish(items);
   return { journal, publish };
 }
