@@ -3,7 +3,8 @@
 import { PinBody } from '../contract/api.js';
 import { CreateTokenBody } from '../contract/tokens.js';
 import { emptyAnswer, secretAnswer } from './answers.js';
-import { jsonBody } from './json-body.js';
+import { FREE_BYTES } from './body-room.js';
+import { type BodyLimits, jsonBody } from './json-body.js';
 import type { FrontParts, Handlers } from './routes.js';
 
 type AuthRoutes =
@@ -18,12 +19,14 @@ type AuthRoutes =
 export function authRoutes(parts: FrontParts): Pick<Handlers, AuthRoutes> {
   const { auth, control, limits } = parts;
   const readPin = jsonBody(PinBody);
+  // Anybody may send one: it takes nothing of the room that others' bodies share.
+  const pinLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
   const readToken = jsonBody(CreateTokenBody);
   return {
     async 'POST /auth/pin'(exchange) {
       // Read now: after the wait for the body the engine may have forgotten it.
       const { address } = exchange;
-      const { pin } = await readPin(exchange, limits);
+      const { pin } = await readPin(exchange, pinLimits);
       parts.pin.check(pin, address);
       const { token } = await control.call('createPinToken', { address });
       exchange.answer(secretAnswer(JSON.stringify({ token })));

@@ -4,7 +4,7 @@
 import { DroverError } from '../errors.js';
 
 /** So much of each body is taken whatever the others do, in bytes: nobody with a small one is kept out by large ones. */
-const FREE_BYTES = 4096;
+export const FREE_BYTES = 4096;
 const RETRY_AFTER_S = 1;
 
 /** What is beyond the first 4 KiB of the bodies that are on their way. */

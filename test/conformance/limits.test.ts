@@ -235,11 +235,13 @@ describe('many at once', () => {
     service = await startService({
       config: { http: { max_bodies_bytes: 65_536, body_timeout_ms: 7000 } },
     });
+    const token = await service.token();
     const json = (bytes: number): string => JSON.stringify({ pin: 'x'.repeat(bytes - 10) });
     const begin = async (bytes: number, sent: number): Promise<RawConnection> => {
       const connection = await connect();
-      const head = requestBytes('POST', '/auth/pin', {
+      const head = requestBytes('POST', '/invoke', {
         ...JSON_TYPE,
+        Authorization: `Bearer ${token}`,
         'Content-Length': String(bytes),
       });
       await connection.send([Buffer.concat([head, Buffer.from(json(bytes).slice(0, sent))])]);
@@ -265,15 +267,35 @@ describe('many at once', () => {
     // Small ones have nothing to do with it, though they are many.
     for (let n = 0; n < 8; n++) {
       const small = await begin(4096, 4096);
-      expectError(await small.response(), 401, 'wrong pin');
+      expectError(await small.response(), 400);
     }
     // Those that were there first come to their end, and leave their room.
     for (const connection of [first, second]) {
       await connection.send('}');
-      expectError(await connection.response(), 401, 'wrong pin');
+      expectError(await connection.response(), 400);
     }
     const whole = await begin(60_000, 60_000);
-    expectError(await whole.response(), 401, 'wrong pin');
+    expectError(await whole.response(), 400);
+  });
+
+  it('without a token nobody has a large body: what is beyond 4 KiB is 413 before it comes', async () => {
+    service = await startService({ config: { http: { max_bodies_bytes: 65_536 } } });
+    const json = (bytes: number): string => JSON.stringify({ pin: 'x'.repeat(bytes - 10) });
+    for (let n = 0; n < 20; n++) {
+      const connection = await connect();
+      await connection.send(
+        requestBytes('POST', '/auth/pin', { ...JSON_TYPE, 'Content-Length': '4097' }),
+      );
+      expectError(await connection.response(), 413, 'the request body is too large');
+    }
+    expectError(
+      await raw(service.port, requestBytes('POST', '/auth/pin', JSON_TYPE, json(4096))),
+      401,
+    );
+    const { pin } = service;
+    const padded = `${JSON.stringify({ pin }).slice(0, -1)}${' '.repeat(4000)}}`;
+    const right = await raw(service.port, requestBytes('POST', '/auth/pin', JSON_TYPE, padded));
+    expect(right.status).toBe(200);
   });
 
   it('more requests in flight than the limit get 503, on that route alone', async () => {

@@ -13,7 +13,7 @@ const DRIP_MS = 500;
 
 const HEAD = 'GET /health HTTP/1.1\r\nHost: a\r\n';
 const BODY =
-  'POST /auth/pin HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n{';
+  'POST /auth/pin HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n{';
 
 it(`${EACH} slow heads and ${EACH} slow bodies hold nobody up, and are closed`, async () => {
   const service = await startService({

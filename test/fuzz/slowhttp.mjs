@@ -112,7 +112,7 @@ function attack(mode, url) {
   const flags =
     mode === 'heads'
       ? ['-H', '-u', `${url}/health`]
-      : ['-B', '-u', `${url}/auth/pin`, '-f', 'application/json', '-s', '60000', '-x', '10'];
+      : ['-B', '-u', `${url}/auth/pin`, '-f', 'application/json', '-s', '4096', '-x', '10'];
   const { connections, seconds } = values;
   const child = spawn(
     'slowhttptest',
