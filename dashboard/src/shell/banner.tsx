@@ -5,8 +5,8 @@ import { retryNow } from '../model/session.js';
 import { second, span } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 
-/** A clock that is off by less than this, in ms, is no news. */
-const CLOCK_NEWS_MS = 60_000;
+/** A clock that is off by less than this, in ms, is no news; by how much is said in whole ones. */
+const MINUTE_MS = 60_000;
 
 export function Banner() {
   return (
@@ -47,12 +47,13 @@ function ConnectionBanner() {
 
 function ClockBanner() {
   const ahead = clockAheadMs.value;
-  if (Math.abs(ahead) < CLOCK_NEWS_MS) return null;
+  const minutes = Math.round(Math.abs(ahead) / MINUTE_MS);
+  if (minutes === 0) return null;
   return (
     <div class="banner" role="status">
       <Icon name="warn" />
       <span>
-        This machine's clock is {span(Math.abs(ahead))} {ahead > 0 ? 'ahead of' : 'behind'} the
+        This machine's clock is {span(minutes * MINUTE_MS)} {ahead > 0 ? 'ahead of' : 'behind'} the
         service's. Times are the service's.
       </span>
     </div>
