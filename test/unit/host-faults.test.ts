@@ -25,7 +25,12 @@ async function hang(store: IncidentStore): Promise<void> {
   const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
   const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
   const registry = { idsOn: () => ['a', 'b'] } as Partial<BotRegistry> as BotRegistry;
-  const faults = new HostFaults(registry, new Incidents(store, events, () => undefined), new Separation(), 1000);
+  const faults = new HostFaults(
+    registry,
+    new Incidents(store, events, () => undefined),
+    new Separation(),
+    1000,
+  );
   const kill = vi.fn();
   const host = { number: 0, threadId: GONE_THREAD, lastBot: 'a', commands: [], heap: null, kill };
   await faults.hung(host as unknown as HostThread, 1000);

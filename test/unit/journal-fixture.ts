@@ -72,6 +72,8 @@ export function testJournal() {
     await journal.close();
     rmSync(dir, { recursive: true, force: true });
   });
-  const publish = (items: readonly Item[]): void => broadcaster.publish(items);
+  const publish = (items: readonly Item[]): void => {
+    broadcaster.publish(items);
+  };
   return { journal, publish };
 }
