@@ -44,4 +44,12 @@ export class IncidentWindow {
     this.#taken.set(fault, [...alike, { id, at: now }]);
     return id;
   }
+
+  /** The dossier with this id is not there: the next has its place. */
+  giveBack(type: Incident['type'], whose: string, id: string): void {
+    const fault = `${type} ${whose}`;
+    const left = this.#taken.get(fault)?.filter((taken) => taken.id !== id) ?? [];
+    if (left.length > 0) this.#taken.set(fault, left);
+    else this.#taken.delete(fault);
+  }
 }

@@ -84,6 +84,7 @@ export class Incidents {
       };
       await this.#store.add(dossier, identities);
     } catch (thrown) {
+      this.#window.giveBack(found.type, whose, id);
       line += `; its dossier could not be kept: ${messageOf(thrown)}`;
     }
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
