@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { BROADCASTER } from '../contract/counted.js';
 import type { BotSnapshot, Item, Kind, LogItem } from '../contract/events.js';
 import { messageJson } from '../contract/line-text.js';
-import { NameHasher } from '../contract/name-hash.js';
+import { type NameHash, NameHasher } from '../contract/name-hash.js';
 import type { StreamIdentity } from '../contract/threads.js';
 import { messageOf } from '../errors.js';
 import { Counters } from '../shm/counters.js';
@@ -85,6 +85,7 @@ export class Broadcaster {
    * and publishes the snapshots as they are now.
    */
   restore(snapshots: readonly BotSnapshot[]): void {
+    this.#lookBack(snapshots);
     const id = eventId(this.#epoch, this.#writer.next);
     Object.assign(this.#meta, NO_META, { kind: KIND_CODE.gap, level: NO_LEVEL });
     this.#append('gap', JSON.stringify({ from: id, to: id, dropped: null }));
@@ -92,12 +93,33 @@ export class Broadcaster {
     this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
   }
 
+  /** Finds the last lines of these bots among the frames that the ring still has, in one pass over its index. */
+  #lookBack(bots: readonly BotSnapshot[]): void {
+    const known = new Map<number, { id: string; name: NameHash }>();
+    for (const { id } of bots) {
+      const name = this.#sessions.of(id);
+      known.set(lookBackKey(name.low, name.high), { id, name });
+      this.#lastLines.add(id);
+    }
+    for (let seq = this.#writer.oldest; seq < this.#writer.next; seq++) {
+      const { kind, sessionLow, sessionHigh } = this.#writer.about(seq);
+      const found = known.get(lookBackKey(sessionLow, sessionHigh));
+      if (found?.name.high !== sessionHigh) continue;
+      if (kind === KIND_CODE.log) this.#lastLines.note(found.id, found.name, seq);
+      else if (kind === KIND_CODE.session && isDeleted(this.#writer.text(seq))) {
+        // Of another bot with the same id.
+        this.#lastLines.remove(found.id);
+        this.#lastLines.add(found.id);
+      }
+    }
+  }
+
   /** The `session` event of every bot as JSON, as of just before frame `next`. */
   baseline(): { next: number; sessions: string[] } {
     return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
   }
 
-  /** What these bots have said last, since this broadcaster was started. */
+  /** What these bots have said last, as far back as this broadcaster, or the ring when it was started, reaches. */
   lastLines(bots: readonly string[]): string[] {
     return this.#lastLines.of(bots);
   }
@@ -161,4 +183,17 @@ export class Broadcaster {
     this.#writer.append(sseFrame(id, kind, json), this.#meta);
     this.#counters.add(BROADCASTER.kinds + this.#meta.kind, 1);
   }
+}
+
+/** 53 of the 64 bits of a name's hash: what a number can hold. */
+function lookBackKey(low: number, high: number): number {
+  return low * 2 ** 21 + (high >>> 11);
+}
+
+/** Whether the frame of a session event says that its bot was deleted. */
+function isDeleted(frame: string): boolean {
+  // Few do, and some carry it in their data.
+  if (!frame.includes('"status":"deleted"')) return false;
+  const event = JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as { snapshot: BotSnapshot };
+  return event.snapshot.status === 'deleted';
 }

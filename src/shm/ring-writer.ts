@@ -99,6 +99,18 @@ export class RingWriter {
     return this.#ring.data.toString('utf8', start, start + this.#lengthOf(seq));
   }
 
+  /** What the index says of a frame that is whole: its kind, and the hash of its session id. */
+  about(seq: number): Pick<FrameMeta, 'kind' | 'sessionLow' | 'sessionHigh'> {
+    const { words, octets } = this.#ring;
+    const slot = seq & this.#slotMask;
+    const word = slot * WORD_STRIDE;
+    return {
+      kind: octets[slot * RECORD_BYTES + KIND_OCTET] as number,
+      sessionLow: words[word + SESSION_WORD] as number,
+      sessionHigh: words[word + SESSION_WORD + 1] as number,
+    };
+  }
+
   /**
    * Puts one frame behind the last. Readers see it after {@link publish}.
    * @throws RangeError when it is larger than the largest frame; the ring is then as before.

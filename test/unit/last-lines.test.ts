@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import { LastLines } from '../../src/broadcast/last-lines.js';
-import type { Item } from '../../src/contract/events.js';
+import type { BotSnapshot, Item } from '../../src/contract/events.js';
 import { createRing } from '../../src/shm/layout.js';
 import { logLine } from './ring-fixture.js';
 
@@ -47,6 +47,34 @@ it('a burst larger than the ring in one batch loses none of the last lines', () 
   broadcaster.publish([line('a', 'before'), ...burst]);
   expect(broadcaster.lastLines(['a'])).toEqual([shown('a', 'before')]);
   expect(broadcaster.lastLines(['b'])).toHaveLength(20);
+});
+
+it('a broadcaster that takes the place of a dead one finds what is on the ring', () => {
+  const ring = createRing({ bytes: RING_BYTES, slots: 1024, fronts: 1 }, 1);
+  const begin = (): Broadcaster => new Broadcaster({ ring, epoch: 'e', hashKey: 'key' }, () => {});
+  const first = begin();
+  const ids = ['quiet', 'busy', 'mute', 'reborn'];
+  first.publish(ids.map((id): Item => ({ kind: 'session', id, patch: {} })));
+  first.publish([line('quiet', 'off the ring')]);
+  // Three times what the ring holds.
+  for (let n = 0; n < 3000; n++) first.publish([line('busy', `${n}`)]);
+  for (let n = 0; n < 25; n++) {
+    first.publish([line('quiet', `quiet ${n}`), line('reborn', 'of the first'), line(null, 'x')]);
+  }
+  first.publish([{ kind: 'session', id: 'reborn', patch: { status: 'deleted' } }]);
+  const data = { note: '"status":"deleted"', status: 'deleted' };
+  first.publish([{ kind: 'session', id: 'quiet', patch: { data } }]);
+  first.publish([{ kind: 'session', id: 'reborn', patch: {} }, line('reborn', 'of the second')]);
+  const before = ids.map((id) => first.lastLines([id]));
+  expect(before.map((lines) => lines.length)).toEqual([20, 20, 0, 1]);
+
+  const second = begin();
+  second.restore(ids.map((id) => ({ id, status: 'running' }) as BotSnapshot));
+  expect(ids.map((id) => second.lastLines([id]))).toEqual(before);
+  // They are saved by it too when the ring gives them up.
+  for (let n = 0; n < 3000; n++) second.publish([line('busy', `again ${n}`)]);
+  expect(second.lastLines(['quiet'])).toEqual(before[0]);
+  expect(second.lastLines(['reborn'])).toEqual(before[3]);
 });
 
 it('a long line is cut', () => {
