@@ -231,6 +231,49 @@ describe('many at once', () => {
     },
   );
 
+  it.runIf(process.platform === 'linux')(
+    'a connection too many is closed whatever its next answer is: large, or without a body',
+    async () => {
+      service = await startService({
+        args: frontFlags(1),
+        config: { kinds: [FIXTURE_KINDS], http: { max_connections_per_address: 3 } },
+      });
+      // node:http lets nobody have more in the first place.
+      if (isNode(service)) return;
+      const headers = { Authorization: `Bearer ${await service.token()}` };
+      const flood = await Promise.all(Array.from({ length: 40 }, () => ask()));
+      const left = flood.flatMap(({ connection, answer }) =>
+        answer.status === 200 ? connection : [],
+      );
+      /** Whether the next of them says that it is to be closed. */
+      const next = async (method: string, target: string): Promise<boolean> => {
+        const connection = left.pop();
+        if (!connection) throw new Error('too few connections');
+        await connection.send(requestBytes(method, target, headers));
+        const answer = await connection.response();
+        if (answer.headers['connection'] !== 'close') {
+          left.unshift(connection);
+          return false;
+        }
+        if (target === '/api/kinds') {
+          expect(answer.body.length).toBeGreaterThan(5000);
+          expect(answer.json()).toHaveProperty('kinds');
+        }
+        await connection.ended();
+        return true;
+      };
+      await expect.poll(() => next('GET', '/health'), { timeout: 15_000 }).toBe(true);
+      expect(left.length).toBeGreaterThan(10);
+      for (const [method, target] of [
+        ['GET', '/api/kinds'],
+        ['OPTIONS', '/health'],
+        ['GET', '/nothing'],
+      ] as const) {
+        expect([method, target, await next(method, target)]).toEqual([method, target, true]);
+      }
+    },
+  );
+
   it('large bodies that are on their way have a bound together; small ones are always taken', async () => {
     service = await startService({
       config: { http: { max_bodies_bytes: 65_536, body_timeout_ms: 7000 } },

@@ -53,13 +53,13 @@ function failing(args: string[], config?: string | object, env?: Env): Promise<E
   return runToExit([...all, ...args], env);
 }
 
-/** One line on standard error that names the culprit; no stack trace, no PIN line, exit code 1. */
-function expectRefusal(ended: Ended, names: string | RegExp): void {
+/** One line on standard error that names the culprit; no stack trace, no PIN line. */
+function expectRefusal(ended: Ended, names: string | RegExp, code = 1): void {
   expect(ended.stderr).toMatch(/^drover: [^\n]+\n$/);
   expect(ended.stderr).toMatch(names);
   expect(ended.stderr).not.toMatch(/^\s+at /m);
   expect(ended.stdout).not.toContain('PIN=');
-  expect(ended.code).toBe(1);
+  expect(ended.code).toBe(code);
 }
 
 describe('a start that cannot work', () => {
@@ -132,9 +132,10 @@ describe('a start that cannot work', () => {
   });
 
   it('Bad input: a port out of range', async () => {
-    expectRefusal(await failing(['--port', '70000']), /port/);
-    expectRefusal(await failing(['--port', '-1']), /port/);
-    expectRefusal(await failing(['--port', 'many']), /port/);
+    // 2: wrong usage (docs/CLI.md).
+    expectRefusal(await failing(['--port', '70000']), /port/, 2);
+    expectRefusal(await failing(['--port', '-1']), /port/, 2);
+    expectRefusal(await failing(['--port', 'many']), /port/, 2);
   });
 
   it('Bad input: a wrong type or an unknown key in the environment', async () => {

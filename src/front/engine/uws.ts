@@ -317,7 +317,8 @@ class UwsExchange implements Exchange {
   /**
    * endWithoutBody() is called without arguments: with a length the old binary does not notice that the response is over
    * (and aborts the process), and without one but with a second argument it writes 2^63. end() with its second argument
-   * writes `Connection: close` itself.
+   * writes `Connection: close` itself, and is the only one that closes the connection: a 204 then says `Content-Length: 0`,
+   * and of a large body uWebSockets keeps what the client does not take at once, as this would.
    */
   #write({ status, headers, body, ...answer }: Answer): void {
     const close = answer.close === true || this.#mustLeave;
@@ -327,17 +328,17 @@ class UwsExchange implements Exchange {
     if (this.method === 'HEAD' && !close) {
       if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       res.endWithoutBody();
-    } else if (status === 204 || status === 304) {
+    } else if ((status === 204 || status === 304) && !close) {
       res.endWithoutBody();
-    } else if (this.method !== 'HEAD' && body.length > MAX_CORKED_CHARACTERS) {
-      this.#writeLarge(typeof body === 'string' ? Buffer.from(body) : body, close);
+    } else if (this.method !== 'HEAD' && body.length > MAX_CORKED_CHARACTERS && !close) {
+      this.#writeLarge(typeof body === 'string' ? Buffer.from(body) : body);
     } else {
       res.end(this.method === 'HEAD' ? '' : body, close);
     }
   }
 
   /** A body that may not fit the cork buffer: sent as far as the client takes it, and then as it goes on. */
-  #writeLarge(body: Uint8Array, close: boolean): void {
+  #writeLarge(body: Uint8Array): void {
     this.#watch();
     const res = this.#res;
     const send = (from: number): boolean => {
@@ -346,7 +347,6 @@ class UwsExchange implements Exchange {
       return ok;
     };
     res.onWritable((offset) => send(offset));
-    if (close) res.writeHeader('Connection', 'close');
     send(0);
   }
 }
