@@ -7,8 +7,9 @@
 //   |        | u32 x n  | u32 x n   | 2 u32 x s  | 2 u32 x c  | u16 x n  | u16 x n  | u8 xn| the other          |
 //   +--------+----------+-----------+------------+------------+----------+----------+------+--------------------+
 //
-// header: u32 magic, n, bytes of frames, s, c, levels (bit set), kinds (bit set), unused; f64 first sequence number, lowest
-// time, highest time, clock (the highest time in the journal up to here), in Unix epoch milliseconds.
+// header: u32 magic, n, bytes of frames, s, c, levels (bit set), kinds (bit set), when it was written (Unix epoch seconds, by
+// a clock that a short jump of the system's does not move; 0 for not known); f64 first sequence number, lowest time, highest
+// time, clock (the highest time in the journal up to here), in Unix epoch milliseconds.
 // `ends` counts from the first frame's first byte, `times` from the lowest time. The sessions and scopes of a block are a
 // table of their hashes; the first entry, 0 and 0, is "none". `kind` holds the kind in its low 4 bits, the level above.
 
@@ -16,6 +17,8 @@ const MAGIC = 0x314a7244;
 const HEADER_BYTES = 64;
 /** Memory of a block, at least, so that it can be used again for another. */
 const MEMORY_BYTES = 80 * 1024;
+/** A frame's time may lie behind the journal's clock, by the order in which hosts post: at most this far, in ms. */
+export const CLOCK_SLACK_MS = 60_000;
 /** Names in a block's table, and frames in a block, at most: an index is 16 bits. */
 export const MAX_BLOCK_FRAMES = 4096;
 
@@ -91,9 +94,9 @@ export class BlockBuilder {
 
   /**
    * The block so far, as bytes of its own. @param clock the highest time in the journal before it.
-   * @param memory is used for it when it is large enough.
+   * @param writtenMs now, by the journal's steady clock. @param memory is used for it when it is large enough.
    */
-  encode(clock: number, memory?: ArrayBuffer): Uint8Array {
+  encode(clock: number, writtenMs = 0, memory?: ArrayBuffer): Uint8Array {
     const { count, size } = this;
     const places = layout(count, this.#sessionCount, this.#scopeCount);
     const length = places.dataAt + size;
@@ -111,6 +114,7 @@ export class BlockBuilder {
       this.#scopeCount,
       this.#levels,
       this.#kinds,
+      Math.floor(writtenMs / 1000),
     ]);
     const doubles = new Float64Array(bytes.buffer, 0, HEADER_BYTES / 8);
     doubles[4] = this.first;
@@ -173,6 +177,8 @@ export class Head {
   readonly lowest: number;
   readonly highest: number;
   readonly clock: number;
+  /** When it was written, in Unix epoch ms, about; 0 when that is not known. */
+  readonly writtenMs: number;
   /** Bit sets of the levels and kinds in it. */
   readonly levels: number;
   readonly kinds: number;
@@ -187,13 +193,23 @@ export class Head {
     const { buffer } = new Uint8Array(stored.subarray(0, HEADER_BYTES));
     if (buffer.byteLength !== HEADER_BYTES) throw new Error('no block');
     const words = new Uint32Array(buffer);
-    const [magic, count = 0, size = 0, sessions = 0, scopes = 0, levels = 0, kinds = 0] = words;
+    const [
+      magic,
+      count = 0,
+      size = 0,
+      sessions = 0,
+      scopes = 0,
+      levels = 0,
+      kinds = 0,
+      written = 0,
+    ] = words;
     if (magic !== MAGIC) throw new Error('no block');
     const doubles = new Float64Array(buffer);
     this.first = doubles[4] as number;
     this.lowest = doubles[5] as number;
     this.highest = doubles[6] as number;
     this.clock = doubles[7] as number;
+    this.writtenMs = written * 1000;
     this.count = count;
     this.levels = levels;
     this.kinds = kinds;
@@ -210,6 +226,11 @@ export class Head {
   /** Sequence number after the last frame. */
   get next(): number {
     return this.first + this.count;
+  }
+
+  /** The journal's clock was right here; it runs ahead from where the system's was, until that has come up. */
+  get isTimely(): boolean {
+    return this.writtenMs === 0 || this.clock <= this.writtenMs + CLOCK_SLACK_MS;
   }
 
   has(seq: number): boolean {

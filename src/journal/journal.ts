@@ -30,6 +30,7 @@ import { isIndexed, page, type QueryParts } from './query.js';
 import { Recorder } from './recorder.js';
 import { Retention } from './retention.js';
 import { readStats, Stats } from './stats.js';
+import { SteadyClock } from './steady-clock.js';
 import { FORM, openTables, SEGMENT, type State, type Tables } from './tables.js';
 
 const VERIFIER = fileURLToPath(new URL('./verify-journal.js', import.meta.url));
@@ -86,6 +87,7 @@ export class Journal {
   readonly #path: string;
   readonly #tickMs: number;
   #numbering: Numbering | undefined;
+  #steady: SteadyClock | undefined;
   #opened: Opened | undefined;
   #opening: Promise<void> = Promise.resolve();
   #state: JournalStatus['state'] = 'opening';
@@ -259,14 +261,18 @@ export class Journal {
       this.#labels.renew(next);
     } else if (!this.#hasLabels) this.#labels.load(tables);
     this.#hasLabels = true;
+    const past = new Past(tables, () => recorder.changing);
+    const newest = past.newest();
+    this.#steady ??= new SteadyClock(newest?.writtenMs || (newest?.clock ?? 0));
+    const steady = this.#steady;
     const parts = {
       reader: this.#reader,
       epoch: stream.epoch,
       labels: this.#labels,
       stats: this.#stats,
+      steady,
     };
     const recorder = new Recorder(parts, state);
-    const past = new Past(tables, () => recorder.changing);
     for (let block = past.from(state.posted); block; block = past.from(block.next)) {
       recorder.resume(block);
     }
@@ -277,6 +283,7 @@ export class Journal {
       maxAgeMs: config.max_age_hours * 3_600_000,
       labels: this.#labels,
       stats: this.#stats,
+      steady,
     });
     return { tables, state, recorder, retention, past, inode: statSync(this.#path).ino };
   }

@@ -4,7 +4,7 @@ import { eventId, KIND_CODE } from '../broadcast/frame.js';
 import { KINDS } from '../contract/events.js';
 import type { Page, PageRequest } from '../contract/journal.js';
 import type { Filter } from '../front/filter.js';
-import type { Block, Head } from './block.js';
+import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
 import type { Past } from './past.js';
 import type { Recorder } from './recorder.js';
 import { type Readable, Slices } from './slices.js';
@@ -12,8 +12,6 @@ import { type NameKey, SEGMENT, type Tables } from './tables.js';
 
 /** Longest that one page is searched for, in ms: then it ends where it is, with a cursor. */
 const SEARCH_MS = 1500;
-/** A frame's time may lie behind the journal's clock, by the order in which hosts post: at most this far, in ms. */
-const CLOCK_SLACK_MS = 60_000;
 /** Postings that are looked at between two looks at the clock. */
 const YIELD_EVERY = 256;
 /** Sessions of one filter that are looked up in the postings; with more, all frames are looked at. */
@@ -72,7 +70,8 @@ function limits({ past }: QueryParts, request: PageRequest, filter: Filter | nul
   if (afterMs !== null) first = Math.max(first, past.atTime(afterMs)?.first ?? end);
   if (beforeMs !== null) {
     const last = past.atTime(beforeMs + CLOCK_SLACK_MS);
-    if (last) end = Math.min(end, last.next);
+    // Behind a clock that was ahead there may be earlier times: then all heads are looked at.
+    if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
   const needle = text === null ? undefined : new Needle(text);
   return { request, filter, first, end, needle };

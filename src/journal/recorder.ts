@@ -9,6 +9,7 @@ import type { RingReader } from '../shm/ring-reader.js';
 import { type Block, BlockBuilder, Head, type NameEntry } from './block.js';
 import type { JournalLabels } from './labels.js';
 import type { Stats } from './stats.js';
+import type { SteadyClock } from './steady-clock.js';
 import { type NameKey, SEGMENT, type State, type Tables } from './tables.js';
 
 /** Bytes of frames after which a block is full. */
@@ -41,6 +42,7 @@ export interface RecorderParts {
   epoch: string;
   labels: JournalLabels;
   stats: Stats;
+  steady: SteadyClock;
 }
 
 export class Recorder {
@@ -139,7 +141,7 @@ export class Recorder {
       putBlock(tables, first, bytes);
     }
     if (this.#open.count > 0) {
-      putBlock(tables, this.#open.first, this.#open.encode(this.#clock, this.#scratch));
+      putBlock(tables, this.#open.first, this.#encode(this.#scratch));
     }
     for (const { segment, sessions } of this.#closed) {
       const words = new Uint32Array(2 * sessions.length);
@@ -193,8 +195,7 @@ export class Recorder {
     const kind = reader.kind(seq);
     const level = reader.level(seq);
     const isLog = kind === KIND_CODE.log;
-    // Without a time of its own it came when the journal's clock stands here.
-    const time = isLog ? this.#timeAtOffset(data, size, seq) : Math.max(this.#clock, Date.now());
+    const time = isLog ? this.#timeAtOffset(data, size, seq) : Date.now();
     if (time > this.#clock) this.#clock = time;
     if (kind === KIND_CODE.session) {
       labels.saw(seq, (dataOf(reader.text(seq)) as { snapshot: BotSnapshot }).snapshot);
@@ -237,10 +238,14 @@ export class Recorder {
   #seal(): void {
     const open = this.#open;
     if (open.count === 0) return;
-    const bytes = open.encode(this.#clock, this.#spare.pop());
+    const bytes = this.#encode(this.#spare.pop());
     this.#full.push({ first: open.first, bytes });
     this.#fullBytes += bytes.length;
     this.#renew();
+  }
+
+  #encode(memory?: ArrayBuffer): Uint8Array {
+    return this.#open.encode(this.#clock, this.#parts.steady.now(), memory);
   }
 
   /** What comes next begins a block. */
@@ -265,8 +270,8 @@ export class Recorder {
     const to = eventId(epoch, next - 1);
     const dropped = used ? next - from : null;
     const json = JSON.stringify({ from: eventId(epoch, from), to, dropped });
-    const time = Math.max(this.#clock, Date.now());
-    this.#clock = time;
+    const time = Date.now();
+    if (time > this.#clock) this.#clock = time;
     const frame = Buffer.from(sseFrame(to, 'gap', json));
     this.#parts.stats.count(time, NO_LEVEL, undefined);
     this.#makeRoom(next - 1, frame.length);

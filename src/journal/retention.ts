@@ -3,6 +3,7 @@
 import { Head } from './block.js';
 import type { JournalLabels } from './labels.js';
 import type { Stats } from './stats.js';
+import type { SteadyClock } from './steady-clock.js';
 import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';
 
 /** Blocks that go in one transaction, at most, beyond as many as have come with it. */
@@ -17,6 +18,7 @@ export interface RetentionOptions {
   maxAgeMs: number;
   labels: JournalLabels;
   stats: Stats;
+  steady: SteadyClock;
 }
 
 export class Retention {
@@ -31,7 +33,7 @@ export class Retention {
 
   /** Whether the oldest block is too old. */
   isDue(oldest: Head | undefined): boolean {
-    return oldest !== undefined && oldest.clock < Date.now() - this.#options.maxAgeMs;
+    return oldest !== undefined && this.#isOld(oldest, this.#oldestTime);
   }
 
   /**
@@ -39,8 +41,8 @@ export class Retention {
    * @returns whether there is more to remove.
    */
   apply(tables: Tables, state: State, added: number): boolean {
-    const { maxBytes, maxAgeMs, labels, stats } = this.#options;
-    const oldestTime = Date.now() - maxAgeMs;
+    const { maxBytes, labels, stats } = this.#options;
+    const oldestTime = this.#oldestTime;
     let removed = 0;
     let oldest = 0;
     const limit = STEP + added + 1;
@@ -50,7 +52,7 @@ export class Retention {
       const head = new Head(value);
       // The one that is being written stays.
       if (head.next >= state.next) break;
-      if (head.clock >= oldestTime && usedBytes(tables) <= maxBytes) break;
+      if (!this.#isOld(head, oldestTime) && usedBytes(tables) <= maxBytes) break;
       tables.blocks.removeSync(first);
       tables.heads.removeSync(first);
       removed += 1;
@@ -65,6 +67,15 @@ export class Retention {
   /** The transaction was not committed. */
   reset(): void {
     this.#words = new Uint32Array();
+  }
+
+  get #oldestTime(): number {
+    return this.#options.steady.now() - this.#options.maxAgeMs;
+  }
+
+  /** By when it was written: times that events have of a wrong clock neither keep a block nor take it away. */
+  #isOld({ writtenMs, clock }: Head, oldestTime: number): boolean {
+    return (writtenMs || clock) < oldestTime;
   }
 
   #removePostings(tables: Tables, oldest: number): void {

@@ -1,7 +1,8 @@
 // The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
 
-import { expect, it } from 'vitest';
-import { expectNoHole, journalDir, Life } from '../harness/journal.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { eventually } from '../harness/bots.js';
+import { expectNoHole, journalDir, Life, sessionItem } from '../harness/journal.js';
 
 it('what was published while the last streams were open keeps its numbers', async () => {
   const dir = journalDir();
@@ -47,5 +48,93 @@ it('a thread that is replaced goes on with the journal of this run, also when th
     'while it could not be kept',
     'kept',
   ]);
+  await life.end();
+});
+
+const DAY_MS = 86_400_000;
+/** The system's clock, as somebody sets it. */
+function setClock(): (aheadMs: number) => void {
+  const real = Date.now.bind(Date);
+  let ahead = 0;
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => real() + ahead);
+  onTestFinished(() => spy.mockRestore());
+  return (aheadMs) => {
+    ahead = aheadMs;
+  };
+}
+
+it.each([
+  ['within one run', false],
+  ['over a restart', true],
+])(
+  'a clock that is wrong for a while neither empties the journal nor hides what comes then, %s',
+  async (_, restarts) => {
+    const set = setClock();
+    const dir = journalDir();
+    const config = { max_age_hours: 24 };
+    let life = await Life.begin(dir, { config });
+    await life.on();
+    const again = async (): Promise<void> => {
+      if (!restarts) return;
+      await life.end();
+      life = await Life.begin(dir, { config });
+      await life.on();
+    };
+    const block = (name: string): void => {
+      // Several blocks of each time: the newest is never forgotten.
+      life.say(...Array.from({ length: 200 }, (_, at) => `${name} ${at} ${'x'.repeat(1000)}`));
+    };
+    const count = async (request = {}): Promise<Record<string, number>> => {
+      const counts: Record<string, number> = {};
+      for (const { data } of await life.past(request)) {
+        const name = data.message?.split(' ')[0] ?? 'other';
+        counts[name] = (counts[name] ?? 0) + 1;
+      }
+      return counts;
+    };
+    block('before');
+    await life.past();
+    set(3000 * DAY_MS);
+    await again();
+    for (let write = 0; write < 5; write++) {
+      block('ahead');
+      await life.past();
+    }
+    set(0);
+    await again();
+    block('after');
+    life.broadcaster.publish([sessionItem('x', {})]);
+    const all = { before: 200, ahead: 1000, after: 200, other: 1 };
+    expect(await count()).toEqual(all);
+    // By time it is found as well.
+    const now = { beforeMs: Date.now() + 1000 };
+    expect(await count(now)).toEqual({ before: 200, after: 200, other: 1 });
+    expect(await count({ ...now, order: 'newest' })).toEqual({ before: 200, after: 200, other: 1 });
+    const stats = await life.journal.stats({ after: null, before: Date.now() + 1000, stepS: 3600 });
+    expect(stats.buckets.reduce((sum, { events }) => sum + events, 0)).toBe(401);
+    await life.end();
+  },
+);
+
+it('what is too old goes, by a clock that is believed', async () => {
+  const set = setClock();
+  const life = await Life.begin(journalDir(), { config: { max_age_hours: 0.5 } });
+  await life.on();
+  const block = (name: string): void => {
+    life.say(...Array.from({ length: 200 }, (_, at) => `${name} ${at} ${'x'.repeat(1000)}`));
+  };
+  block('step0');
+  await life.past();
+  for (let step = 1; step <= 3; step++) {
+    // Steps that are small enough to be believed.
+    set(step * 1_900_000);
+    block(`step${step}`);
+    await life.past();
+  }
+  await eventually(async () => {
+    block('more');
+    const names = new Set((await life.past()).map(({ data }) => data.message?.split(' ')[0]));
+    return !names.has('step0') && !names.has('step1') && names.has('step3');
+  }, 'the oldest are gone');
   await life.end();
 });

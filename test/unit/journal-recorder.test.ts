@@ -6,6 +6,7 @@ import { NameHasher } from '../../src/contract/name-hash.js';
 import { JournalLabels } from '../../src/journal/labels.js';
 import { Recorder } from '../../src/journal/recorder.js';
 import { Stats } from '../../src/journal/stats.js';
+import { SteadyClock } from '../../src/journal/steady-clock.js';
 import { FORM } from '../../src/journal/tables.js';
 import { IDLE, openRing, readingCell } from '../../src/shm/layout.js';
 import { NO_META, testRing } from './ring-fixture.js';
@@ -17,6 +18,7 @@ it('lets go of the ring when a frame is not what it has to be', () => {
     epoch: 'e',
     labels: new JournalLabels(new NameHasher('00')),
     stats: new Stats(),
+    steady: new SteadyClock(0),
   };
   const state = {
     form: FORM,
