@@ -38,8 +38,8 @@ const methods: Serves<JournalMethods> = {
     fronts.get(front)?.close();
     fronts.set(front, port);
     const served: Serves<JournalFrontMethods> = {
-      async replay(request) {
-        return Handover.bytes(await journal.replay(request), 'bytes');
+      async replay(request, cancelled) {
+        return Handover.bytes(await journal.replay(request, cancelled), 'bytes');
       },
       async page(request, cancelled) {
         return Handover.bytes(await journal.page(request, cancelled), 'body');

@@ -41,6 +41,8 @@ export class Filter {
   readonly #kinds: ReadonlySet<number> | undefined;
   readonly #levels: ReadonlySet<number> | undefined;
   readonly #sessions: HashSet | undefined;
+  readonly #sessionNames: readonly string[] | undefined;
+  #named: readonly (readonly [low: number, high: number])[] | undefined;
   readonly #scopes: HashSet | undefined;
   readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
 
@@ -57,6 +59,7 @@ export class Filter {
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
     this.#levels = codes(values.get('level'), LEVEL_CODE);
+    this.#sessionNames = lists[FILTER_NAMES.indexOf('session')];
     this.#sessions = hashes(values.get('session'), names);
     this.#scopes = hashes(values.get('scope'), names);
   }
@@ -72,12 +75,12 @@ export class Filter {
   }
 
   /** The sessions that it lets through, by their hashes; undefined when that is not limited by name. */
-  get sessions(): (readonly [low: number, high: number])[] | undefined {
-    const lists = JSON.parse(this.key) as (string[] | null)[];
-    return lists[FILTER_NAMES.indexOf('session')]?.map((name) => {
+  get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
+    this.#named ??= this.#sessionNames?.map((name) => {
       const { low, high } = this.#names.of(name);
       return [low, high] as const;
     });
+    return this.#named;
   }
 
   /** The filter of this key, in another thread. */

@@ -29,6 +29,7 @@ import { Past } from './past.js';
 import { isIndexed, page, type QueryParts } from './query.js';
 import { Recorder } from './recorder.js';
 import { Retention } from './retention.js';
+import { Slices } from './slices.js';
 import { readStats, Stats } from './stats.js';
 import { SteadyClock } from './steady-clock.js';
 import { FORM, openTables, SEGMENT, type State, type Tables } from './tables.js';
@@ -49,6 +50,8 @@ const INDEXED = { running: 4, waiting: 1000 };
  * More would wait longer than the fronts do.
  */
 const SCANS = { running: 2, waiting: 24 };
+/** Parts for streams that resume, which are read one at a time. The fronts bound how many come. */
+const REPLAYS = { running: 1, waiting: 1000 };
 /** Filters that are kept ready; each may name 1,000 bots. */
 const MAX_FILTERS = 100;
 /** Pause between two writes that requests ask for, in ms: those that come meanwhile share the next. */
@@ -107,6 +110,8 @@ export class Journal {
   #nextLapTold = 0;
   readonly #indexed = new Lane(INDEXED);
   readonly #scans = new Lane(SCANS);
+  readonly #replays = new Lane(REPLAYS);
+  readonly #replaySlices = new Slices({ isOpen: () => this.#opened !== undefined });
 
   constructor(start: JournalStart, peers: JournalPeers) {
     this.#start = start;
@@ -131,19 +136,29 @@ export class Journal {
     }
   }
 
-  async replay(request: ReplayRequest): Promise<ReplayPart> {
-    const { past } = await this.#ready();
-    const filter = this.#filter(request.filter);
-    const part = past.replay(request, filter);
+  async replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
+    const part = await this.#replay(request, cancelled);
     if (part.first !== null) return part;
     await this.#sync();
-    const { past: now, recorder } = await this.#ready();
-    const later = now.replay(request, filter);
+    const later = await this.#replay(request, cancelled);
     // It is in memory, because the disk does not take it now.
-    if (later.first === null && request.from < recorder.next) {
+    if (later.first === null && request.from < (this.#opened?.recorder.next ?? 0)) {
       throw new DroverError('unavailable', 'the journal is not written');
     }
     return later;
+  }
+
+  /** One after the other, and with a turn for everything else in between: each takes a few ms, and they come in crowds. */
+  async #replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
+    await this.#ready();
+    return this.#replays.run(async () => {
+      if (this.#replaySlices.isOver) await this.#replaySlices.turn();
+      const opened = this.#opened;
+      if (!opened) throw new DroverError('unavailable', 'the journal was closed');
+      const { past, recorder } = opened;
+      const filter = this.#filter(request.filter);
+      return past.replay(request, filter, (sessions) => recorder.unposted(sessions));
+    }, cancelled);
   }
 
   /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */

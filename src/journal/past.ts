@@ -5,12 +5,14 @@ import { KIND_CODE } from '../broadcast/frame.js';
 import type { ReplayPart, ReplayRequest } from '../contract/journal.js';
 import type { Filter } from '../front/filter.js';
 import { Block, Head } from './block.js';
+import { isPosted, Places } from './places.js';
+import type { Recorder } from './recorder.js';
 import type { Tables } from './tables.js';
 
 /** Blocks that are kept in memory, of some 70 KB each. */
 const MAX_KEPT = 64;
-/** Frames that one request of a filtered stream looks at, at most. */
-const MAX_SCANNED = 65_536;
+/** How long one request of a stream may take, in ms: then it ends where it is, and goes on with the next. */
+const REPLAY_MS = 4;
 
 export class Past {
   readonly #tables: Tables;
@@ -92,54 +94,100 @@ export class Past {
   /**
    * What a stream gets that goes on from `from`. It ends where frames are missing: they are told of by the one that asks
    * for what comes then. From within a block it ends with that block, so that streams that stood at different places of
-   * it ask for the same from there on.
+   * it ask for the same from there on. Blocks that have nothing for the filter are not read.
    */
-  replay(request: ReplayRequest, filter: Filter | null): ReplayPart {
-    const { from, pieceBytes, maxBytes } = request;
-    const parts: Uint8Array[] = [];
-    const pieces: ReplayPart['pieces'] = [];
-    let size = 0;
-    let piece = 0;
-    let scanned = 0;
-    let next = from;
-    let first: number | null = null;
-    let firstIsGap = false;
-    for (;;) {
-      const block = this.from(next);
-      if (!block || (first !== null && block.first > next)) break;
-      let seq = Math.max(next, block.first);
-      const isWithin = seq > block.first;
-      if (first === null) {
-        first = seq;
-        firstIsGap = block.kind(seq) === KIND_CODE.gap;
-      }
-      let runStart = block.start(seq);
-      let runEnd = runStart;
-      const flushRun = (): void => {
-        if (runEnd > runStart) parts.push(block.data.subarray(runStart, runEnd));
-      };
-      for (; seq < block.next && size < maxBytes; seq++) {
-        if (filter && !filter.matches(block, seq)) continue;
-        const start = block.start(seq);
-        const end = block.end(seq);
-        if (start !== runEnd) {
-          flushRun();
-          runStart = start;
-        }
-        runEnd = end;
-        if (piece > 0 && piece + end - start > pieceBytes) {
-          pieces.push({ end: size, next: seq });
-          piece = 0;
-        }
-        size += end - start;
-        piece += end - start;
-      }
-      flushRun();
-      scanned += seq - Math.max(next, block.first);
-      next = seq;
-      if (isWithin || size >= maxBytes || scanned >= MAX_SCANNED) break;
+  replay(
+    request: ReplayRequest,
+    filter: Filter | null,
+    unposted: Recorder['unposted'] = () => [],
+  ): ReplayPart {
+    const { from, maxBytes } = request;
+    let head = this.headFrom(from);
+    const cut = new Cut(request, filter);
+    if (!head) return cut.part(null, from);
+    if (head.first > from) {
+      const isGap = this.block(head)?.kind(head.first) === KIND_CODE.gap;
+      return cut.part(head.first, head.first, isGap);
     }
-    pieces.push({ end: size, next });
-    return { bytes: Buffer.concat(parts), pieces, first, firstIsGap, next };
+    const end = performance.now() + REPLAY_MS;
+    const sessions = filter?.sessions;
+    const places = isPosted(sessions) ? new Places(this.#tables, unposted, sessions) : undefined;
+    let next = from;
+    while (head) {
+      const isWithin = next > head.first;
+      const at = places ? places.from(next) : next;
+      if (at < head.next) {
+        const mayMatch = filter?.mayMatch(head.kinds, head.levels) ?? true;
+        const block = mayMatch ? this.block(head) : undefined;
+        next = block ? cut.take(block, at) : head.next;
+      } else if (isWithin) {
+        next = head.next;
+      } else {
+        // Nothing lies between, but perhaps a hole begins: its end is posted, its beginning is not.
+        next = Math.min(at, this.headUpTo(at - 1)?.next ?? next);
+        if (next < at) break;
+      }
+      if (isWithin || cut.size >= maxBytes || performance.now() > end) break;
+      head = this.#headOf(next, head);
+    }
+    return cut.part(from, next);
+  }
+
+  /** The head of the block that has frame `seq`; undefined when none has. */
+  #headOf(seq: number, before: Head): Head | undefined {
+    if (seq === before.next) {
+      const stored = this.#tables.heads.getBinaryFast(seq);
+      return stored && new Head(stored);
+    }
+    const head = this.headUpTo(seq);
+    return head?.has(seq) ? head : undefined;
+  }
+}
+
+/** Frames that are cut into pieces of one write. */
+class Cut {
+  size = 0;
+  readonly #request: ReplayRequest;
+  readonly #filter: Filter | null;
+  readonly #runs: Uint8Array[] = [];
+  readonly #pieces: ReplayPart['pieces'] = [];
+  /** Bytes of the last piece. */
+  #piece = 0;
+
+  constructor(request: ReplayRequest, filter: Filter | null) {
+    this.#request = request;
+    this.#filter = filter;
+  }
+
+  /** Takes what matches in the block from `seq` on. @returns where it has stopped: the block's end, unless it is enough. */
+  take(block: Block, seq: number): number {
+    const { pieceBytes, maxBytes } = this.#request;
+    const filter = this.#filter;
+    let runStart = block.start(seq);
+    let runEnd = runStart;
+    let next = seq;
+    for (; next < block.next && this.size < maxBytes; next++) {
+      if (filter && !filter.matches(block, next)) continue;
+      const start = block.start(next);
+      const end = block.end(next);
+      if (start !== runEnd) {
+        if (runEnd > runStart) this.#runs.push(block.data.subarray(runStart, runEnd));
+        runStart = start;
+      }
+      runEnd = end;
+      if (this.#piece > 0 && this.#piece + end - start > pieceBytes) {
+        this.#pieces.push({ end: this.size, next });
+        this.#piece = 0;
+      }
+      this.size += end - start;
+      this.#piece += end - start;
+    }
+    if (runEnd > runStart) this.#runs.push(block.data.subarray(runStart, runEnd));
+    return next;
+  }
+
+  part(first: number | null, next: number, firstIsGap = false): ReplayPart {
+    const pieces = [...this.#pieces, { end: this.size, next }];
+    return { bytes: Buffer.concat(this.#runs), pieces, first, firstIsGap, next };
   }
 }

@@ -6,6 +6,7 @@ import type { Page, PageRequest } from '../contract/journal.js';
 import type { Filter } from '../front/filter.js';
 import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
 import type { Past } from './past.js';
+import { isPosted, NOBODY, placesIn } from './places.js';
 import type { Recorder } from './recorder.js';
 import { type Readable, Slices } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
@@ -14,8 +15,6 @@ import { type NameKey, SEGMENT, type Tables } from './tables.js';
 const SEARCH_MS = 1500;
 /** Postings that are looked at between two looks at the clock. */
 const YIELD_EVERY = 256;
-/** Sessions of one filter that are looked up in the postings; with more, all frames are looked at. */
-const MAX_POSTED = 64;
 
 export interface QueryParts extends Readable {
   tables: Tables;
@@ -138,13 +137,6 @@ function* scanUp(
   }
 }
 
-function isPosted(sessions: readonly NameKey[] | undefined): sessions is readonly NameKey[] {
-  return sessions !== undefined && sessions.length <= MAX_POSTED;
-}
-
-/** Losses are posted as nobody's. */
-const NOBODY: NameKey = [0, 0];
-
 /** Goes from one frame of these sessions to the next, by their postings. */
 function* posted(
   parts: QueryParts,
@@ -185,12 +177,7 @@ function segmentsOf(
   const start = Math.floor(first / SEGMENT) * SEGMENT;
   const inTables = [...tables.segments.getKeys({ start, end })].map((segment) => ({
     segment,
-    *places() {
-      for (const session of sessions) {
-        const stored = tables.postings.getBinary([...session, segment]);
-        if (stored) yield* new Uint16Array(new Uint8Array(stored).buffer);
-      }
-    },
+    places: (): Iterable<number> => placesIn(tables, segment, sessions),
   }));
   const inMemory = unposted(sessions)
     .filter(({ segment }) => segment >= start && segment < end)
