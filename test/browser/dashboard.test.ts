@@ -247,6 +247,14 @@ describe('log', () => {
     await page.locator('.log-pane').waitFor();
   });
 
+  it('asks for nothing over and over while lines come', async () => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    for (let n = 1; n <= 20; n++) await print(`one of twenty, ${n}`);
+    await line('one of twenty, 20').waitFor();
+    expect(asked).toEqual([]);
+  });
+
   it('follows, stops when it is scrolled away from the end, and follows again', async () => {
     await print('line %n of many', { times: 500 });
     await line('line 500 of many').waitFor();

@@ -38,7 +38,8 @@ export const secondsVersion = signal(0);
 
 export function takeUpdate(update: Update): void {
   batch(() => {
-    connection.value = update.connection;
+    // Only what has changed is told: much hangs on it.
+    if (!isSame(connection.peek(), update.connection)) connection.value = update.connection;
     clockAheadMs.value = update.clockAheadMs;
     if (update.reset) {
       bots.clear();
@@ -53,6 +54,10 @@ export function takeUpdate(update: Update): void {
     takeSeconds(update.seconds);
     isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
   });
+}
+
+function isSame(a: Connection, b: Connection): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /** All that the tab has, for a hub that is to go on with it. */

@@ -45,13 +45,19 @@ export function VirtualList(props: Props) {
     const { base: was, rowHeight: wasHeight } = before.current;
     before.current = { base, rowHeight };
     if (isFollowing) {
-      scrollTo(element, element.scrollHeight);
+      // What is drawn is at the end in any case, and is not drawn once more for it.
+      element.scrollTop = element.scrollHeight;
+      own.current = element.scrollTop;
     } else if (wasHeight !== rowHeight) {
       scrollTo(element, (element.scrollTop / wasHeight) * rowHeight);
     } else if (was !== base) {
       scrollTo(element, element.scrollTop + (was - base) * rowHeight);
     }
   });
+
+  useLayoutEffect(() => {
+    if (box.current) look(box.current);
+  }, [isFollowing]);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -94,9 +100,10 @@ export function VirtualList(props: Props) {
   const onScroll = (): void => {
     const element = box.current;
     if (!element) return;
-    look(element);
     const { scrollTop, scrollHeight, clientHeight } = element;
     const isOwn = Math.abs(scrollTop - own.current) < 1;
+    if (isOwn && isFollowing) return;
+    look(element);
     const isAtEnd = scrollTop + clientHeight >= scrollHeight - END_PX;
     if (!isOwn) props.onEnd?.(isAtEnd);
     if (scrollTop < clientHeight) props.onNearTop?.();
