@@ -202,6 +202,11 @@ describe('commands', () => {
     },
   );
 
+  it('cannot collect the garbage of its host, which would hold up its neighbours', async () => {
+    const { json } = await invoke(service, id, 'give', { which: 'gc' });
+    expect(json).toEqual({ result: 'undefined' });
+  });
+
   it('one that never ends is 504, and hears that nobody waits', async () => {
     const from = stream.frames.length;
     expectError(await invoke(service, id, 'never'), 504, /did not answer within 700 ms/);
