@@ -34,6 +34,8 @@ export interface BotWorld {
   graceMs: number;
 }
 
+/** What has ended a run, or kept it from beginning, as far as can be told. */
+type EndCause = 'itself' | 'others' | 'no place';
 type Phase = 'stopped' | 'starting' | 'running' | 'stopping' | 'backoff' | 'failed';
 export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'delete';
 
@@ -230,7 +232,7 @@ export class Bot {
     this.#leaveHost();
     // A stop is under way: it ends what was running, and says so.
     if (this.#phase === 'stopping') return;
-    void this.#decide(exit, { charged, dossier: exit.error !== null });
+    void this.#decide(exit, charged ? 'itself' : 'others', exit.error !== null);
   }
 
   isRun(run: number): boolean {
@@ -315,9 +317,8 @@ export class Bot {
       this.#leaveHost();
       // Of a kind that is gone, or with a configuration that is not valid any more: it would be the same again.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
-      const charged = !(thrown instanceof NoPlace);
-      const exit = { error: messageOf(thrown), restart: !hopeless };
-      await this.#decide(exit, { charged, dossier: false });
+      const cause = thrown instanceof NoPlace ? 'no place' : 'itself';
+      await this.#decide({ error: messageOf(thrown), restart: !hopeless }, cause, false);
     }
   }
 
@@ -334,17 +335,18 @@ export class Bot {
   }
 
   /**
-   * What becomes of a bot whose run has ended: by what is wanted, its policy, and its past. `charged`: by its own fault,
-   * as far as can be told; `dossier`: there is one of this end.
+   * What becomes of a bot whose run has ended: by what is wanted, its policy, and its past.
+   * @param cause what ended it, as far as can be told; only its own end is charged to it. @param dossier there is one.
    */
   async #decide(
     { error, restart }: Pick<BotExit, 'error' | 'restart'>,
-    { charged = true, dossier }: { charged?: boolean; dossier: boolean },
+    cause: EndCause,
+    dossier: boolean,
   ): Promise<void> {
     const policy = this.#spec.restart;
     const lastError = error?.slice(0, MAX_ERROR_UNITS) ?? null;
     if (error !== null) this.#world.events.tell(logItem('error', 'bot', error, this.id));
-    const wanted = !charged || (restart && wantsRestart(policy, error));
+    const wanted = cause !== 'itself' || (restart && wantsRestart(policy, error));
     if (this.#spec.desired === 'stopped' || !wanted) {
       this.#phase = error === null ? 'stopped' : 'failed';
       if (error !== null && !dossier) this.#world.failed(this.id, error);
@@ -352,10 +354,7 @@ export class Bot {
       return;
     }
     const now = Date.now();
-    const ranMs = now - this.#startedAt;
-    const decision: RestartDecision = charged
-      ? this.#backoff.next(policy, now, ranMs)
-      : { restart: true, waitMs: this.#backoff.uncharged(policy, ranMs) };
+    const decision = this.#decision(cause, now, now - this.#startedAt);
     if (!decision.restart) {
       this.#phase = 'failed';
       const reason = `${decision.reason}; last: ${error ?? 'its run returned'}`;
@@ -372,6 +371,14 @@ export class Bot {
       if (!this.#operation) this.#resume();
     }, decision.waitMs);
     await this.#transition('backoff', { ...NOT_RUNNING, last_error: lastError });
+  }
+
+  #decision(cause: EndCause, now: number, ranMs: number): RestartDecision {
+    const policy = this.#spec.restart;
+    if (cause === 'itself') return this.#backoff.next(policy, now, ranMs);
+    if (cause === 'others')
+      return { restart: true, waitMs: this.#backoff.uncharged(policy, ranMs) };
+    return { restart: true, waitMs: this.#backoff.noPlace(policy) };
   }
 
   /** Restarts a bot whose wait is over. */

@@ -44,16 +44,26 @@ export class RestartBackoff {
     return { restart: true, waitMs: this.#wait(policy) };
   }
 
-  /** How long to wait, in ms, for a restart that is not charged to the bot: it ended through no fault of its own. */
+  /** How long to wait, in ms, after a run that others have ended: the first wait, however often they do. */
   uncharged(policy: RestartPolicy, ranMs: number): number {
     if (ranMs >= policy.healthy_ms) this.#streak = 0;
+    return this.#jittered(policy, 0);
+  }
+
+  /** How long to wait, in ms, when there was no place for a run: longer each time, but not charged. */
+  noPlace(policy: RestartPolicy): number {
     return this.#wait(policy);
   }
 
   #wait(policy: RestartPolicy): number {
-    const full = policy.backoff_ms * 2 ** this.#streak;
-    const wait = Math.min(policy.backoff_cap_ms, full, MAX_WAIT_MS);
+    const wait = this.#jittered(policy, this.#streak);
     this.#streak = Math.min(MAX_DOUBLINGS, this.#streak + 1);
+    return wait;
+  }
+
+  #jittered(policy: RestartPolicy, doublings: number): number {
+    const full = policy.backoff_ms * 2 ** doublings;
+    const wait = Math.min(policy.backoff_cap_ms, full, MAX_WAIT_MS);
     // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
     return Math.round(wait * (0.5 + this.#random() / 2));
   }

@@ -123,13 +123,25 @@ describe('RestartBackoff', () => {
   });
 });
 
-it('a restart that is not charged waits as any other, and leaves the window as it was', () => {
+it('a run that others have ended has the first wait each time, and leaves window and doubling as they were', () => {
+  const backoff = new RestartBackoff(() => 1);
+  const rules = policy({ max_restarts: 3 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200 });
+  expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual(Array(5).fill(100));
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400 });
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
+  // Its jitter is as that of any other.
+  expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);
+  // A healthy run ends the doubling, whoever ends the run.
+  backoff.uncharged(rules, 5000);
+  expect(backoff.next(rules, 20_000, 0)).toEqual({ restart: true, waitMs: 100 });
+});
+
+it('where there is no place the wait doubles, and the window stays as it was', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 1 });
-  expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual([
-    100, 200, 400, 800, 1000,
-  ]);
-  expect(backoff.uncharged(rules, 5000)).toBe(100);
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200 });
+  expect([1, 2, 3, 4, 5].map(() => backoff.noPlace(rules))).toEqual([100, 200, 400, 800, 1000]);
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: true });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
 });
