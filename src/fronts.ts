@@ -157,6 +157,7 @@ export class FrontPool {
   #takeCensus(): void {
     const connections = new Quota(this.#common.connections, 0);
     this.#census = new ConnectionCensus({
+      host: this.#common.config.http.host,
       port: this.#port,
       limit: this.#common.config.http.max_connections_per_address,
       open: () => connections.total(),

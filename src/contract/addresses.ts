@@ -1,5 +1,5 @@
 // Imported by main and the fronts. Owns how client addresses are written where they are compared, and who has too many
-// connections.
+// connections. One client can have as many IPv6 addresses as it likes: what counts is the network of 64 bits.
 
 /** Client addresses as {@link addressKey} writes them. */
 export interface CrowdedAddresses {
@@ -10,9 +10,42 @@ export interface CrowdedAddresses {
 }
 
 const IPV4_IN_IPV6 = '00000000000000000000ffff';
+/** Hexadecimal digits of an IPv6 address, and of its network. */
+const IPV6_DIGITS = 32;
+const NETWORK_DIGITS = 16;
 
 /** The bytes of an address in hexadecimal; those of IPv4 are the same where they come as IPv6. */
-export function addressKey(bytes: ArrayBuffer | Uint8Array): string {
+export function exactAddress(bytes: ArrayBuffer | Uint8Array): string {
   const text = Buffer.from(bytes as Uint8Array).toString('hex');
   return text.startsWith(IPV4_IN_IPV6) ? text.slice(IPV4_IN_IPV6.length) : text;
+}
+
+/** What counts as one client: an IPv4 address, or the network of an IPv6 address. */
+export function addressKey(bytes: ArrayBuffer | Uint8Array): string {
+  const text = exactAddress(bytes);
+  return text.length === IPV6_DIGITS ? text.slice(0, NETWORK_DIGITS) : text;
+}
+
+/** The bytes of an address that is written in any of the usual ways; none when it is no address. */
+export function addressBytes(text: string): Uint8Array {
+  const bare = text.split('%', 1)[0] ?? '';
+  const colon = bare.lastIndexOf(':');
+  const last = bare.slice(colon + 1);
+  const dotted = last.includes('.') ? last.split('.').map(Number) : [];
+  if (colon === -1) return Uint8Array.from(dotted);
+  const groups = dotted.length > 0 ? bare.slice(0, colon + 1) : bare;
+  const [before = [], after] = groups.split('::').map((half) =>
+    half
+      .split(':')
+      .filter((group) => group !== '')
+      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]),
+  );
+  const end = [...(after ?? []), ...dotted];
+  const zeros = after === undefined ? 0 : Math.max(0, 16 - before.length - end.length);
+  return Uint8Array.from([...before, ...new Array<number>(zeros).fill(0), ...end]);
+}
+
+/** As {@link addressKey}, of an address in text. */
+export function addressKeyOf(text: string): string {
+  return addressKey(addressBytes(text));
 }

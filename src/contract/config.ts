@@ -97,7 +97,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open connections from one client address; one more gets 429 and is closed. With uWebSockets.js on Linux only, and counted once a second: docs/ENGINES.md.',
+            'Open connections from one client address (of IPv6: from one network of 64 bits); one more gets 429 and is closed. With uWebSockets.js on Linux only, and counted once a second: docs/ENGINES.md.',
         }),
         max_requests_in_flight: Type.Integer({
           minimum: 1,
@@ -171,7 +171,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open streams from one client address; one more gets 429. Behind a proxy or a router many viewers have one.',
+            'Open streams from one client address (of IPv6: from one network of 64 bits); one more gets 429. Behind a proxy or a router many viewers have one.',
         }),
         retry_ms: Type.Integer({
           minimum: 0,

@@ -1,6 +1,6 @@
 // Runs in a front thread. Owns how many connections may be open: in the whole process, and from one address.
 
-import { addressKey, type CrowdedAddresses } from '../contract/addresses.js';
+import { addressKey, addressKeyOf, type CrowdedAddresses } from '../contract/addresses.js';
 import type { NameHasher } from '../contract/name-hash.js';
 import { DroverError } from '../errors.js';
 import type { Quota, QuotaNames } from '../shm/quota.js';
@@ -53,7 +53,9 @@ export class Connections implements ConnectionGate {
   }
 
   #name(address: string | null): QuotaNames<'perAddress'> {
-    return address === null ? {} : { perAddress: this.#names.of(`address ${address}`) };
+    return address === null
+      ? {}
+      : { perAddress: this.#names.of(`address ${addressKeyOf(address)}`) };
   }
 }
 

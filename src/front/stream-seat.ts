@@ -1,6 +1,7 @@
 // Runs in a front thread. Owns what is common to all answers without an end, live streams and downloads: how many there may
 // be, and that they end with their token.
 
+import { addressKeyOf } from '../contract/addresses.js';
 import { DroverError, type ErrorCode } from '../errors.js';
 import type { StreamSink } from './engine/engine.js';
 import type { FrontParts } from './routes.js';
@@ -31,7 +32,7 @@ export class StreamSeat {
     this.#token = token;
     this.#counted = {
       perToken: parts.names.of(`token ${token}`),
-      perAddress: parts.names.of(`address ${address}`),
+      perAddress: parts.names.of(`address ${addressKeyOf(address)}`),
     };
     const exceeded = parts.quota.acquire(this.#counted);
     if (exceeded) throw new DroverError(...REFUSALS[exceeded]);

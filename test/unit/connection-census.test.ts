@@ -50,8 +50,31 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
     expect(crowdedOf([v4, `${v6}\n${own}`], port, 2).full).toEqual(['c0a80002']);
     expect(crowdedOf([v4, `${v6}\n${own}`], port, 1).full).toEqual([
       'c0a80002',
-      'fe80000000000000505400fffe1dadb6',
+      'fe80000000000000',
     ]);
+  });
+
+  it('count a network of IPv6 as one', () => {
+    // 2001::1234:5678:0:0:0:n, in words as this machine keeps them.
+    const from = (network: string, n: number): string =>
+      line(
+        '00000000000000000000000001000000:1F9A',
+        `${network}78563412000000000000000${n}:A001`,
+        '01',
+      );
+    expect(from('00000120', 1)).toMatch(/ [0-9A-F]{32}:A001 /);
+    const table = [from('00000120', 1), from('00000120', 2), from('00000220', 2)].join('\n');
+    expect(crowdedOf([table], port, 2)).toEqual({ full: ['2001000012345678'], over: [] });
+  });
+
+  it('count only what comes in on the address that is listened on', () => {
+    const table = [
+      line(HERE, '0200A8C0:A001', '01'),
+      line('0200007F:1F9A', '0200A8C0:A002', '01'),
+      line('0200007F:1F9A', '0300A8C0:A002', '01'),
+    ].join('\n');
+    expect(crowdedOf([table], port, 1, new Set(['7f000001'])).full).toEqual(['c0a80002']);
+    expect(crowdedOf([table], port, 1).full).toEqual(['c0a80002', 'c0a80003']);
   });
 });
 
