@@ -27,6 +27,9 @@ export function checkTls({ cert, key }: Config['tls']): string {
   }
 }
 
+/** How long each of them may take for a step, in ms: one that hangs must not keep the others from it for ever. */
+const STEP_WITHIN_MS = 10_000;
+
 /** Whoever uses certificate and key: a front. */
 export interface TlsUser {
   name: string;
@@ -38,24 +41,45 @@ export interface TlsUser {
 
 /**
  * Has all of them use what is in the files now, or none: each reads and checks first.
- * @param check looks at the files and tells their contents' digest. @throws Error that says in a line what has happened.
+ * @param check looks at the files and tells their contents' digest. @param withinMs how long one may
+ * take for each step. @throws Error that says in a line what has happened.
  */
-export async function changeTls(users: readonly TlsUser[], check: () => string): Promise<void> {
+export async function changeTls(
+  users: readonly TlsUser[],
+  check: () => string,
+  withinMs = STEP_WITHIN_MS,
+): Promise<void> {
+  const settle = (apply: boolean): Promise<PromiseSettledResult<void>[]> =>
+    Promise.allSettled(users.map((user) => within(withinMs, user.settle(apply), user.name)));
   try {
     const digest = check();
-    await Promise.all(users.map((user) => user.prepare()));
+    await Promise.all(users.map((user) => within(withinMs, user.prepare(), user.name)));
     // Each has read them at a moment of its own.
     if (check() !== digest) throw new Error('the files were changed while they were read');
   } catch (thrown) {
-    await Promise.allSettled(users.map((user) => user.settle(false)));
+    // One that prepares late finds this behind it.
+    await settle(false);
     throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
   }
-  const settled = await Promise.allSettled(users.map((user) => user.settle(true)));
+  const settled = await settle(true);
   const failed = settled.flatMap((result, at) =>
     result.status === 'rejected' ? `${users[at]?.name} (${messageOf(result.reason)})` : [],
   );
   if (failed.length > 0) {
     throw new Error(`certificate and key stay as they were in ${failed.join(', ')}`);
+  }
+}
+
+/** Rejects when the step takes longer. */
+async function within(ms: number, step: Promise<void>, name: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${name} does not answer`)), ms);
+  });
+  try {
+    await Promise.race([step, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -4,17 +4,20 @@
 import { describe, expect, it } from 'vitest';
 import { changeTls, type TlsUser } from '../../src/tls.js';
 
+type Fault = 'prepare' | 'apply' | 'hangs' | 'hangs at last' | null;
+
 /** Fronts that note what becomes of them. */
 class Model {
   current = 'old';
   #prepared: string | undefined;
   readonly user: TlsUser;
 
-  constructor(name: string, files: () => string, fails: 'prepare' | 'apply' | null = null) {
+  constructor(name: string, files: () => string, fails: Fault = null) {
     this.user = {
       name,
       prepare: async () => {
         await Promise.resolve();
+        if (fails === 'hangs') await new Promise(() => {});
         if (fails === 'prepare') throw new Error('it cannot be read');
         this.#prepared = files();
       },
@@ -23,6 +26,7 @@ class Model {
         const prepared = this.#prepared;
         this.#prepared = undefined;
         if (!apply) return;
+        if (fails === 'hangs at last') await new Promise(() => {});
         if (fails === 'apply') throw new Error('the port has gone');
         this.current = prepared ?? 'nothing';
       },
@@ -34,7 +38,7 @@ class Model {
   }
 }
 
-const fronts = (fails: (null | 'prepare' | 'apply')[], files = (): string => 'new'): Model[] =>
+const fronts = (fails: Fault[], files = (): string => 'new'): Model[] =>
   fails.map((how, at) => new Model(`front ${at}`, files, how));
 const users = (models: Model[]): TlsUser[] => models.map(({ user }) => user);
 
@@ -78,6 +82,23 @@ describe('a new certificate', () => {
     const models = fronts([null, 'apply', null]);
     await expect(changeTls(users(models), () => 'digest')).rejects.toThrow(
       /^certificate and key stay as they were in front 1 \(the port has gone\)$/,
+    );
+    expect(models.map(({ current }) => current)).toEqual(['new', 'old', 'new']);
+  });
+
+  it('that a front does not answer about is used by none, and the next change is not held up', async () => {
+    const models = fronts([null, 'hangs', null]);
+    await expect(changeTls(users(models), () => 'digest', 50)).rejects.toThrow(
+      /^certificate and key stay as they were: front 1 does not answer$/,
+    );
+    expect(models.map(({ current }) => current)).toEqual(['old', 'old', 'old']);
+    expect(models.map(({ isWaiting }) => isWaiting)).toEqual([false, false, false]);
+  });
+
+  it('that a front does not answer about at the last moment is told of', async () => {
+    const models = fronts([null, 'hangs at last', null]);
+    await expect(changeTls(users(models), () => 'digest', 50)).rejects.toThrow(
+      /^certificate and key stay as they were in front 1 \(front 1 does not answer\)$/,
     );
     expect(models.map(({ current }) => current)).toEqual(['new', 'old', 'new']);
   });
