@@ -15,7 +15,7 @@ import type {
   StreamIdentity,
 } from './contract/threads.js';
 import { DroverError, messageOf } from './errors.js';
-import { type Identity, Numbering, newIdentity } from './journal/numbering.js';
+import { type Identity, type Leaving, Numbering, newIdentity } from './journal/numbering.js';
 import type { SharedLag } from './shm/loop-lag.js';
 import { releaseReader } from './shm/ring-reader.js';
 
@@ -30,18 +30,19 @@ type JournalPeer = Rpc<JournalControlMethods, JournalMethods>;
 /** How the stream is numbered in this run. */
 export interface StreamNumbering extends Identity {
   first: number;
+  left: Leaving;
   /** Why it could not be taken from the journal, and will not be known to it. */
   fault: string | null;
 }
 
 /** Takes up the journal's numbering, or begins one that ends with this run. */
 export function numberingOf(dataDir: string, { enabled }: Config['journal']): StreamNumbering {
-  if (!enabled) return { ...newIdentity(), first: FIRST_SEQ, fault: null };
+  if (!enabled) return { ...newIdentity(), first: FIRST_SEQ, left: 'ended', fault: null };
   try {
-    const { numbering, first } = Numbering.begin(join(dataDir, DIRECTORY));
-    return { ...numbering.identity, first, fault: null };
+    const { numbering, first, left } = Numbering.begin(join(dataDir, DIRECTORY));
+    return { ...numbering.identity, first, left, fault: null };
   } catch (thrown) {
-    return { ...newIdentity(), first: FIRST_SEQ, fault: messageOf(thrown) };
+    return { ...newIdentity(), first: FIRST_SEQ, left: 'unexamined', fault: messageOf(thrown) };
   }
 }
 
@@ -66,10 +67,12 @@ export class JournalThread {
   #closing = false;
   /** Why the journal does not know the stream's numbering, as long as it does not. */
   #fault: string | null;
+  #left: Leaving;
 
   constructor(options: JournalOptions, broadcaster: EventSink) {
     this.#options = options;
     this.#fault = options.numbering.fault;
+    this.#left = options.numbering.left;
     this.#broadcaster = broadcaster;
     if (options.config.enabled) this.#begin();
   }
@@ -120,6 +123,7 @@ export class JournalThread {
       lag,
       reader,
       first: numbering.first,
+      left: this.#left,
       fault: this.#fault,
     };
     const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
@@ -148,6 +152,8 @@ export class JournalThread {
 
   #replace(reason: string): void {
     this.#life = undefined;
+    // Whatever has ended it may have been the file.
+    this.#left = 'unexamined';
     this.#told({ ...this.status, state: 'failed', reason }, null);
     setTimeout(() => {
       if (this.#closing) return;

@@ -203,6 +203,8 @@ export interface JournalStart {
   reader: number;
   /** First sequence number of this run. */
   first: number;
+  /** How the last run left the journal (src/journal/numbering.ts). */
+  left: 'ended' | 'broken-off' | 'unexamined';
   /** Why the numbering could not be kept at the start: the stream's is then one that the journal does not know yet. */
   fault: string | null;
 }

@@ -91,6 +91,8 @@ export class Journal {
   readonly #tickMs: number;
   #numbering: Numbering | undefined;
   #steady: SteadyClock | undefined;
+  /** How the file that is opened next was left. */
+  #left: JournalStart['left'];
   #opened: Opened | undefined;
   #opening: Promise<void> = Promise.resolve();
   #state: JournalStatus['state'] = 'opening';
@@ -120,6 +122,7 @@ export class Journal {
     this.#names = new NameHasher(start.stream.hashKey);
     this.#labels = new JournalLabels(this.#names);
     this.#path = join(start.dir, JOURNAL_FILE);
+    this.#left = start.left;
     this.#tickMs = Math.max(
       1,
       Math.min(start.config.flush_ms, start.stream.ring.bytes / RING_BYTES_PER_MS),
@@ -228,7 +231,10 @@ export class Journal {
     this.#keepAhead();
     // An empty file is what a disk was too full for.
     const isNew = !statSync(this.#path, { throwIfNoEntry: false })?.size;
-    const fault = isNew ? undefined : await faultOf(this.#path, VERIFIER, this.#ending.signal);
+    const isBehind = this.#left === 'broken-off';
+    const fault = isNew
+      ? undefined
+      : await this.#examine(this.#left === 'unexamined' ? 'all' : 'newest');
     if (fault !== undefined) this.#moveAway(`is broken (${fault}) and`);
     let tables = this.#openNew(isNew);
     let state = tables.state.get('state');
@@ -239,8 +245,37 @@ export class Journal {
       state = undefined;
     }
     this.#opened = this.#takeUp(tables, state);
+    if (isNew || fault !== undefined || !isBehind) this.#examined();
+    else void this.#examineBehind(tables);
     this.#begin('on', null);
     this.#tick();
+  }
+
+  #examine(scope: 'all' | 'newest' | 'behind'): Promise<string | undefined> {
+    return faultOf(this.#path, VERIFIER, this.#ending.signal, scope);
+  }
+
+  /**
+   * A run that broke off leaves a whole file, unless more than the service has failed. To read all of it takes seconds for
+   * each GiB, while the ring goes on: that is done beside the service. Should the file end this run meanwhile, the next one
+   * reads all of it first.
+   */
+  async #examineBehind(tables: Tables): Promise<void> {
+    const fault = await this.#examine('behind').catch(() => null);
+    // Not found out, or it is another file by now.
+    if (fault === null || this.#closing || this.#opened?.tables !== tables) return;
+    if (fault === undefined) return this.#examined();
+    this.#opened = undefined;
+    this.#opening = tables.close().then(() => {
+      this.#moveAway(`is broken (${fault}) and`);
+      return this.#open();
+    });
+    this.#opening = this.#opening.catch((thrown: unknown) => this.#failed(thrown));
+  }
+
+  #examined(): void {
+    this.#left = 'ended';
+    this.#numbering?.examined();
   }
 
   /** Opens the file; where there was none, nothing of it is left when that fails. */
@@ -410,7 +445,9 @@ export class Journal {
     if (this.#ending.signal.aborted) return;
     const reason = messageOf(thrown);
     this.#more = false;
-    this.#opening = this.#reopen(BROKEN.has((thrown as { code?: unknown }).code));
+    const isBroken = BROKEN.has((thrown as { code?: unknown }).code);
+    if (isBroken) this.#left = 'unexamined';
+    this.#opening = this.#reopen(isBroken);
     if (this.#state !== 'failed' || this.#reason !== reason) {
       this.#state = 'failed';
       this.#reason = reason;

@@ -37,11 +37,19 @@ export interface Identity {
   hashKey: string;
 }
 
+/**
+ * How the run before this one left the journal: ended well; broke off; or broke off before the journal was examined, which
+ * that run had to have done because the one before it had broken off.
+ */
+export type Leaving = 'ended' | 'broken-off' | 'unexamined';
+
 interface Slot extends Identity {
   /** Grows with each write. */
   generation: number;
   /** Numbers below this may have been used. */
   reserved: number;
+  /** As it would be found if this run broke off now. Not there in files from before it was kept. */
+  leaving?: Leaving;
 }
 
 /** A numbering that no other has. */
@@ -58,6 +66,11 @@ export class Numbering {
     this.#slot = slot;
   }
 
+  /** As the run before left it, after {@link begin}; as of now in the thread that keeps it. */
+  get leaving(): Leaving {
+    return this.#slot.leaving ?? 'broken-off';
+  }
+
   get identity(): Identity {
     const { epoch, hashKey } = this.#slot;
     return { epoch, hashKey };
@@ -65,20 +78,24 @@ export class Numbering {
 
   /**
    * Takes up the numbering of a journal, or begins one where there is no journal.
-   * @returns it, and the first number that is certainly free; that many are reserved from there on.
+   * @returns it, the first number that is certainly free, and how the journal was left; numbers are reserved from there on.
    * @throws Error when the directory does not allow it.
    */
-  static begin(dir: string): { numbering: Numbering; first: number } {
+  static begin(dir: string): { numbering: Numbering; first: number; left: Leaving } {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, FILE);
     const found = read(path);
     const usable = found && found.reserved < MAX_SEQ && existsSync(join(dir, JOURNAL_FILE));
     const generation = found?.generation ?? 0;
-    const slot = usable ? found : { ...newIdentity(), generation, reserved: FIRST_SEQ };
+    const slot = usable
+      ? found
+      : { ...newIdentity(), generation, reserved: FIRST_SEQ, leaving: 'ended' as const };
     const numbering = new Numbering(path, slot);
     const first = slot.reserved;
+    const left = numbering.leaving;
+    numbering.#slot.leaving = left === 'ended' ? 'broken-off' : 'unexamined';
     numbering.#reserve(first);
-    return { numbering, first };
+    return { numbering, first, left };
   }
 
   /**
@@ -103,7 +120,13 @@ export class Numbering {
 
   /** The end: everything below `next` is in the journal, and nothing else was used. */
   finish(next: number): void {
-    this.#write({ ...this.#slot, reserved: next });
+    const leaving = this.leaving === 'unexamined' ? 'broken-off' : 'ended';
+    this.#write({ ...this.#slot, reserved: next, leaving });
+  }
+
+  /** The journal has been examined, and is whole. */
+  examined(): void {
+    if (this.leaving === 'unexamined') this.#write({ ...this.#slot, leaving: 'broken-off' });
   }
 
   #reserve(from: number): void {

@@ -1,12 +1,23 @@
-// Runs as a process of its own. Reads a journal once from end to end and exits with 0 when it is whole. LMDB maps the file
-// into memory: a broken one can end the process that reads it, and that must not be the service.
+// Runs as a process of its own. Reads a journal once from end to end, or with `newest` what a run reads at its start, and
+// exits with 0 when it is whole. LMDB maps the file into memory: a broken one can end the process that reads it, and that must
+// not be the service.
 
+import { statSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { open } from 'lmdb';
 import { examine } from '../store/examine.js';
 import { Block, Head } from './block.js';
+import type { State } from './tables.js';
 
-const path = process.argv[2];
+const [path, scope] = process.argv.slice(2);
+const onlyNewest = scope === 'newest';
+/** Pages at the end of the file that were given up before they were written may be missing; more of it may not. */
+const LEAST_SHARE = 0.9;
+/** Blocks that are read at the start beside those of the open segment. */
+const NEWEST = 64;
 if (path === undefined) throw new Error('usage: verify-journal <path>');
+// What goes on beside the service is in no hurry.
+if (scope === 'behind') setPriority(constants.priority.PRIORITY_LOW);
 examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 8 });
   const state = root.openDB({ name: 'state' });
@@ -16,14 +27,24 @@ examine(path, () => {
     root.openDB({ name: 'postings', encoding: 'binary' }),
     root.openDB({ name: 'segments', encoding: 'binary' }),
     root.openDB({ name: 'stats' }),
-    root.openDB({ name: 'labels' }),
   ];
+  const labels = root.openDB({ name: 'labels' });
+  const { lastPageNumber, pageSize } = root.getStats() as Record<string, number>;
+  if (statSync(path).size < LEAST_SHARE * (lastPageNumber ?? 0) * (pageSize ?? 0)) {
+    throw new Error('it was cut short');
+  }
   // One that was just made has nothing in it yet.
-  if (state.get('state') === undefined && blocks.getCount() > 0) {
+  const known = state.get('state') as State | undefined;
+  if (known === undefined && blocks.getCount() > 0) {
     throw new Error('it does not say what it holds');
   }
+  let start = 0;
+  if (onlyNewest) {
+    const newest = [...heads.getKeys({ reverse: true, limit: NEWEST })].at(-1);
+    start = Math.min(Number(newest ?? 0), known?.posted ?? 0);
+  }
   let last = 0;
-  for (const key of blocks.getKeys()) {
+  for (const key of blocks.getKeys({ start })) {
     const block = new Block(blocks.getBinaryFast(key) ?? new Uint8Array());
     if (block.first !== key || block.first < last) throw new Error('its blocks are out of order');
     if (new Head(heads.getBinaryFast(key) ?? new Uint8Array()).next !== block.next) {
@@ -32,7 +53,7 @@ examine(path, () => {
     last = block.next;
   }
   if (heads.getCount() !== blocks.getCount()) throw new Error('a block is missing');
-  for (const table of others) {
+  for (const table of onlyNewest ? [labels] : [...others, labels]) {
     for (const { value } of table.getRange()) if (value === undefined) throw new Error('a hole');
   }
 });

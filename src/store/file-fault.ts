@@ -28,12 +28,14 @@ interface Ending {
 
 /**
  * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in a process of its own.
+ * @param scope what of it, for the verifier.
  * @throws Error when that was not found out.
  */
 export async function faultOf(
   path: string,
   verifier: string,
   stopping?: AbortSignal,
+  scope = 'all',
 ): Promise<string | undefined> {
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
@@ -41,7 +43,7 @@ export async function faultOf(
   // Or a full disk would end the verifier as a broken file does.
   reserveLockFile(path);
   try {
-    await run(process.execPath, [verifier, path], { ...(stopping && { signal: stopping }) });
+    await run(process.execPath, [verifier, path, scope], { ...(stopping && { signal: stopping }) });
     return undefined;
   } catch (thrown) {
     const { code, signal, stderr = '' } = thrown as Ending;

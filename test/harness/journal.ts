@@ -11,7 +11,12 @@ import type { BotSnapshot, Item } from '../../src/contract/events.js';
 import type { JournalStatus, PageRequest } from '../../src/contract/journal.js';
 import type { StreamIdentity } from '../../src/contract/threads.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
-import { type Identity, Numbering, newIdentity } from '../../src/journal/numbering.js';
+import {
+  type Identity,
+  type Leaving,
+  Numbering,
+  newIdentity,
+} from '../../src/journal/numbering.js';
 import { createRing, slotsFor } from '../../src/shm/layout.js';
 import { createLags } from '../../src/shm/loop-lag.js';
 import { eventually } from './bots.js';
@@ -54,6 +59,7 @@ export class Life {
   readonly dir: string;
   readonly stream: StreamIdentity;
   readonly first: number;
+  readonly left: Leaving;
   readonly broadcaster: Broadcaster;
   journal: Journal;
   readonly #begin: (options: LifeOptions) => Journal;
@@ -62,13 +68,14 @@ export class Life {
   private constructor(
     dir: string,
     stream: StreamIdentity,
-    first: number,
+    { first, left }: { first: number; left: Leaving },
     JournalClass: typeof Journal,
     options: LifeOptions,
   ) {
     this.dir = dir;
     this.stream = stream;
     this.first = first;
+    this.left = left;
     this.broadcaster = new Broadcaster(stream, () => this.journal.wake());
     this.#begin = ({ config, fault, peers }) =>
       new JournalClass(
@@ -85,6 +92,7 @@ export class Life {
           stream,
           reader: 0,
           first,
+          left: this.left,
           fault: fault ?? null,
           lag: { buffer: createLags(1), block: 0 },
         },
@@ -110,10 +118,10 @@ export class Life {
     const { Journal: JournalClass } = (await import(BUILD)) as {
       Journal: typeof Journal;
     };
-    const { first, ...identity } = begin(dir, options.fault);
+    const { first, left, ...identity } = begin(dir, options.fault);
     const bytes = options.ringBytes ?? 2 ** 22;
     const ring = createRing({ bytes, slots: slotsFor(bytes), fronts: 1 }, first);
-    return new Life(dir, { ring, ...identity }, first, JournalClass, options);
+    return new Life(dir, { ring, ...identity }, { first, left }, JournalClass, options);
   }
 
   get state(): JournalStatus['state'] | undefined {
@@ -161,10 +169,13 @@ export class Life {
   }
 }
 
-function begin(dir: string, fault: string | undefined): Identity & { first: number } {
-  if (fault !== undefined) return { ...newIdentity(), first: 1 };
-  const { numbering, first } = Numbering.begin(dir);
-  return { ...numbering.identity, first };
+function begin(
+  dir: string,
+  fault: string | undefined,
+): Identity & { first: number; left: Leaving } {
+  if (fault !== undefined) return { ...newIdentity(), first: 1, left: 'unexamined' };
+  const { numbering, first, left } = Numbering.begin(dir);
+  return { ...numbering.identity, first, left };
 }
 
 /** A directory that is gone when the test is over. */

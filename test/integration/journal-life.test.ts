@@ -1,6 +1,9 @@
 // The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
 
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { JOURNAL_FILE, Numbering } from '../../src/journal/numbering.js';
 import { eventually } from '../harness/bots.js';
 import { expectNoHole, journalDir, Life, sessionItem } from '../harness/journal.js';
 
@@ -137,4 +140,63 @@ it('what is too old goes, by a clock that is believed', async () => {
     return !names.has('step0') && !names.has('step1') && names.has('step3');
   }, 'the oldest are gone');
   await life.end();
+});
+
+it('after a kill: what a start does not need is examined beside the service, and before it when that run broke off too', {
+  timeout: 120_000,
+}, async () => {
+  const dir = journalDir();
+  const life = await Life.begin(dir);
+  await life.on();
+  // More than one segment and the blocks behind it.
+  for (let batch = 0; batch < 60; batch++) {
+    life.say(...Array.from({ length: 2000 }, (_, at) => `line ${batch} ${at} ${'x'.repeat(200)}`));
+    await life.past({ order: 'newest', limit: 1 });
+  }
+  const { epoch } = life.stream;
+  // As kill -9 leaves it, but for a page of an old block.
+  const files = [journalDir(), journalDir(), journalDir()];
+  for (const copy of files) cpSync(dir, copy, { recursive: true });
+  await life.end();
+  const [whole = '', beside = '', before = ''] = files;
+  for (const copy of [beside, before]) {
+    const file = path.join(copy, JOURNAL_FILE);
+    const bytes = readFileSync(file);
+    const old = [
+      ...bytes.toString('latin1').matchAll(new RegExp(`id: ${epoch}-(\\d+)\nevent`, 'g')),
+    ]
+      .filter(([, seq]) => Number(seq) > 5000 && Number(seq) < 50_000)
+      .map(({ index }) => index)[0] as number;
+    expect(old).toBeGreaterThan(0);
+    const page = old - (old % 4096);
+    bytes.fill(0xff, page, page + 4096);
+    writeFileSync(file, bytes);
+  }
+  const healthy = await Life.begin(whole);
+  expect(healthy.left).toBe('broken-off');
+  await healthy.on();
+  const leaving = (): string => Numbering.open(whole, healthy.stream, 0).leaving;
+  expect(leaving()).toBe('unexamined');
+  await eventually(() => leaving() === 'broken-off', 'it is examined', 60_000);
+  expect(healthy.notices).toEqual([]);
+  await healthy.end();
+
+  const second = await Life.begin(beside);
+  await second.on();
+  // It was taken as it is, and then found out.
+  expect(second.told[0]?.status.oldest).toBe(`${epoch}-1`);
+  await eventually(() => second.notices.length > 0, 'it is set aside', 60_000);
+  expect(second.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
+  await eventually(() => second.state === 'on' && second.told.length > 2, 'a new one begins');
+  second.say('kept again');
+  expect((await second.past()).at(-1)?.data.message).toBe('kept again');
+  await second.end();
+
+  Numbering.begin(before);
+  const third = await Life.begin(before);
+  expect(third.left).toBe('unexamined');
+  await eventually(() => third.told.length > 0, 'it is examined', 60_000);
+  expect(third.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
+  await third.on();
+  await third.end();
 });

@@ -64,6 +64,7 @@ export function testJournal() {
       reader: READER,
       first,
       fault: null,
+      left: 'ended',
       lag: { buffer: createLags(1), block: 0 },
     },
     { status: () => {}, baseline: async () => broadcaster.baseline() },

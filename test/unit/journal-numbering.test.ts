@@ -100,3 +100,25 @@ it('keeps a numbering that has begun without it', () => {
   expect(Numbering.begin(dir)).toMatchObject({ numbering: { identity } });
   expect(Numbering.begin(dir).first).toBeGreaterThan(500_000_000_000);
 });
+
+it('says how the journal was left: it is examined whole when a run broke off that had yet to do so', () => {
+  expect(Numbering.begin(dir).left).toBe('ended');
+  keep();
+  // Broke off.
+  const second = Numbering.begin(dir);
+  expect(second.left).toBe('broken-off');
+  // Again, before all of it was read.
+  const third = Numbering.begin(dir);
+  expect(third.left).toBe('unexamined');
+  const kept = Numbering.open(dir, third.numbering.identity, third.first);
+  kept.examined();
+  const fourth = Numbering.begin(dir);
+  expect(fourth.left).toBe('broken-off');
+  // One that ends well, but has not read it.
+  fourth.numbering.finish(fourth.first);
+  const fifth = Numbering.begin(dir);
+  expect(fifth.left).toBe('broken-off');
+  fifth.numbering.examined();
+  fifth.numbering.finish(fifth.first);
+  expect(Numbering.begin(dir).left).toBe('ended');
+});
