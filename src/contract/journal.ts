@@ -52,12 +52,12 @@ export interface PageRequest {
   limit: number;
   /** Bytes of the page, about. */
   maxBytes: number;
-  /** Lines instead of a list. */
+  /** Lines instead of a whole answer. */
   lines: boolean;
 }
 
 export interface Page {
-  /** JSON objects, separated by commas, or one on each line. */
+  /** The answer as clients get it: JSON with `events` and `cursor`, or one event on each line. */
   body: Uint8Array;
   count: number;
   /** Sequence number to go on from, exclusive in the order asked for; null at the end of the range. */

@@ -46,7 +46,7 @@ export async function page(
   filter: Filter | null,
 ): Promise<Page> {
   const search = limits(parts, request, filter);
-  const found = new Collected(search);
+  const found = new Collected(search, parts.epoch);
   const forgotten = forgottenOf(parts, request);
   if (forgotten) found.missing(forgotten);
   if (search.first >= search.end) return found.page(null);
@@ -192,13 +192,15 @@ const LOG_END = '"}\n\n';
 /** What a page has so far. */
 class Collected {
   readonly #search: Search;
+  readonly #epoch: string;
   readonly #events: string[] = [];
   #bytes = 0;
   /** The frame that was taken last. */
   last = 0;
 
-  constructor(search: Search) {
+  constructor(search: Search, epoch: string) {
     this.#search = search;
+    this.#epoch = epoch;
   }
 
   get isFull(): boolean {
@@ -249,13 +251,19 @@ class Collected {
     const { lines, order } = this.#search.request;
     const { first, end } = this.#search;
     const isEnd = cursor !== null && (order === 'newest' ? cursor <= first : cursor >= end - 1);
-    const text = lines ? this.#events.map((json) => `${json}\n`).join('') : this.#events.join(',');
+    const goesOn = isEnd ? null : cursor;
+    const text = lines ? this.#events.map((json) => `${json}\n`).join('') : this.#json(goesOn);
     return {
       body: Buffer.from(text),
       count: this.#events.length,
-      cursor: isEnd ? null : cursor,
+      cursor: goesOn,
       end,
     };
+  }
+
+  #json(cursor: number | null): string {
+    const next = cursor === null ? 'null' : JSON.stringify(eventId(this.#epoch, cursor));
+    return `{"events":[${this.#events.join(',')}],"cursor":${next}}`;
   }
 }
 

@@ -7,6 +7,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { KIND_CODE, LEVEL_CODE, NO_LEVEL, sseFrame } from '../../src/broadcast/frame.js';
 import type { PageRequest } from '../../src/contract/journal.js';
+import { NameHasher } from '../../src/contract/name-hash.js';
+import { parseEventQuery } from '../../src/front/history/event-query.js';
 import { BlockBuilder, Head } from '../../src/journal/block.js';
 import { Past } from '../../src/journal/past.js';
 import { page } from '../../src/journal/query.js';
@@ -34,7 +36,7 @@ const gapOf = (from: number, to: number): string =>
 
 /** Puts one block of these frames, the first numbered `first`. */
 function put(first: number, frames: readonly string[]): void {
-  const builder = new BlockBuilder(1_000_000);
+  const builder = new BlockBuilder(2_000_000);
   for (const [at, text] of frames.entries()) {
     const isGap = text.includes('\nevent: gap\n');
     const bytes = builder.data.write(text, builder.size);
@@ -157,6 +159,41 @@ it('a page says where its range ended, so that a download does not run after the
   fill(1, 3);
   expect(await find({ limit: 5 })).toMatchObject({ seqs: [1, 2, 3, 4, 5], end: 31 });
   expect(await find({ beforeSeq: 8 })).toMatchObject({ seqs: [1, 2, 3, 4, 5, 6, 7], end: 8 });
+});
+
+it('a page is the whole answer, with a cursor where it ends for its size', async () => {
+  fill(1, 3);
+  const parts = { epoch: EPOCH, tables, past, unposted: () => [], isOpen: () => true };
+  const { maxBytes } = parseEventQuery([], EPOCH, new NameHasher('key'), null).request;
+  expect(maxBytes).toBe(1024 * 1024);
+  put(
+    31,
+    Array.from({ length: 15 }, (_, at) => frameOf(31 + at, 'x'.repeat(60_000))),
+  );
+  put(
+    46,
+    Array.from({ length: 15 }, (_, at) => frameOf(46 + at, 'x'.repeat(60_000))),
+  );
+  const seqs: number[] = [];
+  let afterSeq: number | null = null;
+  let pages = 0;
+  do {
+    const request = { ...everything, lines: false, maxBytes, afterSeq };
+    const { body, count, cursor } = await page(parts, request, null);
+    expect(body.length).toBeLessThan(maxBytes + 65_536);
+    const answer = JSON.parse(Buffer.from(body).toString()) as {
+      events: { id: string }[];
+      cursor: string | null;
+    };
+    expect(Object.keys(answer)).toEqual(['events', 'cursor']);
+    expect(answer.cursor).toBe(cursor === null ? null : `${EPOCH}-${cursor}`);
+    expect(answer.events).toHaveLength(count);
+    seqs.push(...answer.events.map(({ id }) => Number(id.slice(2))));
+    afterSeq = cursor;
+    pages += 1;
+  } while (afterSeq !== null);
+  expect(seqs).toEqual(Array.from({ length: 60 }, (_, at) => 1 + at));
+  expect(pages).toBe(2);
 });
 
 it('who goes on from a number that is forgotten is told so, also by a page that has room for no more', async () => {

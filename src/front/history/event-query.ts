@@ -13,8 +13,8 @@ const STATS = ['before', 'after', 'step'] as const;
 const MAX_LIMIT = 1000;
 const DEFAULT_LIMIT = 100;
 const MAX_TEXT = 1000;
-/** Bytes of a page, about: a frame may have 64 KiB. */
-const PAGE_BYTES = 8 * 1024 * 1024;
+/** Bytes of a page, about: a frame may have 64 KiB. It is in memory until the client has taken it, and many may ask. */
+const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
 const MILLISECONDS = /^[0-9]{1,15}$/;
 
