@@ -28,7 +28,6 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
-  StatsAnswer,
   StatsRequest,
 } from './journal.js';
 import type { PressureReport, Shortage } from './pressure.js';
@@ -230,7 +229,8 @@ export type JournalControlMethods = {
 export type JournalFrontMethods = {
   replay(input: ReplayRequest): ReplayPart;
   page(input: PageRequest): Page;
-  stats(input: StatsRequest): StatsAnswer & { journal: JournalStatus };
+  /** The answer as clients get it. */
+  stats(input: StatsRequest): { body: Uint8Array };
 };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import type {
   PageRequest,
   ReplayPart,
   ReplayRequest,
-  StatsAnswer,
   StatsRequest,
 } from '../contract/journal.js';
 import { NameHasher } from '../contract/name-hash.js';
@@ -174,13 +173,9 @@ export class Journal {
     );
   }
 
-  stats(
-    request: StatsRequest,
-    cancelled?: AbortSignal,
-  ): Promise<StatsAnswer & { journal: JournalStatus }> {
+  stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
     const read = async (parts: QueryParts) => ({
-      ...(await readStats(parts, request)),
-      journal: this.status,
+      body: Buffer.from(await readStats(parts, request, () => this.status)),
     });
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
   }

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns the counts of events over time, in buckets of 10 s, by level and by scope.
 
 import { LEVELS } from '../contract/events.js';
-import type { StatsAnswer, StatsRequest } from '../contract/journal.js';
+import type { JournalStatus, StatsAnswer, StatsRequest } from '../contract/journal.js';
 import { DroverError } from '../errors.js';
 import { type Readable, Slices } from './slices.js';
 import type { BucketCounts, State, Tables } from './tables.js';
@@ -10,6 +10,8 @@ import type { BucketCounts, State, Tables } from './tables.js';
 export const BUCKET_S = 10;
 /** Scopes that are counted by name in one bucket; the rest is counted together. */
 const MAX_SCOPES = 200;
+/** Scopes that a point of an answer names: those with the most events. */
+const SHOWN_SCOPES = 20;
 const OTHER_SCOPES = '…';
 /** Points of one answer, at most, and how many are aimed at when the step is not given. */
 const MAX_POINTS = 1000;
@@ -17,7 +19,7 @@ const POINTS = 300;
 /** Buckets that are removed in one transaction, at most. */
 const PRUNE_STEP = 20;
 /** Buckets that are read in one piece. */
-const READ_STEP = 200;
+const READ_STEP = 50;
 
 export class Stats {
   /** Buckets with counts that are not in the table yet. */
@@ -71,11 +73,15 @@ export class Stats {
   }
 }
 
-/** Counts of a stretch of time. @throws DroverError `bad_request`. */
+/**
+ * Counts of a stretch of time, as JSON: a {@link StatsAnswer} with how the journal is. Gives way to others meanwhile.
+ * @throws DroverError `bad_request`.
+ */
 export async function readStats(
   parts: Readable & { tables: Tables },
   request: StatsRequest,
-): Promise<StatsAnswer> {
+  journal: () => JournalStatus,
+): Promise<string> {
   const before = request.before ?? Date.now();
   const after = request.after ?? before - 3_600_000;
   const range = Math.max(0, before - after) / 1000;
@@ -101,7 +107,12 @@ export async function readStats(
     }
     if (slices.isOver) await slices.turn();
   }
-  return { step_s: width, buckets: [...points].map(([second, sum]) => sum.point(second, width)) };
+  const buckets: string[] = [];
+  for (const [second, sum] of points) {
+    buckets.push(JSON.stringify(sum.point(second, width)));
+    if (slices.isOver) await slices.turn();
+  }
+  return `{"step_s":${width},"buckets":[${buckets.join(',')}],"journal":${JSON.stringify(journal())}}`;
 }
 
 /** Counts of one or more buckets. */
@@ -131,8 +142,17 @@ class Sum {
       per_second: Math.round((events / width) * 1000) / 1000,
       levels: Object.fromEntries(LEVELS.map((level, code) => [level, this.#levels[code] ?? 0])),
       other: this.#levels[LEVELS.length] ?? 0,
-      scopes: Object.fromEntries(this.#scopes),
+      scopes: this.#largest(),
     };
+  }
+
+  /** The scopes with the most events; what the others have is one sum. */
+  #largest(): Record<string, number> {
+    const { [OTHER_SCOPES]: others = 0, ...named } = Object.fromEntries(this.#scopes);
+    const sorted = Object.entries(named).sort(([, one], [, other]) => other - one);
+    const rest = sorted.slice(SHOWN_SCOPES).reduce((sum, [, count]) => sum + count, others);
+    const shown = Object.fromEntries(sorted.slice(0, SHOWN_SCOPES));
+    return rest > 0 ? { ...shown, [OTHER_SCOPES]: rest } : shown;
   }
 }
 

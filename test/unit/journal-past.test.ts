@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { KIND_CODE, LEVEL_CODE, NO_LEVEL, sseFrame } from '../../src/broadcast/frame.js';
-import type { PageRequest } from '../../src/contract/journal.js';
+import {
+  JOURNAL_OFF,
+  type JournalStatus,
+  type PageRequest,
+  type StatsAnswer,
+  type StatsRequest,
+} from '../../src/contract/journal.js';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { parseEventQuery } from '../../src/front/history/event-query.js';
 import { BlockBuilder, Head } from '../../src/journal/block.js';
@@ -210,18 +216,43 @@ it('who goes on from a number that is forgotten is told so, also by a page that 
   expect(await find({ afterSeq: 0, limit: 1 })).toMatchObject({ seqs: [101], gap: undefined });
 });
 
+const newState = (): State => ({
+  form: FORM,
+  epoch: EPOCH,
+  next: 1,
+  posted: 0,
+  clock: 0,
+  bytes: 0,
+  stats: 0,
+  lost: 0,
+  holes: 0,
+});
+const statsOf = async (request: StatsRequest): Promise<StatsAnswer & { journal: JournalStatus }> =>
+  JSON.parse(await readStats({ tables, isOpen: () => true }, request, () => JOURNAL_OFF));
+
+it('a point of the statistics names the scopes with the most events, whatever bots call theirs', async () => {
+  const stats = new Stats();
+  const NAMES = 300;
+  let events = 0;
+  for (let at = 0; at < NAMES; at++) {
+    const name = at === 7 ? '__proto__' : `scope ${at}`;
+    for (let count = 0; count <= at % 50; count++, events++) stats.count(1000, 0, name);
+  }
+  tables.commit(() => stats.write(tables, newState()));
+  stats.written();
+  const { buckets, journal } = await statsOf({ after: 0, before: 10_000, stepS: 10 });
+  expect(journal).toEqual(JOURNAL_OFF);
+  const scopes = Object.entries(buckets[0]?.scopes ?? {});
+  expect(scopes).toHaveLength(21);
+  expect(scopes.reduce((sum, [, count]) => sum + count, 0)).toBe(events);
+  expect(scopes.at(-1)?.[0]).toBe('…');
+  // The first 200 of them are known by their names: of each 50 the last has 50 events.
+  const counts = scopes.slice(0, 20).map(([, count]) => count);
+  expect(counts).toEqual([50, 49, 48, 47, 46].flatMap((count) => new Array(4).fill(count)));
+});
+
 it('statistics add up over buckets, and the oldest go when they are too much', async () => {
-  const state: State = {
-    form: FORM,
-    epoch: EPOCH,
-    next: 1,
-    posted: 0,
-    clock: 0,
-    bytes: 0,
-    stats: 0,
-    lost: 0,
-    holes: 0,
-  };
+  const state = newState();
   const stats = new Stats();
   const BUCKETS = 1500;
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
@@ -235,11 +266,7 @@ it('statistics add up over buckets, and the oldest go when they are too much', a
   tables.commit(() => stats.write(tables, state));
   stats.written();
 
-  const isOpen = () => true;
-  const answer = await readStats(
-    { tables, isOpen },
-    { after: 0, before: BUCKETS * 10_000, stepS: 100 },
-  );
+  const answer = await statsOf({ after: 0, before: BUCKETS * 10_000, stepS: 100 });
   expect(answer.buckets).toHaveLength(BUCKETS / 10);
   expect(answer.buckets[0]).toEqual({
     at_ms: 0,

@@ -50,9 +50,9 @@ export function historyRoutes(
       if (caller.record.reach !== null) {
         throw new DroverError('forbidden', 'this token is limited to some bots');
       }
-      const stats = await journal.stats(request, exchange.gone());
+      const { body } = await journal.stats(request, exchange.gone());
       auth.recheck(caller);
-      exchange.answer(jsonAnswer(JSON.stringify(stats)));
+      exchange.answer(jsonAnswer(body));
     },
   };
 }
