@@ -90,10 +90,13 @@ export async function readStats(
     throw new DroverError('bad_request', `more than ${MAX_POINTS} points; take a larger step`);
   }
   const width = Math.max(step, BUCKET_S);
+  // Of the first and the last point only a part may be asked for, or over: buckets are counted whole.
+  const from = Math.floor(after / 1000 / BUCKET_S) * BUCKET_S;
+  const to = Math.min(Math.ceil(before / 1000 / BUCKET_S) * BUCKET_S, Date.now() / 1000);
   const points = new Map<number, Sum>();
   const slices = new Slices(parts);
   const end = Math.ceil(before / 1000);
-  let start = Math.floor(after / 1000 / BUCKET_S) * BUCKET_S;
+  let start = from;
   for (let count = READ_STEP; count === READ_STEP; ) {
     count = 0;
     // Piece by piece: a cursor that is kept over a turn would keep old pages of the file from being used again.
@@ -109,7 +112,8 @@ export async function readStats(
   }
   const buckets: string[] = [];
   for (const [second, sum] of points) {
-    buckets.push(JSON.stringify(sum.point(second, width)));
+    const covered = Math.min(second + width, to) - Math.max(second, from);
+    buckets.push(JSON.stringify(sum.point(second, Math.max(covered, 1))));
     if (slices.isOver) await slices.turn();
   }
   return `{"step_s":${width},"buckets":[${buckets.join(',')}],"journal":${JSON.stringify(journal())}}`;
@@ -134,12 +138,13 @@ class Sum {
     return { levels: this.#levels, scopes: Object.fromEntries(this.#scopes) };
   }
 
-  point(second: number, width: number): StatsAnswer['buckets'][number] {
+  /** @param covered seconds that were counted. */
+  point(second: number, covered: number): StatsAnswer['buckets'][number] {
     const events = this.#levels.reduce((total, count) => total + count, 0);
     return {
       at_ms: second * 1000,
       events,
-      per_second: Math.round((events / width) * 1000) / 1000,
+      per_second: Math.round((events / covered) * 1000) / 1000,
       levels: Object.fromEntries(LEVELS.map((level, code) => [level, this.#levels[code] ?? 0])),
       other: this.#levels[LEVELS.length] ?? 0,
       scopes: this.#largest(),

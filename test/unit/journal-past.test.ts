@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { KIND_CODE, LEVEL_CODE, NO_LEVEL, sseFrame } from '../../src/broadcast/frame.js';
 import {
   JOURNAL_OFF,
@@ -249,6 +249,25 @@ it('a point of the statistics names the scopes with the most events, whatever bo
   // The first 200 of them are known by their names: of each 50 the last has 50 events.
   const counts = scopes.slice(0, 20).map(([, count]) => count);
   expect(counts).toEqual([50, 49, 48, 47, 46].flatMap((count) => new Array(4).fill(count)));
+});
+
+it('a rate is that of the time which was asked for and has passed, not of the whole width', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 1_000_345_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const stats = new Stats();
+  // 10 events a second, until now.
+  for (let ms = 1_000_000_000; ms < 1_000_345_000; ms += 100) stats.count(ms, 0, 'bot');
+  tables.commit(() => stats.write(tables, newState()));
+  stats.written();
+  const whole = await statsOf({ after: 1_000_043_000, before: null, stepS: 100 });
+  expect(whole.buckets.map(({ events, per_second }) => [events, per_second])).toEqual([
+    [600, 10],
+    [1000, 10],
+    [1000, 10],
+    [450, 10],
+  ]);
+  const part = await statsOf({ after: 1_000_043_000, before: 1_000_121_000, stepS: 100 });
+  expect(part.buckets.map(({ per_second }) => per_second)).toEqual([10, 10]);
 });
 
 it('statistics add up over buckets, and the oldest go when they are too much', async () => {

@@ -16,6 +16,8 @@ const MAX_TEXT = 1000;
 /** Bytes of a page, about: a frame may have 64 KiB. It is in memory until the client has taken it, and many may ask. */
 const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
+/** Of a day alone, which is UTC's, or with a time and a zone. */
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 const MILLISECONDS = /^[0-9]{1,15}$/;
 
 /** What is asked for. `whole` is a download: all pages, one behind the other. */
@@ -135,7 +137,7 @@ function limitOf(value: string | undefined, whole: boolean): number {
     return MAX_LIMIT;
   }
   const limit = Number(value ?? DEFAULT_LIMIT);
-  if (value === '' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+  if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || limit > MAX_LIMIT) {
     throw new DroverError('bad_request', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
   }
   return limit;
@@ -161,14 +163,14 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
   return Number(match[2]);
 }
 
-/** Unix epoch milliseconds, or a date as ISO 8601 has it. */
+/** Unix epoch milliseconds, or a date as ISO 8601 has it: whose time of day it is must be said. */
 function timeOf(name: string, value: string): number {
-  const isDate = /^\d{4}-\d{2}-\d{2}/.test(value);
+  const isDate = DATE.test(value);
   const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw new DroverError(
       'bad_request',
-      `${name} must be an id, Unix epoch milliseconds, or a date like 2026-01-31T03:00:00Z`,
+      `${name} must be an id, Unix epoch milliseconds, or a date like 2026-01-31 or 2026-01-31T03:00:00Z, with Z or an offset like +01:00 behind a time`,
     );
   }
   return ms;
