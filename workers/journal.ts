@@ -44,7 +44,9 @@ const methods: Serves<JournalMethods> = {
       async page(request, cancelled) {
         return Handover.bytes(await journal.page(request, cancelled), 'body');
       },
-      stats: (request, cancelled) => journal.stats(request, cancelled),
+      async stats(request, cancelled) {
+        return Handover.bytes(await journal.stats(request, cancelled), 'body');
+      },
     };
     new Rpc<JournalFrontMethods, never>(port, served);
   },

@@ -3,6 +3,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import type { StatsAnswer } from '../../src/contract/journal.js';
 import { JOURNAL_FILE, Numbering } from '../../src/journal/numbering.js';
 import { eventually } from '../harness/bots.js';
 import { expectNoHole, journalDir, Life, sessionItem } from '../harness/journal.js';
@@ -113,8 +114,10 @@ it.each([
     const now = { beforeMs: Date.now() + 1000 };
     expect(await count(now)).toEqual({ before: 200, after: 200, other: 1 });
     expect(await count({ ...now, order: 'newest' })).toEqual({ before: 200, after: 200, other: 1 });
-    const stats = await life.journal.stats({ after: null, before: Date.now() + 1000, stepS: 3600 });
-    expect(stats.buckets.reduce((sum, { events }) => sum + events, 0)).toBe(401);
+    const upToNow = { after: null, before: Date.now() + 1000, stepS: 3600 };
+    const { body } = await life.journal.stats(upToNow);
+    const { buckets } = JSON.parse(Buffer.from(body).toString()) as StatsAnswer;
+    expect(buckets.reduce((sum, { events }) => sum + events, 0)).toBe(401);
     await life.end();
   },
 );
