@@ -45,7 +45,7 @@ export class Separation {
     return found && found.at > now - REMEMBER_MS ? found.group : undefined;
   }
 
-  /** It is known by now, or gone. */
+  /** It is known by now. */
   forget(id: string): void {
     this.#suspicions.delete(id);
   }
