@@ -28,12 +28,18 @@ import type {
 const EXCLUSIVE_PORT = 1;
 const SHARED_PORT = 0;
 
+/** An app and how many connections it has. */
+interface App {
+  readonly app: TemplatedApp;
+  open: number;
+}
+
 class UwsEngine implements Engine {
   readonly #handler: Handler;
   readonly #fixed: FixedAnswers;
   readonly #options: EngineOptions;
-  /** The last is the one that listens. Those before it have the connections of certificates that were in use before. */
-  readonly #apps: TemplatedApp[];
+  /** The last is the one that listens. Those before it have connections of certificates that were in use before. */
+  #apps: App[];
   #socket: us_listen_socket | undefined;
   #bound: { host: string; port: number; shared: boolean } | undefined;
   /** Connections that were refused and are not closed yet. */
@@ -47,7 +53,7 @@ class UwsEngine implements Engine {
   }
 
   async listen(host: string, port: number, shared: boolean): Promise<number> {
-    const app = this.#apps.at(-1) as TemplatedApp;
+    const { app } = this.#apps.at(-1) as App;
     this.#socket = listenOn(app, host, port, shared);
     if (!this.#socket) throw new Error('the port is taken or the address is not of this machine');
     const real = uws.us_socket_local_port(this.#socket);
@@ -66,35 +72,49 @@ class UwsEngine implements Engine {
    */
   prepareTls(): PreparedTls {
     const app = this.#createApp();
-    return { apply: () => this.#takeOver(app), drop: () => app.close() };
+    return { apply: () => this.#takeOver(app), drop: () => app.app.close() };
   }
 
-  #takeOver(app: TemplatedApp): void {
-    const before = this.#apps.at(-1) as TemplatedApp;
+  #takeOver(next: App): void {
+    const before = this.#apps.at(-1) as App;
     if (!this.#socket || !this.#bound) throw new Error('the front does not listen');
     const { host, port, shared } = this.#bound;
     // A port that others may have too is never let go of.
     const old = this.#socket;
     if (!shared) this.stopListening();
-    const socket = listenOn(app, host, port, shared);
+    const socket = listenOn(next.app, host, port, shared);
     if (!socket) {
-      app.close();
-      if (!shared) this.#socket = listenOn(before, host, port, shared);
+      next.app.close();
+      if (!shared) this.#socket = listenOn(before.app, host, port, shared);
       throw new Error('the port could not be bound again');
     }
     if (shared) uws.us_listen_socket_close(old);
     this.#socket = socket;
-    this.#apps.push(app);
+    this.#apps.push(next);
+    this.#dropIfIdle(before);
+  }
+
+  /** One that does not listen any more goes with its last connection. Not at once: that one is just being closed. */
+  #dropIfIdle(entry: App): void {
+    if (entry.open > 0 || entry === this.#apps.at(-1)) return;
+    setImmediate(() => {
+      if (!this.#apps.includes(entry)) return;
+      this.#apps = this.#apps.filter((other) => other !== entry);
+      entry.app.close();
+    });
   }
 
   close(): void {
     this.stopListening();
-    for (const app of this.#apps) app.close();
+    const apps = this.#apps;
+    this.#apps = [];
+    for (const { app } of apps) app.close();
   }
 
-  #createApp(): TemplatedApp {
+  #createApp(): App {
     const { tls, maxUrlBytes, answered } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
+    const entry: App = { app, open: 0 };
     const handle = (res: HttpResponse, req: HttpRequest): void => {
       const exchange = new UwsExchange(res, req, this.#mustLeave(res), answered);
       try {
@@ -104,7 +124,7 @@ class UwsEngine implements Engine {
         exchange.answer(BROKEN);
       }
     };
-    app.filter((res, count) => this.#count(res, Number(count)));
+    app.filter((res, count) => this.#count(entry, res, Number(count)));
     for (const [path, { headers, body, status, route }] of this.#fixed) {
       const [name, value] = inOneHeader(headers);
       app.get(path, (res, req) => {
@@ -118,11 +138,14 @@ class UwsEngine implements Engine {
       });
     }
     // One catch-all route: the front's own router decides, so that every engine answers alike.
-    return app.any('/*', handle);
+    app.any('/*', handle);
+    return entry;
   }
 
   /** A connection has come (1) or gone (-1). Of one that has gone nothing is known any more, not even its address. */
-  #count(res: HttpResponse, change: number): void {
+  #count(entry: App, res: HttpResponse, change: number): void {
+    entry.open += Math.sign(change);
+    if (change < 0) this.#dropIfIdle(entry);
     const { connections, tls } = this.#options;
     if (change < 0) {
       if (this.#refused > 0) this.#refused -= 1;
