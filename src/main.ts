@@ -111,6 +111,7 @@ export class Service {
       (broadcaster, reason) => this.#restore(broadcaster, reason),
     );
     this.#events = new ServiceEvents(this.#broadcaster);
+    store.report = (level, line) => this.#say(level, line);
     this.#kinds = findKinds(config.kinds);
     this.#hosts = this.#createHosts(hosts);
     this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>

@@ -11,6 +11,8 @@ import { lockFileOf, reserveLockFile } from './lock-file.js';
 
 /** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
 const COPY_AFTER_MS = 2000;
+/** How long after a copy that failed the next is tried, in ms. */
+const RETRY_MS = 30_000;
 const VERIFIER = fileURLToPath(new URL('./verify-store.js', import.meta.url));
 
 /** The service's store: one LMDB file with a database for each kind of thing. */
@@ -23,6 +25,9 @@ export class Store {
   /** The copy that is being made. */
   #copying: Promise<void> | undefined;
   #changedMeanwhile = false;
+  #hasFailed = false;
+  /** Is told in a line when copies begin to fail, and when they are made again. To be set by whoever can say it. */
+  report: (level: 'info' | 'error', line: string) => void = () => {};
 
   private constructor(path: string, notices: readonly string[]) {
     this.#copy = copyOf(path);
@@ -50,10 +55,12 @@ export class Store {
   changed(): void {
     // One copy at a time: what comes while one is made may not be in it.
     if (this.#copying) this.#changedMeanwhile = true;
-    else if (!this.#timer) {
-      this.#timer = setTimeout(() => void this.#renewCopy(), COPY_AFTER_MS);
-      this.#timer.unref();
-    }
+    else if (!this.#timer) this.#renewIn(COPY_AFTER_MS);
+  }
+
+  #renewIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#renewCopy(), ms);
+    this.#timer.unref();
   }
 
   async close(): Promise<void> {
@@ -67,9 +74,9 @@ export class Store {
     this.#timer = undefined;
     this.#copying = this.#copyAll().finally(() => {
       this.#copying = undefined;
-      if (!this.#changedMeanwhile) return;
+      if (this.#hasFailed) this.#renewIn(RETRY_MS);
+      else if (this.#changedMeanwhile) this.changed();
       this.#changedMeanwhile = false;
-      this.changed();
     });
     return this.#copying;
   }
@@ -83,8 +90,15 @@ export class Store {
       await sync(fresh, 'r+');
       await rename(fresh, this.#copy);
       await syncDirectory(dirname(this.#copy));
-    } catch {
-      // The store itself is whole; the old copy stays until the next change.
+      if (this.#hasFailed) this.report('info', 'the store is copied again');
+      this.#hasFailed = false;
+    } catch (thrown) {
+      // The store itself is whole, and the old copy stays. Once, not for every try.
+      if (!this.#hasFailed) {
+        const why = messageOf(thrown);
+        this.report('error', `the store could not be copied to ${this.#copy}: ${why}`);
+      }
+      this.#hasFailed = true;
     }
   }
 }

@@ -1,6 +1,6 @@
 // Run by vitest. The copy of the store while changes come faster than copies are made. The store is a real one.
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { open } from 'lmdb';
@@ -78,6 +78,43 @@ it('one copy is made at a time, and a change that comes meanwhile is in the next
   await closed;
   expect(most).toBe(1);
   expect(await copied()).toEqual(['a', 'b', 'c', 'd']);
+});
+
+it('a copy that fails is told of once, and tried again without another change', async () => {
+  const store = await Store.open(file);
+  const told: string[] = [];
+  store.report = (level, line) => told.push(`${level} ${line}`);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const backup = vi.spyOn(store.root, 'backup');
+  // Nobody can write a file where a directory is, not even root.
+  mkdirSync(`${file}.copy/in-the-way`, { recursive: true });
+  await store.root.put('a', 'a');
+  store.changed();
+  const until = (tries: number): Promise<void> =>
+    vi.waitFor(
+      () => {
+        vi.advanceTimersByTime(10_000);
+        expect(backup.mock.calls.length).toBeGreaterThanOrEqual(tries);
+      },
+      { timeout: 20_000 },
+    );
+  await until(3);
+  expect(told).toEqual([
+    expect.stringMatching(/^error the store could not be copied to \S+\.copy: \S+/),
+  ]);
+  rmdirSync(`${file}.copy/in-the-way`);
+  rmdirSync(`${file}.copy`);
+  await vi.waitFor(
+    () => {
+      vi.advanceTimersByTime(10_000);
+      expect(told).toHaveLength(2);
+    },
+    { timeout: 20_000 },
+  );
+  expect(told[1]).toBe('info the store is copied again');
+  expect(await copied()).toEqual(['a']);
+  await store.close();
 });
 
 it('a store that cannot be checked is left as it is', async () => {
