@@ -7,6 +7,8 @@ import type { Store } from './store.js';
 
 /** Incidents that are kept; the oldest goes when there is one more. */
 const MAX_INCIDENTS = 1000;
+/** What one list of them holds, in UTF-16 units of JSON: main reads it in one go. Beyond it the older ones are left out. */
+const MAX_LIST_UNITS = 2 * 1024 * 1024;
 /** Those of one suspect, so that a bot that crashes over and over does not drive out all others'. */
 const MAX_OF_SUSPECT = 50;
 
@@ -70,7 +72,8 @@ export class IncidentStore {
   }
 
   /**
-   * Newest first. An incident can name many bots: only what is shown is read.
+   * Newest first, as many as MAX_LIST_UNITS has room for, at least one. An incident can name many bots: only what is shown
+   * is read.
    * @param bots those that name one of these; null for all. @param show what is told of one.
    */
   list(
@@ -81,6 +84,7 @@ export class IncidentStore {
     const wanted = bots && sortedHashes(bots);
     const named = new Set(bots);
     const found: Incident[] = [];
+    let units = 0;
     for (let at = this.#kept.length - 1; at >= 0 && found.length < limit; at--) {
       const { id, bots: hashes } = this.#kept[at] as Kept;
       if (wanted && !overlap(wanted, hashes)) continue;
@@ -90,7 +94,10 @@ export class IncidentStore {
       const { identities = [], ...known } = incident;
       const filled = { bot_count: known.bots.length, repeats: 0, repeated_at_ms: null, ...known };
       const shown = show(filled, identities);
-      if (shown) found.push(shown);
+      if (!shown) continue;
+      units += JSON.stringify(shown).length;
+      if (units > MAX_LIST_UNITS && found.length > 0) break;
+      found.push(shown);
     }
     return found;
   }

@@ -97,6 +97,35 @@ it('a bot that crashes over and over does not drive out the dossiers of others',
   expect([counted('quiet'), counted('looping'), counted(null)]).toEqual([0, 0, 1000]);
 });
 
+it('a list has a bound in bytes, and at least one', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  const kept = new IncidentStore(store);
+  const add = (serial: number, units: number): Promise<void> =>
+    kept.add({
+      ...FOUND,
+      id: String(serial).padStart(6, '0'),
+      at_ms: serial,
+      host: 0,
+      bots: [],
+      bot_count: 0,
+      repeats: 0,
+      repeated_at_ms: null,
+      last_lines: ['x'.repeat(units)],
+      last_commands: [],
+    });
+  for (let serial = 0; serial < 40; serial++) await add(serial, 100_000);
+  const serials = (limit: number): number[] => kept.list(null, limit).map(({ at_ms }) => at_ms);
+  expect(serials(5)).toEqual([39, 38, 37, 36, 35]);
+  const many = serials(1000);
+  expect(many).toEqual(Array.from({ length: 20 }, (_, n) => 39 - n));
+  expect(JSON.stringify(kept.list(null, 1000)).length).toBeLessThanOrEqual(2 * 1024 * 1024 + 100);
+  await add(40, 3_000_000);
+  expect(serials(1000)).toEqual([40]);
+});
+
 it('of what is asked for only that is read, whatever else there is', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
