@@ -416,7 +416,8 @@ export class Journal {
         const added = recorder.write(tables, state);
         more = retention.apply(tables, state, added);
         tables.state.putSync('state', state);
-      });
+        // After a failure it is on when the disk has it.
+      }, this.#state === 'failed');
     } catch (thrown) {
       retention.reset();
       this.#failed(thrown);

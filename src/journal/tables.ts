@@ -39,8 +39,11 @@ export interface BucketCounts {
 }
 
 export interface Tables {
-  /** Commits what the task writes, all of it or nothing. @throws Error when the disk does not take it. */
-  commit(task: () => void): void;
+  /**
+   * Commits what the task writes, all of it or nothing. @throws Error when the disk does not take it, or has not taken what
+   * was flushed before. @param waits for the disk, unless the configuration never does.
+   */
+  commit(task: () => void, waits?: boolean): void;
   /** Closes the journal; nothing of it may be used after that. */
   close(): Promise<void>;
   root: RootDatabase;
@@ -78,13 +81,18 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     ...(fsync === 'never' ? { noSync: true } : {}),
   });
   const flags = fsync === 'always' ? SYNCED : UNSYNCED;
-  const sync = fsync === 'background' ? new BackgroundSync(root) : undefined;
+  const sync =
+    fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
   const binary = { encoding: 'binary' } as const;
   // LZ4: frames are much alike. It costs a third of what writing them as they are did.
   return {
-    commit(task) {
+    commit(task, waits = false) {
+      sync?.check();
       // The flags are lmdb's own; its types leave them out.
-      (root.transactionSync as (task: () => void, flags: number) => void)(task, flags);
+      (root.transactionSync as (task: () => void, flags: number) => void)(
+        task,
+        waits && fsync !== 'never' ? SYNCED : flags,
+      );
       root.resetReadTxn();
       sync?.changed();
     },
@@ -103,26 +111,53 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   };
 }
 
+/** What lmdb's types leave out. */
+interface Flushing {
+  sync(done: (error?: unknown) => void): void;
+}
+
 /** Has the system write what was committed, one time after the other, in a thread of its own. */
-class BackgroundSync {
-  readonly #root: RootDatabase & { sync?: (done: (error?: unknown) => void) => void };
+export class BackgroundSync {
+  readonly #root: Flushing;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** There were commits since the flush began. */
+  #changed = false;
   #stopped = false;
+  /** What the last flush has failed with, until it is taken. */
+  #fault: unknown;
 
-  constructor(root: RootDatabase) {
+  constructor(root: Flushing) {
     this.#root = root;
   }
 
+  /** There was a commit. */
   changed(): void {
-    if (this.#timer || this.#stopped) return;
+    this.#changed = true;
+    this.#arm();
+  }
+
+  /** To be called before a commit. @throws Error with which the last flush has failed, once. */
+  check(): void {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    if (fault) throw fault;
+  }
+
+  #arm(): void {
+    if (this.#timer || this.#stopped || !this.#changed) return;
     this.#timer = setTimeout(() => {
-      this.#running = new Promise<void>((resolve) => {
-        // Whatever it reports: the next commit that fails for it says so.
-        this.#root.sync?.(() => resolve());
-      }).then(() => {
+      this.#changed = false;
+      this.#running = new Promise<unknown>((resolve) => {
+        this.#root.sync((error) => resolve(error));
+      }).then((error) => {
         this.#timer = undefined;
         this.#running = undefined;
+        if (error) {
+          this.#fault = error;
+          this.#changed = true;
+        }
+        this.#arm();
       });
     }, SYNC_MS);
   }
