@@ -168,7 +168,13 @@ export class Journal {
     const filter = this.#filter(request.filter);
     const lane = isIndexed(request, filter) ? this.#indexed : this.#scans;
     return lane.run(
-      () => this.#search((parts) => page(parts, request, filter), cancelled),
+      // Further pages are of what is long written.
+      () =>
+        this.#search(
+          (parts) => page(parts, request, filter),
+          cancelled,
+          request.beforeSeq ?? undefined,
+        ),
       cancelled,
     );
   }
@@ -180,13 +186,14 @@ export class Journal {
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
   }
 
-  /** Looks through what there is now. */
+  /** Looks through what there is now, below frame `end`. */
   async #search<T>(
     task: (parts: QueryParts) => Promise<T>,
     cancelled: AbortSignal | undefined,
+    end = Number.POSITIVE_INFINITY,
   ): Promise<T> {
-    await this.#ready();
-    await this.#sync();
+    const { state } = await this.#ready();
+    if (end > state.next) await this.#sync();
     const { tables, past, recorder } = await this.#ready();
     const isOpen = (): boolean => this.#opened?.tables === tables;
     const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);

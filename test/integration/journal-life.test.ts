@@ -1,6 +1,6 @@
 // The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
 
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { StatsAnswer } from '../../src/contract/journal.js';
@@ -202,4 +202,23 @@ it('after a kill: what a start does not need is examined beside the service, and
   expect(third.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
   await third.on();
   await third.end();
+});
+
+it('pages of what is written do not write', async () => {
+  const life = await Life.begin(journalDir(), { config: { flush_ms: 10_000 } });
+  await life.on();
+  life.say('one', 'two', 'three');
+  expect(await life.past()).toHaveLength(3);
+  life.say('four');
+  const written = (): bigint =>
+    statSync(path.join(life.dir, JOURNAL_FILE), { bigint: true }).mtimeNs;
+  const before = written();
+  for (const order of ['newest', 'oldest'] as const) {
+    expect(await life.past({ beforeSeq: 4, order })).toHaveLength(3);
+  }
+  expect(written()).toBe(before);
+  // What is not, is written first.
+  expect(await life.past({ beforeSeq: 5 })).toHaveLength(4);
+  expect(written()).toBeGreaterThan(before);
+  await life.end();
 });

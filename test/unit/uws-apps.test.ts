@@ -36,6 +36,7 @@ it.runIf(loaded)(
       (exchange) => exchange.answer({ status: 200, headers: [], body: 'ok' }),
       new Map(),
       {
+        answered: () => {},
         tls: null,
         connections: connections as unknown as ConnectionGate,
         maxUrlBytes: 100,
