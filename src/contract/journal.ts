@@ -23,9 +23,12 @@ export interface ReplayRequest {
   pieceBytes: number;
   /** Bytes of all pieces together, about. */
   maxBytes: number;
+  /** Memory for them, of a part that is used no more; it is transferred. Without it, or when it is too small, there is new. */
+  memory?: ArrayBuffer | undefined;
 }
 
 export interface ReplayPart {
+  /** In memory of its own, which is transferred. */
   bytes: Uint8Array;
   /** Of each piece: the offset behind it in `bytes`, and the sequence number that comes next. */
   pieces: { end: number; next: number }[];

@@ -120,9 +120,10 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     method: K,
     input: Input<Remote, K>,
     signal: AbortSignal,
+    transfer: Transferable[] = [],
   ): Promise<Output<Remote, K>> {
     const id = this.#nextId++;
-    const answer = this.#call<K>({ type: 'call', id, method, input, cancellable: true }, []);
+    const answer = this.#call<K>({ type: 'call', id, method, input, cancellable: true }, transfer);
     const cancel = (): void => {
       if (!this.#closed) this.#post({ type: 'cancel', id });
     };

@@ -250,11 +250,18 @@ export class Block extends Head {
   readonly #scopeOf: Uint16Array;
   readonly #kindOf: Uint8Array;
 
-  /** @param stored its bytes, which are copied, as those of a {@link Head} are. @throws Error when it is no block. */
-  constructor(stored: Uint8Array) {
+  /**
+   * @param stored its bytes, which are copied, as those of a {@link Head} are.
+   * @param memory takes the copy when it is large enough.
+   * @throws Error when it is no block.
+   */
+  constructor(stored: Uint8Array, memory?: ArrayBuffer) {
     super(stored);
     // LMDB's buffer is larger than the value; its `length` was set to the value's.
-    const bytes = new Uint8Array(stored.subarray(0, stored.length));
+    const { length } = stored;
+    const isEnough = memory !== undefined && memory.byteLength >= length;
+    const bytes = isEnough ? new Uint8Array(memory, 0, length) : new Uint8Array(length);
+    bytes.set(stored.subarray(0, length));
     if (this.bytes !== bytes.length) throw new Error('no block');
     const { buffer } = bytes;
     const { places, count } = this;

@@ -11,6 +11,10 @@ import type { Tables } from './tables.js';
 
 /** Blocks that are kept in memory, of some 70 KB each. */
 const MAX_KEPT = 64;
+/** Memory that a block is read into which is not kept; the rare one that is larger gets its own. */
+const SCRATCH_BYTES = 256 * 1024;
+/** Memory of a part is so large at least when it is to be used again, and a multiple of this. */
+const MEMORY_BYTES = 64 * 1024;
 /** How long one request of a stream may take, in ms: then it ends where it is, and goes on with the next. */
 const REPLAY_MS = 4;
 
@@ -19,6 +23,8 @@ export class Past {
   /** Blocks from this frame on still change. */
   readonly #changing: () => number;
   readonly #kept = new Map<number, Block>();
+  /** New memory for each block, and each part, was a fifth of the CPU time of a replay: it has to be freed, too. */
+  readonly #scratch = new ArrayBuffer(SCRATCH_BYTES);
 
   constructor(tables: Tables, changing: () => number) {
     this.#tables = tables;
@@ -118,7 +124,7 @@ export class Past {
       const at = places ? places.from(next) : next;
       if (at < head.next) {
         const mayMatch = filter?.mayMatch(head.kinds, head.levels) ?? true;
-        const block = mayMatch ? this.block(head) : undefined;
+        const block = mayMatch ? this.#blockFor(head, filter) : undefined;
         next = block ? cut.take(block, at) : head.next;
       } else if (isWithin) {
         next = head.next;
@@ -131,6 +137,17 @@ export class Past {
       head = this.#headOf(next, head);
     }
     return cut.part(from, next);
+  }
+
+  /**
+   * The block for a part; it may be there until the next only. Who gets everything is read for once in a front, for others
+   * blocks may be wanted again.
+   */
+  #blockFor(head: Head, filter: Filter | null): Block | undefined {
+    const { first } = head;
+    if (filter || this.#kept.has(first)) return this.block(head);
+    const stored = this.#tables.blocks.getBinaryFast(first);
+    return stored && new Block(stored, this.#scratch);
   }
 
   /** The head of the block that has frame `seq`; undefined when none has. */
@@ -149,7 +166,9 @@ class Cut {
   size = 0;
   readonly #request: ReplayRequest;
   readonly #filter: Filter | null;
-  readonly #runs: Uint8Array[] = [];
+  /** What has been taken, as far as it is whole. */
+  #bytes: Uint8Array;
+  #copied = 0;
   readonly #pieces: ReplayPart['pieces'] = [];
   /** Bytes of the last piece. */
   #piece = 0;
@@ -157,6 +176,7 @@ class Cut {
   constructor(request: ReplayRequest, filter: Filter | null) {
     this.#request = request;
     this.#filter = filter;
+    this.#bytes = new Uint8Array(request.memory ?? new ArrayBuffer(0));
   }
 
   /** Takes what matches in the block from `seq` on. @returns where it has stopped: the block's end, unless it is enough. */
@@ -171,7 +191,7 @@ class Cut {
       const start = block.start(next);
       const end = block.end(next);
       if (start !== runEnd) {
-        if (runEnd > runStart) this.#runs.push(block.data.subarray(runStart, runEnd));
+        this.#copy(block.data, runStart, runEnd);
         runStart = start;
       }
       runEnd = end;
@@ -182,12 +202,31 @@ class Cut {
       this.size += end - start;
       this.#piece += end - start;
     }
-    if (runEnd > runStart) this.#runs.push(block.data.subarray(runStart, runEnd));
+    this.#copy(block.data, runStart, runEnd);
     return next;
+  }
+
+  #copy(data: Uint8Array, start: number, end: number): void {
+    if (end === start) return;
+    const size = this.#copied + end - start;
+    if (size > this.#bytes.length) {
+      const { maxBytes } = this.#request;
+      // Of everything a part is full, nearly always; of what a filter lets through it may be a line.
+      const wanted = this.#filter ? 2 * size : Math.max(size, maxBytes + MEMORY_BYTES);
+      const more = Buffer.allocUnsafeSlow(Math.ceil(wanted / MEMORY_BYTES) * MEMORY_BYTES);
+      more.set(this.#bytes.subarray(0, this.#copied));
+      this.#bytes = more;
+    }
+    this.#bytes.set(data.subarray(start, end), this.#copied);
+    this.#copied = size;
   }
 
   part(first: number | null, next: number, firstIsGap = false): ReplayPart {
     const pieces = [...this.#pieces, { end: this.size, next }];
-    return { bytes: Buffer.concat(this.#runs), pieces, first, firstIsGap, next };
+    // A small part is not to hold on to much memory.
+    const isSmall = this.size < this.#bytes.length / 2;
+    const bytes = isSmall ? Buffer.allocUnsafeSlow(this.size) : this.#bytes.subarray(0, this.size);
+    if (isSmall) bytes.set(this.#bytes.subarray(0, this.size));
+    return { bytes, pieces, first, firstIsGap, next };
   }
 }

@@ -99,6 +99,37 @@ it('streams that stand at different places of a block ask for the same behind it
   expect(next).toBe(51);
 });
 
+it('a part is read into the memory that came with the request, or into its own', () => {
+  const lines = Array.from({ length: 1000 }, (_, at) => `${at} `.repeat(20));
+  for (let block = 0; block < 10; block++) {
+    const from = 1 + 100 * block;
+    put(
+      from,
+      lines.slice(from - 1, from + 99).map((line, at) => frameOf(from + at, line)),
+    );
+  }
+  const request = { from: 1, filter: null, pieceBytes: 5000, maxBytes: 100_000 };
+  const whole = past.replay(request, null);
+  const used = new Uint8Array(200_000).fill(7);
+  const again = past.replay({ ...request, memory: used.buffer }, null);
+  expect(again.bytes.buffer).toBe(used.buffer);
+  expect(again.bytes.length).toBeGreaterThanOrEqual(100_000);
+  expect(Buffer.from(again.bytes).equals(whole.bytes)).toBe(true);
+  expect(again).toEqual({ ...whole, bytes: again.bytes });
+  const tooSmall = new ArrayBuffer(1000);
+  const other = past.replay({ ...request, memory: tooSmall }, null);
+  expect(other.bytes.buffer).not.toBe(tooSmall);
+  expect(Buffer.from(other.bytes).equals(whole.bytes)).toBe(true);
+  // What was read before does not change with what is read next.
+  past.replay({ ...request, from: whole.next }, null);
+  expect(idsIn(whole.bytes)).toEqual(idsIn(again.bytes));
+  // Little does not hold on to much, and nothing lies in memory that Node shares out.
+  const little = past.replay({ ...request, from: 1000, memory: used.buffer }, null);
+  expect(idsIn(little.bytes)).toEqual([1000]);
+  for (const { bytes } of [whole, other, little]) expect(bytes.byteOffset).toBe(0);
+  expect(little.bytes.buffer.byteLength).toBe(little.bytes.length);
+});
+
 it('a part ends where frames are missing, and the next one tells of it', () => {
   fill(1, 2);
   put(1000, [gapOf(21, 1000), frameOf(1001, 'after it')]);

@@ -23,9 +23,17 @@ class ModelJournal {
   end = 1_000_000;
   fails = false;
   padding = 0;
+  /** Each part has its own memory of so many bytes. */
+  ownBytes = 0;
+  /** Requests that came with memory. */
+  reused = 0;
 
-  async replay({ from }: ReplayRequest): Promise<ReplayPart> {
+  async replay({ from, memory }: ReplayRequest): Promise<ReplayPart> {
     this.requests.push(from);
+    const own = this.ownBytes > 0;
+    // As over a port: who still looks at what was in it finds nothing.
+    const room = own && memory ? structuredClone(memory, { transfer: [memory] }) : undefined;
+    if (room) this.reused += 1;
     await delay(1);
     if (this.fails) throw new Error('gone');
     const none = { bytes: new Uint8Array(), pieces: [], firstIsGap: false };
@@ -37,7 +45,9 @@ class ModelJournal {
       return { end, next: start + end };
     });
     // The memory that is behind it counts, too.
-    const bytes = SHARED.subarray(0, count + this.padding);
+    const bytes = own
+      ? new Uint8Array(room ?? new ArrayBuffer(this.ownBytes))
+      : SHARED.subarray(0, count + this.padding);
     return { bytes, pieces, first: start, firstIsGap: false, next: start + count };
   }
 }
@@ -140,6 +150,22 @@ it('more places than there is memory for: each comes forward all the same', asyn
   await until(() => clients.every(({ writes }) => writes.length >= 5));
   for (const { seen } of clients) expect(seen).toEqual(seen.map((_, at) => (seen[0] ?? 0) + at));
   expect(events).toEqual([]);
+});
+
+it('memory of parts that nobody needs any more is used for the next, and of no others', async () => {
+  const { journal, open, until } = world(Number.POSITIVE_INFINITY);
+  journal.ownBytes = 512 * 1024;
+  const first = open(1);
+  const second = open(1);
+  await until(() => first.writes.length > 8 * 300);
+  // A front keeps 32 MiB of parts: from then on each is in memory of one before.
+  const fresh = journal.requests.length - journal.reused;
+  expect(journal.reused).toBeGreaterThan(150);
+  expect(fresh).toBeLessThan(100);
+  for (const { writes, seen } of [first, second]) {
+    expect(writes.every((bytes) => bytes === 10)).toBe(true);
+    expect(seen).toEqual(seen.map((_, at) => 1 + at));
+  }
 });
 
 it('one that is blocked holds nobody up, and goes on where it stood', async () => {

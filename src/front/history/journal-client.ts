@@ -1,6 +1,6 @@
 // Runs in a front thread. Owns this front's channel to the journal: whichever there is now.
 
-import type { MessagePort } from 'node:worker_threads';
+import type { MessagePort, Transferable } from 'node:worker_threads';
 import type {
   Page,
   PageRequest,
@@ -55,7 +55,8 @@ export class JournalClient implements ReplaySource {
   }
 
   replay(request: ReplayRequest): Promise<ReplayPart> {
-    return this.#call('replay', request);
+    const { memory } = request;
+    return this.#call('replay', request, undefined, memory && [memory]);
   }
 
   /** @param gone is aborted when nobody waits for it any more: it is not searched on then, and rejects. */
@@ -72,6 +73,7 @@ export class JournalClient implements ReplaySource {
     method: K,
     input: Parameters<JournalFrontMethods[K]>[0],
     gone?: AbortSignal,
+    transfer?: Transferable[],
   ): Promise<Output<K>> {
     if (!this.#peer) {
       const why = this.isThere ? 'is not there: another begins' : 'is off';
@@ -89,7 +91,7 @@ export class JournalClient implements ReplaySource {
       }, WITHIN_MS);
     });
     try {
-      const answer = this.#peer.cancellableCall(method, input, cancel.signal);
+      const answer = this.#peer.cancellableCall(method, input, cancel.signal, transfer);
       return (await Promise.race([answer, timeout])) as Output<K>;
     } finally {
       clearTimeout(timer);

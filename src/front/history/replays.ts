@@ -17,6 +17,9 @@ const REST_MS = 1;
 const PART_BYTES = 256 * 1024;
 /** Bytes of parts that are kept, at most: for those that are being sent, and the crowd behind them. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+/** Memory of parts that is used again, in bytes, and how many are there for that at most. */
+const SPARE_BYTES = 256 * 1024;
+const MAX_SPARE = 16;
 /** Parts that may be on their way from the journal, or there and not looked at yet by anybody. */
 const MAX_ASKED = 16;
 /** Pause before a journal is asked again that could not answer, in ms. */
@@ -72,6 +75,8 @@ export class Replays {
   /** Parts by filter and place, the one that was used last at the end. */
   readonly #parts = new Map<string, ReplayPart>();
   #keptBytes = 0;
+  /** Memory of parts that nobody needs any more, for those to come: new memory is dear, because it has to be freed, too. */
+  #spare: ArrayBuffer[] = [];
   /** Who waits for a part that is on its way. */
   readonly #asked = new Map<string, Place[]>();
   /**
@@ -223,6 +228,8 @@ export class Replays {
       filter,
       pieceBytes: this.#pieceBytes,
       maxBytes: PART_BYTES,
+      // Of what a filter lets through a part may be small.
+      memory: filter === null ? this.#spare.pop() : undefined,
     };
     this.#source.replay(request).then(
       (answer) => this.#answered(key, answer),
@@ -337,7 +344,13 @@ export class Replays {
       if (this.#unseen.has(oldest)) continue;
       this.#parts.delete(oldest);
       this.#keptBytes -= bytes.length;
+      this.#reuse(bytes.buffer as ArrayBuffer);
     }
+  }
+
+  #reuse(memory: ArrayBuffer): void {
+    const isWanted = memory.byteLength >= SPARE_BYTES && this.#spare.length < MAX_SPARE;
+    if (isWanted) this.#spare.push(memory);
   }
 
   #touch(key: string, part: ReplayPart): void {
@@ -348,6 +361,7 @@ export class Replays {
   #forget(): void {
     this.#parts.clear();
     this.#unseen.clear();
+    this.#spare = [];
     this.#keptBytes = 0;
   }
 }
