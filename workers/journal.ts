@@ -1,7 +1,7 @@
 // Entry of the journal thread: wiring only. Nobody waits for it: it reads the ring as a front does.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { Handover, Rpc, type Serves } from '../src/contract/rpc.js';
+import { Rpc, type Serves } from '../src/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
   FrontBellMethods,
@@ -11,6 +11,7 @@ import type {
   JournalStart,
 } from '../src/contract/threads.js';
 import { DroverError } from '../src/errors.js';
+import { frontMethods } from '../src/journal/front-methods.js';
 import { Journal } from '../src/journal/journal.js';
 import { LoopLag } from '../src/shm/loop-lag.js';
 
@@ -37,18 +38,7 @@ const methods: Serves<JournalMethods> = {
   attachFront({ front, port }) {
     fronts.get(front)?.close();
     fronts.set(front, port);
-    const served: Serves<JournalFrontMethods> = {
-      async replay(request, cancelled) {
-        return Handover.bytes(await journal.replay(request, cancelled), 'bytes');
-      },
-      async page(request, cancelled) {
-        return Handover.bytes(await journal.page(request, cancelled), 'body');
-      },
-      async stats(request, cancelled) {
-        return Handover.bytes(await journal.stats(request, cancelled), 'body');
-      },
-    };
-    new Rpc<JournalFrontMethods, never>(port, served);
+    new Rpc<JournalFrontMethods, never>(port, frontMethods(journal));
   },
   detachFront({ front }) {
     fronts.get(front)?.close();

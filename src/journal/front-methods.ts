@@ -1,0 +1,21 @@
+// Runs in the journal thread. Owns how the journal's answers go to a front: their bytes are handed over, not copied.
+
+import { Handover, type Serves } from '../contract/rpc.js';
+import type { JournalFrontMethods } from '../contract/threads.js';
+import type { Journal } from './journal.js';
+
+export function frontMethods(journal: Journal): Serves<JournalFrontMethods> {
+  return {
+    async replay(request, cancelled) {
+      const part = await journal.replay(request, cancelled);
+      // All of its memory, though it does not fill it: it comes back for another part.
+      return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
+    },
+    async page(request, cancelled) {
+      return Handover.bytes(await journal.page(request, cancelled), 'body');
+    },
+    async stats(request, cancelled) {
+      return Handover.bytes(await journal.stats(request, cancelled), 'body');
+    },
+  };
+}
