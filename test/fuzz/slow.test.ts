@@ -1,5 +1,5 @@
 // Issue 5: clients that send their heads and bodies slowly, many at once. Others are served, a stream goes on, and the slow
-// ones are closed. docs/ENGINES.md has the figures of the same with 5,000 connections.
+// ones are closed. docs/ENGINES.md (Slow clients) has the figures of `npm run slowhttp`.
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
