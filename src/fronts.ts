@@ -11,11 +11,12 @@ import { Rpc, type Serves } from './contract/rpc.js';
 import type { Bound, ControlMethods, FrontMethods, FrontStart } from './contract/threads.js';
 import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
+import { HeldTls } from './held-tls.js';
 import type { JournalThread } from './journal-thread.js';
 import { clearQuota, Quota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
 import type { ThreadCounts } from './thread-counts.js';
-import type { TlsUser } from './tls.js';
+import { changeTls, type TlsUser } from './tls.js';
 
 /** Between two tries to replace a front, in ms. */
 const RESPAWN_MS = 1000;
@@ -24,6 +25,10 @@ type FrontPeer = Rpc<ControlMethods, FrontMethods>;
 interface Front {
   worker: Worker;
   peer: FrontPeer;
+  /** What it uses. */
+  tls: HeldTls;
+  /** Resolves when it listens, or will not. */
+  started: Promise<void>;
   /** Resolves when the thread has ended. */
   ended: Promise<void>;
 }
@@ -48,6 +53,8 @@ export class FrontPool {
   #closing = false;
   #shortage: Shortage | null = null;
   #census: ConnectionCensus | undefined;
+  /** What every front is to use. */
+  #tls: HeldTls;
 
   /** @param report puts a line about a broken front on the stream. */
   constructor(
@@ -62,6 +69,7 @@ export class FrontPool {
     this.#journal = journal;
     this.#control = control;
     this.#report = report;
+    this.#tls = new HeldTls(common.config.tls);
   }
 
   /**
@@ -81,19 +89,54 @@ export class FrontPool {
     return bound;
   }
 
-  /** The fronts as {@link changeTls} needs them. */
-  tlsUsers(): TlsUser[] {
+  /**
+   * Has all fronts use what is in the files of certificate and key now, or none.
+   * @throws Error that says in a line what has happened.
+   */
+  async changeTls(): Promise<void> {
+    const before = this.#tls;
+    let next: HeldTls;
+    try {
+      next = new HeldTls(this.#common.config.tls);
+    } catch (thrown) {
+      throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
+    }
+    const accepted = (): void => {
+      this.#tls = next;
+    };
+    try {
+      await changeTls(this.#tlsUsers(next), () => next.check(), accepted);
+      // One that was started meanwhile, with what was good then.
+      await changeTls(this.#tlsUsers(next), () => next.check());
+    } catch (thrown) {
+      throw new Error(next.named(messageOf(thrown)));
+    } finally {
+      (this.#tls === next ? before : next).release();
+    }
+  }
+
+  /** The fronts that use anything else, as {@link changeTls} needs them. */
+  #tlsUsers(next: HeldTls): TlsUser[] {
+    const { cert, key } = next.files;
     return this.#fronts.flatMap((front, number) => {
-      if (!front) return [];
-      const { peer } = front;
-      // One that just ends needs none; the one in its place reads the files as they are.
+      if (!front || front.tls === next) return [];
+      const { peer, started } = front;
+      const prepare = async (): Promise<void> => {
+        await started;
+        if (cert !== null && key !== null) await peer.call('prepareTls', { cert, key });
+      };
+      const settle = async (apply: boolean): Promise<void> => {
+        await peer.call('settleTls', { apply });
+        if (apply) front.tls = next;
+      };
+      // One that just ends needs none; the one in its place starts with what is good then.
       const unlessGone = (thrown: unknown): void => {
         if (this.#fronts[number] === front) throw thrown;
       };
       return {
         name: `front ${number}`,
-        prepare: () => peer.call('prepareTls', null).catch(unlessGone),
-        settle: (apply) => peer.call('settleTls', { apply }).catch(unlessGone),
+        prepare: () => prepare().catch(unlessGone),
+        settle: (apply) => settle(apply).catch(unlessGone),
       };
     });
   }
@@ -127,6 +170,7 @@ export class FrontPool {
     const fronts = this.#fronts.filter((front) => front !== undefined);
     for (const { peer } of fronts) peer.tell('close', { head, withinMs });
     await Promise.all(fronts.map(({ ended }) => ended));
+    this.#tls.release();
   }
 
   /** Breaks a front as a fault of its own would; it is replaced. For drills. */
@@ -183,7 +227,9 @@ export class FrontPool {
     const tokens = this.#common.tokens();
     const { counts: all } = this.#common;
     const counts = all.front(front);
-    const own = { front, tokens, counts, lags: all.lags, shortage: this.#shortage };
+    const tls = this.#tls;
+    const config = { ...this.#common.config, tls: tls.files };
+    const own = { config, front, tokens, counts, lags: all.lags, shortage: this.#shortage };
     const workerData: FrontStart = { ...this.#common, ...own };
     const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
     const peer: FrontPeer = new Rpc<ControlMethods, FrontMethods>(worker, {
@@ -191,8 +237,14 @@ export class FrontPool {
       failed: ({ message }) => this.#report(`front ${front} failed: ${message}`),
     });
     let listening = false;
+    let hasStarted = (): void => {};
+    const started = new Promise<void>((resolve) => {
+      hasStarted = resolve;
+    });
     const ended = new Promise<void>((resolve) => {
-      worker.once('error', (error) => peer.close(new DroverError('internal', messageOf(error))));
+      worker.once('error', (error) =>
+        peer.close(new DroverError('internal', tls.named(messageOf(error)))),
+      );
       worker.once('exit', () => {
         peer.close(new DroverError('unavailable', `front ${front} has ended`));
         releaseReader(this.#common.stream.ring, front);
@@ -202,11 +254,12 @@ export class FrontPool {
         this.#broadcaster.peer.tell('detachFront', { front });
         this.#journal.detachFront(front);
         this.#fronts[front] = undefined;
+        hasStarted();
         resolve();
         if (!this.#closing && listening) void this.#respawn(front);
       });
     });
-    this.#fronts[front] = { worker, peer, ended };
+    this.#fronts[front] = { worker, peer, tls, started, ended };
     this.#attachJournal(front, peer);
     // One that is not restored yet knows of no bot. It attaches all fronts that there are when it is.
     await this.#attach(front, peer, await this.#broadcaster.ready).catch(refuse(''));
@@ -218,6 +271,7 @@ export class FrontPool {
         refuse(`cannot listen on ${host}:${this.#port}: `, '; give another with --port or --host'),
       );
     listening = true;
+    hasStarted();
     return bound;
   }
 

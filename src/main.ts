@@ -39,7 +39,7 @@ import { BotStore, IncidentStore } from './store/bots.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/tokens.js';
 import { ThreadCounts } from './thread-counts.js';
-import { changeTls, checkTls } from './tls.js';
+import { checkTls } from './tls.js';
 
 /** How long the journal may take to write its last events, in ms. */
 const JOURNAL_CLOSE_MS = 1000;
@@ -193,7 +193,7 @@ export class Service {
     const before = this.#tlsChange;
     this.#tlsChange = before.then(async () => {
       try {
-        await changeTls(this.#fronts.tlsUsers(), () => checkTls(this.#config.tls));
+        await this.#fronts.changeTls();
         this.#say('info', 'certificate and key were read anew');
       } catch (thrown) {
         this.#say('error', messageOf(thrown));

@@ -11,15 +11,24 @@ import { messageOf, StartupError } from './errors.js';
  * Makes sure that there are both files or neither, that they can be read, and that they belong together.
  * @returns a digest of what is in them. @throws StartupError
  */
-export function checkTls({ cert, key }: Config['tls']): string {
-  if (cert === null && key === null) return '';
+export function checkTls(tls: Config['tls']): string {
+  return readTls(tls)?.digest ?? '';
+}
+
+/** What is in the files, once it is checked; undefined without TLS. @throws StartupError */
+export function readTls({
+  cert,
+  key,
+}: Config['tls']): { cert: Buffer; key: Buffer; digest: string } | undefined {
+  if (cert === null && key === null) return undefined;
   if (cert === null || key === null) {
     throw new StartupError('tls.cert and tls.key are of use together only; set both or neither');
   }
   try {
     const files = { cert: readFileSync(cert), key: readFileSync(key) };
     createSecureContext(files);
-    return createHash('sha256').update(files.cert).update('\0').update(files.key).digest('hex');
+    const hash = createHash('sha256').update(files.cert).update('\0').update(files.key);
+    return { ...files, digest: hash.digest('hex') };
   } catch (thrown) {
     throw new StartupError(
       `TLS cannot use the certificate ${cert} with the key ${key}: ${messageOf(thrown)}`,
@@ -41,12 +50,13 @@ export interface TlsUser {
 
 /**
  * Has all of them use what is in the files now, or none: each reads and checks first.
- * @param check looks at the files and tells their contents' digest. @param withinMs how long one may
- * take for each step. @throws Error that says in a line what has happened.
+ * @param check looks at the files and tells their contents' digest. @param accepted is called when
+ * all can use them, before they do. @param withinMs how long one may take for each step. @throws Error that says in a line what has happened.
  */
 export async function changeTls(
   users: readonly TlsUser[],
   check: () => string,
+  accepted: () => void = () => {},
   withinMs = STEP_WITHIN_MS,
 ): Promise<void> {
   const settle = (apply: boolean): Promise<PromiseSettledResult<void>[]> =>
@@ -61,6 +71,7 @@ export async function changeTls(
     await settle(false);
     throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
   }
+  accepted();
   const settled = await settle(true);
   const failed = settled.flatMap((result, at) =>
     result.status === 'rejected' ? `${users[at]?.name} (${messageOf(result.reason)})` : [],

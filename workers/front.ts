@@ -136,10 +136,10 @@ const methods: Serves<FrontMethods> = {
     }
     return { port, engine: engineLine, wantsCensus: !engineKind.knowsAddresses };
   },
-  prepareTls() {
+  prepareTls(files) {
     nextTls?.drop();
     nextTls = undefined;
-    nextTls = orInternal(() => engine.prepareTls());
+    nextTls = orInternal(() => engine.prepareTls(files));
   },
   settleTls({ apply }) {
     const prepared = nextTls;

@@ -129,8 +129,8 @@ export type FrontMethods = {
    * nobody else has it. Throws with the reason when it cannot be bound.
    */
   listen(input: { port: number; shared: boolean; probe: boolean }): Bound;
-  /** Reads certificate and key from their files anew, and uses them from {@link settleTls} on. Throws when they cannot be used. */
-  prepareTls(input: null): void;
+  /** Reads certificate and key from these files, and uses them from {@link settleTls} on. Throws when they cannot be used. */
+  prepareTls(input: { cert: string; key: string }): void;
   /** Uses what was prepared for new connections, or forgets it. */
   settleTls(input: { apply: boolean }): void;
   /** From the answer on, the token is accepted. */

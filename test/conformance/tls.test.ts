@@ -1,6 +1,6 @@
 // Issue 5 "TLS": certificate and key from files, read anew on SIGHUP without a stream noticing.
 
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
@@ -243,7 +243,7 @@ describe('a service with a certificate', () => {
     },
   );
 
-  it('a front that cannot be replaced because of the files is, when they are mended', async (context) => {
+  it('a front that is replaced has what the others have, whatever is in the files by then', async (context) => {
     context.skip(frontFlags(2)[1] === '1', 'there is no other front to watch from');
     const stream = new TlsStream(service.port, first, token);
     await stream.until(() => stream.text.includes('event: log'));
@@ -265,13 +265,14 @@ describe('a service with a certificate', () => {
         target: '/events?scope=drover',
         lastEventId: id,
       });
-      await other
-        .until(() => other.text.includes('front 0 could not be restarted'))
-        .catch(() => {});
+      await other.until(() => other.text.includes('front 0 was replaced')).catch(() => {});
     } while (other.isOver);
+    expect(other.text).not.toContain('could not be restarted');
+    // The key lies nowhere but where the operator has put it.
+    if (process.platform === 'linux') {
+      expect(readdirSync('/dev/shm').filter((name) => name.startsWith('drover-'))).toEqual([]);
+    }
     use(first);
-    await other.until(() => other.text.includes('front 0 was replaced'));
-    expect([...other.text.matchAll(/front 0 could not be restarted/g)]).toHaveLength(1);
     for (let n = 0; n < 8; n++) expect((await ask(service.port, [first])).status).toBe(200);
     other.close();
   });

@@ -88,7 +88,7 @@ describe('a new certificate', () => {
 
   it('that a front does not answer about is used by none, and the next change is not held up', async () => {
     const models = fronts([null, 'hangs', null]);
-    await expect(changeTls(users(models), () => 'digest', 50)).rejects.toThrow(
+    await expect(changeTls(users(models), () => 'digest', undefined, 50)).rejects.toThrow(
       /^certificate and key stay as they were: front 1 does not answer$/,
     );
     expect(models.map(({ current }) => current)).toEqual(['old', 'old', 'old']);
@@ -97,7 +97,7 @@ describe('a new certificate', () => {
 
   it('that a front does not answer about at the last moment is told of', async () => {
     const models = fronts([null, 'hangs at last', null]);
-    await expect(changeTls(users(models), () => 'digest', 50)).rejects.toThrow(
+    await expect(changeTls(users(models), () => 'digest', undefined, 50)).rejects.toThrow(
       /^certificate and key stay as they were in front 1 \(front 1 does not answer\)$/,
     );
     expect(models.map(({ current }) => current)).toEqual(['new', 'old', 'new']);

@@ -53,7 +53,7 @@ it.runIf(loaded)(
       return (await connection.response()).body;
     };
     const change = async (): Promise<void> => {
-      engine.prepareTls().apply();
+      engine.prepareTls(null as never).apply();
       await turn();
       await turn();
     };

@@ -81,10 +81,10 @@ export interface Engine {
   /** Accepts no more connections. */
   stopListening(): void;
   /**
-   * Reads certificate and key anew. Nothing changes by it.
+   * Reads another certificate and its key. Nothing changes by it.
    * @throws Error when they cannot be used.
    */
-  prepareTls(): PreparedTls;
+  prepareTls(files: TlsFiles): PreparedTls;
   /** Closes every connection, once what was written to it is sent, and at once where a client does not take it. */
   close(): void;
 }

@@ -49,7 +49,7 @@ class UwsEngine implements Engine {
     this.#handler = handler;
     this.#fixed = fixed;
     this.#options = options;
-    this.#apps = [this.#createApp()];
+    this.#apps = [this.#createApp(options.tls)];
   }
 
   async listen(host: string, port: number, shared: boolean): Promise<number> {
@@ -70,8 +70,8 @@ class UwsEngine implements Engine {
    * A context cannot be given another certificate; one for a server name would not be used by clients that come by
    * address. So another app takes over the port, within one turn of the loop.
    */
-  prepareTls(): PreparedTls {
-    const app = this.#createApp();
+  prepareTls(files: TlsFiles): PreparedTls {
+    const app = this.#createApp(files);
     return { apply: () => this.#takeOver(app), drop: () => app.app.close() };
   }
 
@@ -111,8 +111,8 @@ class UwsEngine implements Engine {
     for (const { app } of apps) app.close();
   }
 
-  #createApp(): App {
-    const { tls, maxUrlBytes, answered } = this.#options;
+  #createApp(tls: TlsFiles | null): App {
+    const { maxUrlBytes, answered } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
     const entry: App = { app, open: 0 };
     const handle = (res: HttpResponse, req: HttpRequest): void => {

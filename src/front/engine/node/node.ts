@@ -111,10 +111,9 @@ class NodeEngine implements Engine {
     if (this.#server.listening) this.#server.close();
   }
 
-  prepareTls(): PreparedTls {
-    const { tls } = this.#options;
-    if (!tls) throw new Error('there is no certificate in use');
-    const files = readTls(tls);
+  prepareTls(named: TlsFiles): PreparedTls {
+    if (!this.#options.tls) throw new Error('there is no certificate in use');
+    const files = readTls(named);
     createSecureContext(files);
     return {
       apply: () => (this.#server as https.Server).setSecureContext(files),
