@@ -103,7 +103,7 @@ export class Journal {
   #writtenAt = 0;
   #syncing: Promise<void> | undefined;
   #more = false;
-  #rebasing = false;
+  #rebasing: Promise<void> | undefined;
   #hasLabels = false;
   #closing = false;
   /** Ends the examination of a file that nobody waits for any more. */
@@ -215,11 +215,25 @@ export class Journal {
     const opened = this.#opened;
     if (!opened) return;
     const head = this.#reader.head();
-    this.#drain(opened, head);
-    const isWhole = this.#write(opened) && opened.recorder.next >= head;
+    const isWhole = await this.#keepAll(opened, head);
+    // Searches end: what they read from is not to be touched again.
+    this.#opened = undefined;
     await opened.tables.close();
     // Otherwise the next start takes the numbers from behind the reserve, as after a crash.
     if (isWhole) this.#numbering?.finish(head);
+  }
+
+  /** As many writes as it takes: more may be on the ring than waits for one. @returns whether everything is kept. */
+  async #keepAll(opened: Opened, head: number): Promise<boolean> {
+    const { recorder } = opened;
+    for (let before = -1; recorder.next > before; ) {
+      before = recorder.next;
+      this.#drain(opened, head);
+      await this.#rebasing;
+      if (!this.#write(opened)) return false;
+      if (recorder.next >= head) return true;
+    }
+    return false;
   }
 
   #tryOpen(): void {
@@ -359,7 +373,11 @@ export class Journal {
   #drain({ recorder }: Opened, head: number): void {
     if (this.#rebasing) return;
     try {
-      if (!recorder.drain(head)) void this.#rebase(recorder);
+      if (recorder.drain(head)) return;
+      this.#rebasing = this.#rebase(recorder).finally(() => {
+        this.#rebasing = undefined;
+        this.wake();
+      });
     } catch (thrown) {
       // A fault of ours and not of the disk: whoever waits for this must not take it in, the thread ends and is replaced.
       setImmediate(() => {
@@ -371,18 +389,12 @@ export class Journal {
 
   /** The ring has passed the journal: it goes on from where the broadcaster is, with the labels as they are then. */
   async #rebase(recorder: Recorder): Promise<void> {
-    this.#rebasing = true;
-    try {
-      const baseline = await this.#peers.baseline();
-      if (!baseline) return;
-      recorder.skipTo(baseline.next, true);
-      const snapshots = baseline.sessions.map((json) => JSON.parse(json).snapshot);
-      this.#labels.rebase(baseline.next, snapshots);
-      this.#tellLap();
-    } finally {
-      this.#rebasing = false;
-      this.wake();
-    }
+    const baseline = await this.#peers.baseline();
+    if (!baseline) return;
+    recorder.skipTo(baseline.next, true);
+    const snapshots = baseline.sessions.map((json) => JSON.parse(json).snapshot);
+    this.#labels.rebase(baseline.next, snapshots);
+    this.#tellLap();
   }
 
   #tellLap(): void {

@@ -222,3 +222,31 @@ it('pages of what is written do not write', async () => {
   expect(written()).toBeGreaterThan(before);
   await life.end();
 });
+
+it('at the end everything that is on the ring is kept, however much waits, also when it was just lapped', async () => {
+  const dir = journalDir();
+  const life = await Life.begin(dir, { ringBytes: 2 ** 26 });
+  await life.on();
+  const line = 'x'.repeat(8000);
+  const lines = Array.from({ length: 4000 }, (_, at) => `${at} ${line}`);
+  // Some 32 MB, twice what waits at most.
+  const head = life.say(...lines);
+  await life.end();
+  const next = await Life.begin(dir, { ringBytes: 2 ** 20 });
+  expect([next.first, next.left]).toEqual([head, 'ended']);
+  await next.on();
+  const { lost } = await next.journal
+    .stats({ after: null, before: null, stepS: null })
+    .then(({ journal }) => journal);
+  expect(lost).toBe(0);
+  // A ring of one MB: most of this is gone before the journal has looked.
+  next.say(...lines.slice(0, 1000));
+  await next.end();
+  const last = await Life.begin(dir);
+  expect([last.first, last.left]).toEqual([head + 1000, 'ended']);
+  await last.on();
+  const events = await last.past({ afterSeq: head - 2 });
+  expect(events.map(({ seq }) => seq)).toEqual([head - 1, head + 999]);
+  expect(events[1]?.data).toMatchObject({ dropped: 1000 });
+  await last.end();
+});
