@@ -19,8 +19,9 @@ import { type Identity, type Leaving, Numbering, newIdentity } from './journal/n
 import type { SharedLag } from './shm/loop-lag.js';
 import { releaseReader } from './shm/ring-reader.js';
 
-/** Pause before a dead thread is replaced, in ms. */
+/** Pause before a dead thread is replaced, in ms: doubled with each that did not live longer than the longest. */
 const RESTART_MS = 1000;
+const MAX_RESTART_MS = 60_000;
 /** First sequence number of a numbering, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;
 const DIRECTORY = 'journal';
@@ -65,6 +66,10 @@ export class JournalThread {
   readonly #broadcaster: EventSink;
   #life: { worker: Worker; peer: JournalPeer; ended: Promise<void> } | undefined;
   #closing = false;
+  #pauseMs = RESTART_MS;
+  #begunAt = 0;
+  /** What the threads since the last that lived long have died of: said once each. */
+  readonly #deaths = new Set<string>();
   /** Why the journal does not know the stream's numbering, as long as it does not. */
   #fault: string | null;
   #left: Leaving;
@@ -116,6 +121,7 @@ export class JournalThread {
 
   #begin(): void {
     const { config, dataDir, stream, lag, numbering, reader } = this.#options;
+    this.#begunAt = performance.now();
     const workerData: JournalStart = {
       config,
       dir: join(dataDir, DIRECTORY),
@@ -152,14 +158,23 @@ export class JournalThread {
 
   #replace(reason: string): void {
     this.#life = undefined;
+    const now = performance.now();
+    if (now - this.#begunAt > MAX_RESTART_MS) {
+      this.#pauseMs = RESTART_MS;
+      this.#deaths.clear();
+    }
+    const pause = this.#pauseMs;
+    this.#pauseMs = Math.min(2 * pause, MAX_RESTART_MS);
     // Whatever has ended it may have been the file.
     this.#left = 'unexamined';
-    this.#told({ ...this.status, state: 'failed', reason }, null);
+    this.status = { ...this.status, state: 'failed', reason };
+    if (!this.#deaths.has(reason)) this.#told(this.status, null);
+    this.#deaths.add(reason);
     setTimeout(() => {
       if (this.#closing) return;
       this.#begin();
       this.#options.replaced();
-    }, RESTART_MS);
+    }, pause);
   }
 
   #told(status: JournalStatus, notice: string | null): void {
