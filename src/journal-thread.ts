@@ -22,6 +22,9 @@ import { releaseReader } from './shm/ring-reader.js';
 /** Pause before a dead thread is replaced, in ms: doubled with each that did not live longer than the longest. */
 const RESTART_MS = 1000;
 const MAX_RESTART_MS = 60_000;
+/** How often it is asked how it is, and how long it may take to answer, in ms. */
+const ASK_MS = 1000;
+const ANSWER_MS = 5000;
 /** First sequence number of a numbering, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;
 const DIRECTORY = 'journal';
@@ -151,9 +154,34 @@ export class JournalThread {
         if (!this.#closing) this.#replace(reason);
       });
     });
+    const asking = this.#watch(peer);
+    void ended.then(() => clearInterval(asking));
     this.#life = { worker, peer, ended };
     this.status = { ...JOURNAL_OFF, state: 'opening' };
     this.reattach(this.#broadcaster.peer);
+  }
+
+  /** A thread that stands still, since the disk does, cannot say so itself. */
+  #watch(peer: JournalPeer): NodeJS.Timeout {
+    let askedAt: number | undefined;
+    let hangs = false;
+    const ask = async (): Promise<void> => {
+      askedAt = performance.now();
+      const status = await peer.call('ask', null);
+      askedAt = undefined;
+      if (hangs) this.#told(status, status.state === 'on' ? 'it goes on again' : null);
+      hangs = false;
+    };
+    const look = (): void => {
+      // When the thread has ended that is told elsewhere.
+      if (askedAt === undefined) void ask().catch(() => {});
+      else if (!hangs && !this.#closing && performance.now() - askedAt > ANSWER_MS) {
+        hangs = true;
+        const reason = `the disk has not answered for ${ANSWER_MS / 1000} s`;
+        this.#told({ ...this.status, state: 'failed', reason }, null);
+      }
+    };
+    return setInterval(look, ASK_MS).unref();
   }
 
   #replace(reason: string): void {

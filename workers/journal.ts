@@ -29,6 +29,7 @@ let broadcaster:
 const fronts = new Map<number, MessagePort>();
 
 const methods: Serves<JournalMethods> = {
+  ask: () => journal.status,
   attachBroadcaster({ port }) {
     detachBroadcaster();
     const bell: Serves<FrontBellMethods> = { wake: () => journal.wake() };

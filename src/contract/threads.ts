@@ -209,6 +209,8 @@ export interface JournalStart {
 }
 
 export type JournalMethods = {
+  /** How it is. Answers when the thread gets to it: one that waits for a disk does not. */
+  ask(input: null): JournalStatus;
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
   /** Gives a front its channel; a new one replaces the old. */

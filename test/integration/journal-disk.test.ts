@@ -4,7 +4,8 @@
 // The full disk is a small tmpfs where the system lets us mount one, and a limit on the size of files (RLIMIT_FSIZE) beside
 // that, which needs no privileges.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -96,6 +97,18 @@ function fillUp(file: string): void {
     }
   }
 }
+
+/** Holds the lock of an LMDB file's writer until standard input ends. */
+const HOLD = `
+  import { readSync } from 'node:fs';
+  import { open } from 'lmdb';
+  const root = open({ path: process.env.HELD, noSubdir: true, maxDbs: 8 });
+  root.transactionSync(() => {
+    process.stdout.write('held');
+    try { while (readSync(0, Buffer.alloc(1)) > 0); } catch {}
+  });
+  process.kill(process.pid, 'SIGKILL');
+`;
 
 /** Each number of the stream is in the journal, up to `last`, or in a gap that it declares. */
 async function expectWhole(of: Service, last: number): Promise<{ lost: number }> {
@@ -317,4 +330,31 @@ it('off: each run has its own epoch, there is no history, and nothing is written
   }
   expect(new Set(epochs).size).toBe(2);
   expect(existsSync(journalDir)).toBe(false);
+});
+
+it('a write that does not come back: it is said, everything else goes on, and so does the journal then', {
+  timeout: 90_000,
+}, async () => {
+  const of = await begin();
+  const stream = await watch(of, '?scope=journal,drover');
+  await eventually(async () => (await keptBy(of)) > 1000, 'something is kept');
+  // As a disk that stands still: another process has what LMDB waits for at each commit.
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD], {
+    env: { ...process.env, HELD: path.join(journalDir, 'journal.mdb') },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  try {
+    await once(holder.stdout, 'data');
+    await journalLine(stream, /without its journal: the disk has not answered for 5 s/);
+    expect((await pressureOf(of)).journal).toMatchObject({ state: 'failed' });
+    const live = await watch(of, '?session=load&snapshot=0');
+    await live.until(() => live.frames.length > 500);
+    live.close();
+  } finally {
+    holder.stdin.end();
+  }
+  await journalLine(stream, 'it goes on again');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  const { newest, lost } = await journalOf(of);
+  expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost });
 });

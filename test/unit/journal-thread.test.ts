@@ -4,6 +4,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { newIdentity } from '../../src/journal/numbering.js';
 import { JournalThread } from '../../src/journal-thread.js';
+import { createLags } from '../../src/shm/loop-lag.js';
 import { eventually } from '../harness/bots.js';
 import { journalDir } from '../harness/journal.js';
 import { testRing } from './ring-fixture.js';
@@ -26,6 +27,7 @@ it('a thread that dies at once is begun again after longer and longer pauses, an
       stream: { ring: testRing(1 << 16, 64).shared, ...identity },
       numbering: { ...identity, first: 1, left: 'ended', fault: null },
       reader: 0,
+      lag: { buffer: createLags(1), block: 0 },
       say: (level, message) => said.push(`${level} ${message}`),
       replaced: () => begun.push(performance.now()),
     },
