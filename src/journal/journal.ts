@@ -243,7 +243,7 @@ export class Journal {
   async #open(): Promise<void> {
     const { dir, stream } = this.#start;
     const identity = { epoch: stream.epoch, hashKey: stream.hashKey };
-    this.#numbering ??= Numbering.open(dir, identity, this.#reader.head());
+    this.#numbering = Numbering.open(dir, identity, this.#reader.head());
     this.#keepAhead();
     // An empty file is what a disk was too full for.
     const isNew = !statSync(this.#path, { throwIfNoEntry: false })?.size;
@@ -517,6 +517,13 @@ export class Journal {
       this.#tell('its file was taken away; a new one begins');
       rmSync(lockFileOf(this.#path), { force: true });
       this.#tryOpen();
+      return;
+    }
+    try {
+      // Without its file the next run would set the journal aside.
+      this.#numbering?.keep();
+    } catch (thrown) {
+      this.#failed(thrown);
       return;
     }
     if (opened.retention.isDue(opened.past.oldest()) && this.#write(opened)) this.wake();

@@ -118,6 +118,11 @@ export class Numbering {
     if (this.#slot.reserved - next <= RESERVE / 2) this.#reserve(next);
   }
 
+  /** Writes it again when somebody has taken the file away. @throws Error when it cannot be written. */
+  keep(): void {
+    if (!existsSync(this.#path)) this.#write(this.#slot);
+  }
+
   /** The end: everything below `next` is in the journal, and nothing else was used. */
   finish(next: number): void {
     const leaving = this.leaving === 'unexamined' ? 'broken-off' : 'ended';

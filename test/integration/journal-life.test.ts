@@ -1,6 +1,6 @@
 // The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
 
-import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { StatsAnswer } from '../../src/contract/journal.js';
@@ -247,3 +247,34 @@ it('at the end everything that is on the ring is kept, however much waits, also 
   expect(events[1]?.data).toMatchObject({ dropped: 1000 });
   await last.end();
 });
+
+it.each([
+  ['the file with the numbering', 'numbering', ['before', 'after']],
+  ['the whole directory', '', ['after']],
+])(
+  '%s is taken away while it is used: the next run goes on with the same epoch',
+  async (_, name, kept) => {
+    const dir = journalDir();
+    const life = await Life.begin(dir);
+    await life.on();
+    life.say('before');
+    await life.past();
+    rmSync(path.join(dir, name), { recursive: true });
+    await eventually(() => existsSync(path.join(dir, 'numbering')), 'it is there again', 30_000);
+    await life.on();
+    life.say('after');
+    await eventually(
+      async () => (await life.past()).at(-1)?.data.message === 'after',
+      'it is kept',
+    );
+    // Nobody sees to its end.
+    const next = await Life.begin(dir);
+    expect(next.stream.epoch).toBe(life.stream.epoch);
+    expect(next.first).toBeGreaterThan(2);
+    await life.journal.close();
+    await next.on();
+    const messages = (await next.past()).flatMap(({ data }) => data.message ?? []);
+    expect(messages).toEqual(expect.arrayContaining(kept));
+    await next.end();
+  },
+);
