@@ -310,21 +310,18 @@ export class Journal {
     // Counted, but not written: those frames come again.
     this.#stats.written();
     if (!state) {
-      // What is on the ring is there to be kept.
-      const next = Math.max(first, this.#reader.tail());
-      const posted = Math.floor(next / SEGMENT) * SEGMENT;
       state = {
         form: FORM,
         epoch: stream.epoch,
-        next,
-        posted,
+        next: first,
+        posted: Math.floor(first / SEGMENT) * SEGMENT,
         clock: 0,
         bytes: 0,
         stats: 0,
         lost: 0,
         holes: 0,
       };
-      this.#labels.renew(next);
+      this.#labels.renew(first);
     } else if (!this.#hasLabels) this.#labels.load(tables);
     this.#hasLabels = true;
     const past = new Past(tables, () => recorder.changing);
@@ -344,6 +341,8 @@ export class Journal {
     }
     // Numbers that a run before this one had reserved, and used or not, nobody knows.
     if (recorder.next < first) recorder.skipTo(first, false);
+    // What is on the ring is there to be kept; what has left it before there was a journal is lost.
+    if (!found) recorder.skipTo(this.#reader.tail(), true);
     const retention = new Retention({
       maxBytes: config.max_bytes,
       maxAgeMs: config.max_age_hours * 3_600_000,

@@ -278,3 +278,25 @@ it.each([
     await next.end();
   },
 );
+
+it('a journal that begins late declares what it has missed, and keeps what is still there', async () => {
+  const life = await Life.begin(journalDir(), { ringBytes: 2 ** 20, fault: 'EROFS' });
+  const line = 'x'.repeat(8000);
+  for (let batch = 0; batch < 20; batch++) {
+    life.say(...Array.from({ length: 20 }, (_, at) => `${batch} ${at} ${line}`));
+  }
+  await life.on();
+  const [gap, ...rest] = await life.past();
+  const missed = (gap?.seq ?? 0) - life.first + 1;
+  expect(missed).toBeGreaterThan(200);
+  expect(gap).toMatchObject({
+    event: 'gap',
+    data: { from: `${life.stream.epoch}-1`, dropped: missed },
+  });
+  expect(rest.length).toBeGreaterThan(50);
+  expect(rest.map(({ seq }) => seq)).toEqual(rest.map((_, at) => missed + 1 + at));
+  expect(rest.at(-1)?.seq).toBe(400);
+  const { journal } = await life.journal.stats({ after: null, before: null, stepS: null });
+  expect(journal).toMatchObject({ lost: missed, holes: 1 });
+  await life.end();
+});
