@@ -322,7 +322,11 @@ export class Journal {
         holes: 0,
       };
       this.#labels.renew(first);
-    } else if (!this.#hasLabels) this.#labels.load(tables);
+    } else if (!this.#hasLabels) {
+      this.#labels.load(tables);
+      // A run begins without bots; whoever is there says so before anything else.
+      if (state.next <= first) this.#labels.rebase(first - 1, []);
+    }
     this.#hasLabels = true;
     const past = new Past(tables, () => recorder.changing);
     const newest = past.newest();

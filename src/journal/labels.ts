@@ -12,7 +12,7 @@ const PRUNE_STEP = 100;
 export class JournalLabels {
   readonly history = new LabelHistory();
   readonly #names: NameHasher;
-  /** What each bot has now, as JSON, so that a frame without a change costs a comparison; and its key. */
+  /** What each bot has now, by its key, as JSON, so that a frame without a change costs a comparison. */
   readonly #now = new Map<string, { json: string; key: NameKey }>();
   /** Goes through the rows before frame `end`, a step at a time, from behind `after` on. */
   #pass: { after: [number, ...NameKey]; end: number } | undefined;
@@ -28,7 +28,10 @@ export class JournalLabels {
   load({ labels }: Tables): void {
     for (const { key, value } of labels.getRange()) {
       const [seq, low, high] = key;
-      this.#set(seq, [low, high], value);
+      const name: NameKey = [low, high];
+      this.#set(seq, name, value);
+      if (value) this.#now.set(name.join(), { json: JSON.stringify(value), key: name });
+      else this.#now.delete(name.join());
     }
   }
 
@@ -37,12 +40,12 @@ export class JournalLabels {
     const { id, labels, status } = snapshot;
     const isDeleted = status === 'deleted';
     const json = isDeleted ? '' : JSON.stringify(labels);
-    const now = this.#now.get(id);
-    if (now?.json === json) return;
     const { low, high } = this.#names.of(id);
     const key: NameKey = [low, high];
-    if (isDeleted) this.#now.delete(id);
-    else this.#now.set(id, { json, key });
+    const now = this.#now.get(key.join());
+    if (now?.json === json) return;
+    if (isDeleted) this.#now.delete(key.join());
+    else this.#now.set(key.join(), { json, key });
     const value = isDeleted ? null : labels;
     this.#set(seq, key, value);
     this.#fresh.push({ seq, key, labels: value });
@@ -52,7 +55,8 @@ export class JournalLabels {
   rebase(seq: number, snapshots: readonly BotSnapshot[]): void {
     const gone = new Map(this.#now);
     for (const snapshot of snapshots) {
-      gone.delete(snapshot.id);
+      const { low, high } = this.#names.of(snapshot.id);
+      gone.delete([low, high].join());
       this.saw(seq, snapshot);
     }
     for (const [id, { key }] of gone) {

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import type { StatsAnswer } from '../../src/contract/journal.js';
 import { JOURNAL_FILE, Numbering } from '../../src/journal/numbering.js';
 import { eventually } from '../harness/bots.js';
-import { expectNoHole, journalDir, Life, sessionItem } from '../harness/journal.js';
+import { expectNoHole, journalDir, Life, logItem, sessionItem } from '../harness/journal.js';
 
 it('what was published while the last streams were open keeps its numbers', async () => {
   const dir = journalDir();
@@ -299,4 +299,33 @@ it('a journal that begins late declares what it has missed, and keeps what is st
   const { journal } = await life.journal.stats({ after: null, before: null, stepS: null });
   expect(journal).toMatchObject({ lost: missed, holes: 1 });
   await life.end();
+});
+
+it('a bot of the run before has no labels in this one until it is there', async () => {
+  const dir = journalDir();
+  const filter = JSON.stringify([null, null, null, null, [['team', 'a']]]);
+  const lines = async (of: Life): Promise<string[]> =>
+    (await of.past({ filter })).flatMap(({ data }) => data.message ?? []);
+  const first = await Life.begin(dir);
+  await first.on();
+  first.broadcaster.publish([
+    sessionItem('x', { labels: { team: 'a' } }),
+    logItem('one', { session_id: 'x' }),
+  ]);
+  expect(await lines(first)).toEqual(['one']);
+  await first.end();
+  const next = await Life.begin(dir);
+  await next.on();
+  next.broadcaster.publish([
+    logItem('begun', { session_id: null }),
+    logItem('of nobody yet', { session_id: 'x' }),
+    sessionItem('x', { labels: { team: 'a' } }),
+    logItem('two', { session_id: 'x' }),
+  ]);
+  expect(await lines(next)).toEqual(['one', 'two']);
+  // In the same run the thread that takes its place knows them.
+  await next.replace();
+  next.broadcaster.publish([logItem('three', { session_id: 'x' })]);
+  expect(await lines(next)).toEqual(['one', 'two', 'three']);
+  await next.end();
 });

@@ -118,3 +118,18 @@ it('any changes, forgotten bit by bit', () => {
     { numRuns: 200 },
   );
 });
+
+it('bots that are not there any more after a restart leave nothing behind', () => {
+  let labels = new JournalLabels(names);
+  let seq = 1;
+  for (let run = 0; run < 5; run++) {
+    for (let bot = 0; bot < 50; bot++) labels.saw(seq++, snapshotOf(`${run} ${bot}`, { n: 'a' }));
+    flush(labels);
+    labels = restarted();
+    labels.rebase(seq++, []);
+    flush(labels);
+  }
+  for (let step = 0; step < 10; step++) prune(labels, seq + 10 + step);
+  expect(tables.labels.getCount()).toBe(0);
+  expect(had(labels, '0 0', seq + 20, {})).toBe(false);
+});
