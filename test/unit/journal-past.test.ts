@@ -26,11 +26,14 @@ let dir: string;
 let tables: Tables;
 let past: Past;
 beforeEach(() => {
+  // A part ends after some ms too, on a slow machine before it is full.
+  vi.useFakeTimers({ toFake: ['performance'] });
   dir = mkdtempSync(path.join(tmpdir(), 'drover-past-'));
   tables = openTables(path.join(dir, 'journal.mdb'), 'never');
   past = new Past(tables, () => Number.POSITIVE_INFINITY);
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await tables.close();
   rmSync(dir, { recursive: true, force: true });
 });
