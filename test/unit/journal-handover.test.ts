@@ -1,7 +1,7 @@
 // Unit tests. What the journal answers comes over a real port, and memory of parts goes back and forth with it.
 
 import { MessageChannel } from 'node:worker_threads';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { Rpc } from '../../src/contract/rpc.js';
 import type { JournalFrontMethods } from '../../src/contract/threads.js';
 import { JournalClient } from '../../src/front/history/journal-client.js';
@@ -9,6 +9,9 @@ import { frontMethods } from '../../src/journal/front-methods.js';
 import { logLine, PAGE, testJournal } from './journal-fixture.js';
 
 it('a part comes in the memory that went with the request, small answers come too', async () => {
+  // A part ends after some ms too, on a slow machine before it is full.
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { journal, publish } = testJournal();
   const { port1, port2 } = new MessageChannel();
   new Rpc<JournalFrontMethods, never>(port1, frontMethods(journal));
