@@ -33,7 +33,8 @@ it.runIf(loaded)(
     onTestFinished(() => void vi.restoreAllMocks());
     const connections = { entered: () => undefined, left: () => {}, hasCrowd: false };
     const engine = uwsEngine.create(
-      (exchange) => exchange.answer({ status: 200, headers: [], body: 'ok' }),
+      (exchange) =>
+        exchange.answer({ status: 200, headers: ['Content-Type', 'text/plain'], body: 'ok' }),
       new Map(),
       {
         answered: () => {},
@@ -49,7 +50,7 @@ it.runIf(loaded)(
     onTestFinished(() => engine.close());
     const port = await engine.listen('127.0.0.1', await freePort(), false);
     const ask = async (connection: RawConnection): Promise<string> => {
-      await connection.send(requestBytes('GET', '/'));
+      await connection.send(requestBytes('GET', '/health'));
       return (await connection.response()).body;
     };
     const change = async (): Promise<void> => {
