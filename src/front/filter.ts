@@ -41,7 +41,6 @@ export class Filter {
   readonly #kinds: ReadonlySet<number> | undefined;
   readonly #levels: ReadonlySet<number> | undefined;
   readonly #sessions: HashSet | undefined;
-  readonly #sessionNames: readonly string[] | undefined;
   #named: readonly (readonly [low: number, high: number])[] | undefined;
   readonly #scopes: HashSet | undefined;
   readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
@@ -59,7 +58,6 @@ export class Filter {
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
     this.#levels = codes(values.get('level'), LEVEL_CODE);
-    this.#sessionNames = lists[FILTER_NAMES.indexOf('session')];
     this.#sessions = hashes(values.get('session'), names);
     this.#scopes = hashes(values.get('scope'), names);
   }
@@ -76,7 +74,10 @@ export class Filter {
 
   /** The sessions that it lets through, by their hashes; undefined when that is not limited by name. */
   get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
-    this.#named ??= this.#sessionNames?.map((name) => {
+    if (!this.#sessions || this.#named) return this.#named;
+    // The journal alone asks for them: streams need not keep the names beside the key.
+    const lists = JSON.parse(this.key) as readonly (readonly string[])[];
+    this.#named = (lists[FILTER_NAMES.indexOf('session')] ?? []).map((name) => {
       const { low, high } = this.#names.of(name);
       return [low, high] as const;
     });
