@@ -268,7 +268,7 @@ export class Journal {
   }
 
   #examine(scope: 'all' | 'newest' | 'behind'): Promise<string | undefined> {
-    return faultOf(this.#path, VERIFIER, this.#ending.signal, scope);
+    return faultOf(this.#path, VERIFIER, this.#ending.signal, scope, scope === 'behind');
   }
 
   /**

@@ -28,7 +28,7 @@ interface Ending {
 
 /**
  * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in a process of its own.
- * @param scope what of it, for the verifier.
+ * @param scope what of it, for the verifier. @param isOpen this process has it open with LMDB.
  * @throws Error when that was not found out.
  */
 export async function faultOf(
@@ -36,12 +36,12 @@ export async function faultOf(
   verifier: string,
   stopping?: AbortSignal,
   scope = 'all',
+  isOpen = false,
 ): Promise<string | undefined> {
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
   if (size === 0) return 'it is empty';
-  // Or a full disk would end the verifier as a broken file does.
-  reserveLockFile(path);
+  if (!isOpen) reserve(path);
   try {
     await run(process.execPath, [verifier, path, scope], { ...(stopping && { signal: stopping }) });
     return undefined;
@@ -54,6 +54,15 @@ export async function faultOf(
     const last = stderr.trim().split('\n').at(-1);
     if (code === BROKEN_EXIT_CODE) return last || 'it cannot be read';
     throw unknown(code === UNKNOWN_EXIT_CODE && last ? last : messageOf(thrown));
+  }
+}
+
+/** Or a full disk would end the verifier as a broken file does. */
+function reserve(path: string): void {
+  try {
+    reserveLockFile(path);
+  } catch (thrown) {
+    throw unknown(messageOf(thrown));
   }
 }
 

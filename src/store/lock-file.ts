@@ -16,7 +16,9 @@ const LOCK_BYTES = 16 * 1024;
 export const lockFileOf = (path: string): string => `${path}-lock`;
 
 /**
- * To be called before each opening. LMDB makes the file as a hole and maps it: when the disk then has no room for a page
+ * To be called before each opening, and never while this process has the file open: whoever closes a file gives up all of
+ * the process's locks on it (fcntl), LMDB's too, and the next process to open it would begin the lock file anew, below those
+ * that use it. LMDB makes the file as a hole and maps it: when the disk then has no room for a page
  * of it, touching that page ends the process with SIGBUS. Written here, a full disk is an error like any other.
  * @throws Error when the directory or the disk does not allow it.
  */

@@ -67,7 +67,7 @@ it('parseResponse waits for whole answers and reads each framing', () => {
 });
 
 it('a stream keeps frames, comments, retry and bytes, and knows a clean end', async () => {
-  const stream = await openStream(`http://127.0.0.1:${port}/sse`);
+  const stream = await openStream(`http://127.0.0.1:${port}/sse`, { isDescribed: false });
   const frame = await stream.waitFor(({ id }) => id === 'e-2');
   expect(frame).toEqual({ event: undefined, id: 'e-2', data: '"\u{1F411}"', json: '\u{1F411}' });
   expect(await stream.ended).toBe(true);
@@ -78,12 +78,12 @@ it('a stream keeps frames, comments, retry and bytes, and knows a clean end', as
 });
 
 it('a stream that is cut does not count as a clean end', async () => {
-  const stream = await openStream(`http://127.0.0.1:${port}/cut`);
+  const stream = await openStream(`http://127.0.0.1:${port}/cut`, { isDescribed: false });
   expect(await stream.ended).toBe(false);
 });
 
 it('a wait that nothing fulfils fails', async () => {
-  const stream = await openStream(`http://127.0.0.1:${port}/sse`);
+  const stream = await openStream(`http://127.0.0.1:${port}/sse`, { isDescribed: false });
   await expect(stream.waitFor(() => false, 50)).rejects.toThrow();
   stream.close();
 });

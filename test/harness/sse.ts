@@ -17,6 +17,8 @@ export interface StreamOptions {
   /** Sent as `Authorization: Bearer`. */
   token?: string;
   headers?: Record<string, string>;
+  /** Its events are held against the OpenAPI document; true when left out. */
+  isDescribed?: boolean;
 }
 
 interface Watcher {
@@ -39,12 +41,13 @@ export class SseStream {
   readonly #watchers = new Set<Watcher>();
   #over = false;
 
-  constructor(response: http.IncomingMessage) {
+  /** @param isDescribed its events are held against the OpenAPI document. */
+  constructor(response: http.IncomingMessage, isDescribed = true) {
     this.response = response;
     const parser = createParser({
       onEvent: ({ event, id, data }) => {
         const json = parseJson(data);
-        expectDescribedEvent(event, json);
+        if (isDescribed) expectDescribedEvent(event, json);
         this.frames.push({ event, id, data, json });
       },
       onComment: (comment) => this.comments.push(comment),
@@ -147,5 +150,5 @@ export async function openStream(url: string, options: StreamOptions = {}): Prom
     response.destroy();
     throw new Error(`the stream answered ${response.statusCode}`);
   }
-  return new SseStream(response);
+  return new SseStream(response, options.isDescribed);
 }
