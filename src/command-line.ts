@@ -131,8 +131,11 @@ async function startService(options: StartOptions): Promise<Service | undefined>
       const fault = dashboardFault();
       if (fault) warn(fault);
       if (!isTls && !isLoopback(host)) warn(`${host} ${IN_THE_CLEAR}`);
-      // Without TLS there is nothing to read anew, and a terminal that hangs up ends the process as ever.
+      // Without TLS there is nothing to read anew: a terminal that hangs up ends the process as ever, systemd is told.
       if (isTls) process.on('SIGHUP', () => void service.reloadTls());
+      else if (process.env['NOTIFY_SOCKET']) {
+        process.on('SIGHUP', () => warn('SIGHUP: there is no certificate to read anew'));
+      }
     }, stopSignal);
     return service;
   } catch (thrown) {

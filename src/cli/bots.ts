@@ -139,6 +139,9 @@ async function actOnBots(
     await print(`${first} ${bot?.status ?? 'deleted'}\n`);
     return EXIT.ok;
   }
+  if (given.length === 0 && !options.label) {
+    throw new CliError(EXIT.usage, 'no bot was named; give ids or --label');
+  }
   const ids = [...new Set([...given, ...(await labelled(connection, options.label))])];
   const progress = new Progress();
   let failed = 0;

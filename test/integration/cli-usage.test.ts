@@ -37,6 +37,7 @@ describe('wrong use is one line and the exit code 2', () => {
     [['bots', 'list', '--nonsense'], /unknown option '--nonsense'/],
     [['bots', 'create', 'x'], /required option '--kind <kind>' not specified/],
     [['bots', 'show'], /missing required argument 'id'/],
+    [['bots', 'rm'], /no bot was named; give ids or --label/],
     [['bots', 'list', 'x'], /too many arguments/],
     [['logs', '--level', 'loud'], /There are: info, warn, error, state\./],
     [['logs', '--kind', 'gap'], /There are: log, session\./],
