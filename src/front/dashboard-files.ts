@@ -1,11 +1,11 @@
 // Runs in a front thread. Owns the files of the dashboard, in memory, each in the encodings that the build has made.
 
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { DroverError } from '../errors.js';
 import { DASHBOARD_HEADERS } from './answers.js';
 import type { Answer, Exchange } from './engine/engine.js';
+import { etagOf, isHad } from './etag.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -63,9 +63,8 @@ function readStatic(path: string, cacheControl: string): StaticFile {
   for (const { name, ending } of ENCODINGS) {
     if (existsSync(path + ending)) encoded.set(name, readFileSync(path + ending));
   }
-  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
   return {
-    etag,
+    etag: etagOf(plain),
     plain,
     encoded,
     headers: [
@@ -88,7 +87,7 @@ function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string
   // Each encoding is a representation of its own: strong tags must differ.
   const etag = encoding === '' ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
   const headers = [...file.headers, 'ETag', etag];
-  if (matches(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
+  if (isHad(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
   if (encoding !== '') headers.push('Content-Encoding', encoding);
   return { status: 200, headers, body: file.encoded.get(encoding) ?? file.plain };
 }
@@ -108,13 +107,4 @@ export function chooseEncoding(
     ({ name }) => available.has(name) && (accepted.get(name) ?? accepted.get('*') ?? false),
   );
   return best?.name ?? '';
-}
-
-/** `If-None-Match` is compared weakly (RFC 9110 §13.1.2). */
-function matches(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch === '') return false;
-  return ifNoneMatch
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-    .some((tag) => tag === '*' || tag === etag);
 }

@@ -1,0 +1,15 @@
+// Pure; used by the fronts. Owns entity tags: what says of an answer which content it has.
+
+import { createHash } from 'node:crypto';
+
+/** A strong tag of this content. */
+export function etagOf(content: Uint8Array): string {
+  return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+}
+
+/** Whether `If-None-Match` names the tag. It is compared weakly (RFC 9110 §13.1.2). */
+export function isHad(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === '') return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
+}
