@@ -138,9 +138,6 @@ export class JournalThread {
     const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
     const peer: JournalPeer = new Rpc<JournalControlMethods, JournalMethods>(worker, {
       status: ({ status, notice }) => this.#told(status, notice),
-      figures: ({ status }) => {
-        this.status = status;
-      },
     });
     let reason = 'its thread has ended';
     worker.once('error', (error) => {
@@ -161,7 +158,7 @@ export class JournalThread {
     this.reattach(this.#broadcaster.peer);
   }
 
-  /** A thread that stands still, since the disk does, cannot say so itself. */
+  /** Its figures follow what it keeps. One that stands still, since the disk does, cannot say so itself. */
   #watch(peer: JournalPeer): NodeJS.Timeout {
     let askedAt: number | undefined;
     let hangs = false;
@@ -170,6 +167,7 @@ export class JournalThread {
       const status = await peer.call('ask', null);
       askedAt = undefined;
       if (hangs) this.#told(status, status.state === 'on' ? 'it goes on again' : null);
+      else this.status = status;
       hangs = false;
     };
     const look = (): void => {

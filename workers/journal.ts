@@ -18,8 +18,6 @@ import { LoopLag } from '../src/shm/loop-lag.js';
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;
 
-/** How often main is told how large the journal is, in ms. */
-const FIGURES_MS = 2000;
 const start = workerData as JournalStart;
 new LoopLag(start.lag).watch();
 
@@ -46,7 +44,6 @@ const methods: Serves<JournalMethods> = {
     fronts.delete(front);
   },
   async close() {
-    clearInterval(telling);
     await journal.close();
     detachBroadcaster();
     for (const port of fronts.values()) port.close();
@@ -58,8 +55,6 @@ const journal = new Journal(start, {
   status: (status, notice) => main.tell('status', { status, notice }),
   baseline: async () => broadcaster?.peer.call('baseline', null).catch(() => undefined),
 });
-
-const telling = setInterval(() => main.tell('figures', { status: journal.status }), FIGURES_MS);
 
 function detachBroadcaster(): void {
   broadcaster?.peer.close(new DroverError('unavailable', 'the broadcaster was lost'));

@@ -221,8 +221,6 @@ export type JournalMethods = {
 };
 
 export type JournalControlMethods = {
-  /** How it is now, every few seconds. */
-  figures(input: { status: JournalStatus }): void;
   /** It has changed. `notice` is what the operator should know beyond that. */
   status(input: { status: JournalStatus; notice: string | null }): void;
 };
