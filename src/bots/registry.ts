@@ -14,10 +14,10 @@ import {
   type UpdateBotBody,
 } from '../contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../contract/events.js';
+import { hasLabels } from '../contract/labels.js';
 import { answerable } from '../contract/rpc.js';
 import { keepSecretsInLists } from '../contract/secrets.js';
 import type { BotExit, HostedState } from '../contract/threads.js';
-import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { BotStore, ShowIncident } from '../store/bots.js';
 import { Bot, type BotWorld } from './bot.js';

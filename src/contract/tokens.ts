@@ -2,6 +2,7 @@
 
 import { BOT_ID, Labels } from './bots.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
+import { hasLabels } from './labels.js';
 import Type, { type Static } from './typebox.js';
 
 /** What a token may do. `admin` includes all others; none of the others includes another. */
@@ -121,14 +122,4 @@ export function reaches(
 ): boolean {
   if (reach === null) return true;
   return 'bots' in reach ? reach.bots.includes(id) : hasLabels(labels, reach.labels);
-}
-
-/** Whether all wanted labels are there, with their values. */
-export function hasLabels(
-  labels: Readonly<Record<string, string>>,
-  wanted: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(wanted).every(
-    ([name, value]) => Object.hasOwn(labels, name) && labels[name] === value,
-  );
 }

@@ -2,8 +2,8 @@
 
 import { KIND_CODE, LEVEL_CODE } from '../broadcast/frame.js';
 import type { BotSnapshot } from '../contract/events.js';
+import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
-import { hasLabels } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import type { RingReader } from '../shm/ring-reader.js';
 import { HashSet } from './hash-set.js';

@@ -1,8 +1,8 @@
 // Runs in a front thread. Owns which labels each bot had at each frame of the ring, so that a stream that is limited by
 // labels gets exactly what its bots wrote while they had them, wherever its cursor stands.
 
+import { hasLabels } from '../contract/labels.js';
 import type { NameHash } from '../contract/name-hash.js';
-import { hasLabels } from '../contract/tokens.js';
 
 export type BotLabels = Readonly<Record<string, string>>;
 

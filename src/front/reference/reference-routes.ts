@@ -12,6 +12,19 @@ import { referencePage, STYLE } from './page.js';
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', OpenHandler> {
+  // Made for the first who asks: no front needs it to start.
+  let answers: { json: KeptAnswer; page: KeptAnswer } | undefined;
+  const made = () => {
+    answers ??= describe();
+    return answers;
+  };
+  return {
+    'GET /openapi.json': (exchange) => made().json.answer(exchange),
+    'GET /docs': (exchange) => made().page.answer(exchange),
+  };
+}
+
+function describe() {
   const document = openApiDocument(VERSION);
   const json = new KeptAnswer(JSON.stringify(document), [
     'Content-Type',
@@ -23,8 +36,5 @@ export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', Ope
     'text/html; charset=utf-8',
     ...headersWith('Content-Security-Policy', PAGE_POLICY),
   ]);
-  return {
-    'GET /openapi.json': (exchange) => json.answer(exchange),
-    'GET /docs': (exchange) => page.answer(exchange),
-  };
+  return { json, page };
 }
