@@ -20,6 +20,7 @@ import { Past } from '../../src/journal/past.js';
 import { page } from '../../src/journal/query.js';
 import { readStats, Stats } from '../../src/journal/stats.js';
 import { FORM, openTables, type State, type Tables } from '../../src/journal/tables.js';
+import { PAGE } from './journal-fixture.js';
 
 const EPOCH = 'e';
 let dir: string;
@@ -141,18 +142,7 @@ it('a part ends where frames are missing, and the next one tells of it', () => {
   expect(replay(2000)).toMatchObject({ first: null, next: 2000 });
 });
 
-const everything: PageRequest = {
-  filter: null,
-  order: 'oldest',
-  afterSeq: null,
-  beforeSeq: null,
-  afterMs: null,
-  beforeMs: null,
-  text: null,
-  limit: 1000,
-  maxBytes: 1_000_000,
-  lines: true,
-};
+const everything: PageRequest = { ...PAGE, order: 'oldest' };
 async function find(request: Partial<PageRequest>) {
   const parts = { epoch: EPOCH, tables, past, unposted: () => [], isOpen: () => true };
   const { body, end, cursor } = await page(parts, { ...everything, ...request }, null);
