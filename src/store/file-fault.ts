@@ -41,7 +41,8 @@ export async function faultOf(
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
   if (size === 0) return 'it is empty';
-  if (!isOpen) reserve(path);
+  // Or a full disk would end the verifier as a broken file does.
+  if (!isOpen) reserveLockFile(path);
   try {
     await run(process.execPath, [verifier, path, scope], { ...(stopping && { signal: stopping }) });
     return undefined;
@@ -54,15 +55,6 @@ export async function faultOf(
     const last = stderr.trim().split('\n').at(-1);
     if (code === BROKEN_EXIT_CODE) return last || 'it cannot be read';
     throw unknown(code === UNKNOWN_EXIT_CODE && last ? last : messageOf(thrown));
-  }
-}
-
-/** Or a full disk would end the verifier as a broken file does. */
-function reserve(path: string): void {
-  try {
-    reserveLockFile(path);
-  } catch (thrown) {
-    throw unknown(messageOf(thrown));
   }
 }
 
