@@ -36,6 +36,8 @@ import { FORM, openTables, SEGMENT, type State, type Tables } from './tables.js'
 const VERIFIER = fileURLToPath(new URL('./verify-journal.js', import.meta.url));
 /** Pause before the disk is tried again, in ms. */
 const RETRY_MS = 1000;
+/** The same for a file that cannot be opened, at most: doubled each time, because to examine it takes a process. */
+const MAX_RETRY_MS = 8000;
 /** How often age is looked at while nothing comes, and whether the file is still there, in ms. */
 const TEND_MS = 5000;
 /** Bytes of ring for each ms between two looks at it: a small ring is looked at more often, or it would lap the journal. */
@@ -98,6 +100,7 @@ export class Journal {
   #reason: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #retryMs = RETRY_MS;
   readonly #tender: NodeJS.Timeout;
   #lastWrite = 0;
   #writtenAt = 0;
@@ -475,13 +478,14 @@ export class Journal {
     this.#retry = setTimeout(() => {
       this.#retry = undefined;
       void this.#opening.then(() => this.#tryAgain());
-    }, RETRY_MS);
+    }, this.#retryMs);
   }
 
   #tryAgain(): void {
     const opened = this.#opened;
     if (this.#closing) return;
     if (!opened) {
+      this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
       this.#tryOpen();
       return;
     }
@@ -529,7 +533,8 @@ export class Journal {
       this.#failed(thrown);
       return;
     }
-    if (opened.retention.isDue(opened.past.oldest()) && this.#write(opened)) this.wake();
+    const { past, retention, state } = opened;
+    if (retention.isDue(past.oldest(), state.next) && this.#write(opened)) this.wake();
   }
 
   #moveAway(why: string): void {
@@ -542,6 +547,7 @@ export class Journal {
   #begin(state: 'on', notice: string | null): void {
     this.#state = state;
     this.#reason = null;
+    this.#retryMs = RETRY_MS;
     this.#tell(notice);
   }
 

@@ -31,9 +31,9 @@ export class Retention {
     this.#options = options;
   }
 
-  /** Whether the oldest block is too old. */
-  isDue(oldest: Head | undefined): boolean {
-    return oldest !== undefined && this.#isOld(oldest, this.#oldestTime);
+  /** Whether the oldest block is too old. @param next behind the newest block, which stays however old it is. */
+  isDue(oldest: Head | undefined, next: number): boolean {
+    return oldest !== undefined && oldest.next < next && this.#isOld(oldest, this.#oldestTime);
   }
 
   /**

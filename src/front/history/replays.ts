@@ -85,7 +85,7 @@ export class Replays {
    */
   readonly #unseen = new Set<string>();
   /** Who waits until one more may be asked for. */
-  #postponed: Place[] = [];
+  readonly #postponed = new Set<Place>();
   #turning = false;
   /** Runs while the journal is left alone, because it could not answer. */
   #pause: NodeJS.Timeout | undefined;
@@ -128,11 +128,12 @@ export class Replays {
 
   /** The stream is gone, or the fan-out has it. */
   remove(subscriber: Subscriber): void {
+    const place = this.#places.get(subscriber);
+    if (!place) return;
     this.#places.delete(subscriber);
-    if (this.#places.size > 0) return;
-    // Who is postponed is gone.
-    this.#postponed = [];
-    this.#forget();
+    // Clients come and go while the journal does not answer.
+    this.#postponed.delete(place);
+    if (this.#places.size === 0) this.#forget();
   }
 
   /** It takes bytes again, or its prelude is over. */
@@ -267,8 +268,6 @@ export class Replays {
 
   #endPause(): void {
     this.#pause = undefined;
-    // Clients come and go meanwhile.
-    this.#postponed = this.#postponed.filter((place) => this.#isHere(place));
     this.#askPostponed();
   }
 
@@ -286,7 +285,7 @@ export class Replays {
 
   #postpone(place: Place): void {
     place.isWaiting = true;
-    this.#postponed.push(place);
+    this.#postponed.add(place);
   }
 
   /** Whether as much is on its way, or there and not looked at yet, as may be; or nothing may be asked for now. */
@@ -296,10 +295,11 @@ export class Replays {
 
   #askPostponed(): void {
     // Whoever finds its part here, or on its way, needs no room: the next has it.
-    while (this.#postponed.length > 0 && !this.#isFull) {
-      const place = this.#postponed.shift() as Place;
+    for (const place of this.#postponed) {
+      if (this.#isFull) return;
+      this.#postponed.delete(place);
       place.isWaiting = false;
-      if (this.#isHere(place)) this.#ask(place);
+      this.#ask(place);
     }
   }
 
