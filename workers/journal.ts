@@ -37,7 +37,7 @@ const methods: Serves<JournalMethods> = {
   attachFront({ front, port }) {
     fronts.get(front)?.close();
     fronts.set(front, port);
-    new Rpc<JournalFrontMethods, never>(port, frontMethods(journal));
+    new Rpc<JournalFrontMethods, never>(port, frontMethods(journal.answers));
   },
   detachFront({ front }) {
     fronts.get(front)?.close();

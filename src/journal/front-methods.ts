@@ -2,20 +2,20 @@
 
 import { Handover, type Serves } from '../contract/rpc.js';
 import type { JournalFrontMethods } from '../contract/threads.js';
-import type { Journal } from './journal.js';
+import type { Answers } from './answers.js';
 
-export function frontMethods(journal: Journal): Serves<JournalFrontMethods> {
+export function frontMethods(answers: Answers): Serves<JournalFrontMethods> {
   return {
     async replay(request, cancelled) {
-      const part = await journal.replay(request, cancelled);
+      const part = await answers.replay(request, cancelled);
       // All of its memory, though it does not fill it: it comes back for another part.
       return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
     },
     async page(request, cancelled) {
-      return Handover.bytes(await journal.page(request, cancelled), 'body');
+      return Handover.bytes(await answers.page(request, cancelled), 'body');
     },
     async stats(request, cancelled) {
-      return Handover.bytes(await journal.stats(request, cancelled), 'body');
+      return Handover.bytes(await answers.stats(request, cancelled), 'body');
     },
   };
 }

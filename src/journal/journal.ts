@@ -1,37 +1,24 @@
 // Runs in the journal thread. Owns the life of the journal: opens it, writes what has come, tries again when the disk does
-// not take it, and answers the fronts. Nothing outside waits for it: what it cannot keep is lost and said to be.
+// not take it. Nothing outside waits for it: what it cannot keep is lost and said to be.
 
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { eventId } from '../broadcast/frame.js';
-import type {
-  JournalStatus,
-  Page,
-  PageRequest,
-  ReplayPart,
-  ReplayRequest,
-  StatsRequest,
-} from '../contract/journal.js';
+import type { JournalStatus } from '../contract/journal.js';
 import { NameHasher } from '../contract/name-hash.js';
 import type { JournalStart } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
-import { Filter } from '../front/filter.js';
 import { RingReader } from '../shm/ring-reader.js';
 import { faultOf, setAside } from '../store/file-fault.js';
 import { lockFileOf } from '../store/lock-file.js';
-import { JournalLabels } from './labels.js';
-import { Lane } from './lane.js';
+import { type AnswerSource, Answers } from './answers.js';
 import { JOURNAL_FILE, Numbering } from './numbering.js';
+import { type Opened, Remembered } from './opened.js';
 import { Past } from './past.js';
-import { isIndexed, page, type QueryParts } from './query.js';
-import { Recorder } from './recorder.js';
-import { Retention } from './retention.js';
-import { Slices } from './slices.js';
-import { readStats, Stats } from './stats.js';
-import { SteadyClock } from './steady-clock.js';
-import { FORM, openTables, SEGMENT, type State, type Tables } from './tables.js';
+import type { Recorder } from './recorder.js';
+import { FORM, openTables, type Tables } from './tables.js';
 
 const VERIFIER = fileURLToPath(new URL('./verify-journal.js', import.meta.url));
 /** Pause before the disk is tried again, in ms. */
@@ -44,17 +31,6 @@ const TEND_MS = 5000;
 const RING_BYTES_PER_MS = 1024 * 1024;
 /** How often it is said that the ring has passed the journal, in ms, at most. */
 const LAP_TOLD_MS = 10_000;
-/** Searches that run at a time, and wait: each that runs may hold a page. The fronts bound how many come. */
-const INDEXED = { running: 4, waiting: 1000 };
-/**
- * The same for those that may have to read everything, for up to 1.5 s each, so that they are in nobody's way but their own.
- * More would wait longer than the fronts do.
- */
-const SCANS = { running: 2, waiting: 24 };
-/** Parts for streams that resume, which are read one at a time. The fronts bound how many come. */
-const REPLAYS = { running: 1, waiting: 1000 };
-/** Filters that are kept ready; each may name 1,000 bots. */
-const MAX_FILTERS = 100;
 /** Pause between two writes that requests ask for, in ms: those that come meanwhile share the next. */
 const SYNC_MS = 5;
 /** How long a request waits for a journal that is being opened, in ms. */
@@ -69,29 +45,16 @@ export interface JournalPeers {
   baseline(): Promise<{ next: number; sessions: string[] } | undefined>;
 }
 
-/** A journal that is open. */
-interface Opened {
-  tables: Tables;
-  state: State;
-  recorder: Recorder;
-  retention: Retention;
-  past: Past;
-  /** To find out when somebody has taken it away. */
-  inode: number;
-}
-
 export class Journal {
+  /** For the fronts. */
+  readonly answers: Answers;
   readonly #start: JournalStart;
   readonly #peers: JournalPeers;
   readonly #reader: RingReader;
-  readonly #names: NameHasher;
-  readonly #labels: JournalLabels;
-  readonly #stats = new Stats();
-  readonly #filters = new Map<string, Filter>();
+  readonly #remembered: Remembered;
   readonly #path: string;
   readonly #tickMs: number;
   #numbering: Numbering | undefined;
-  #steady: SteadyClock | undefined;
   /** How the file that is opened next was left. */
   #left: JournalStart['left'];
   #opened: Opened | undefined;
@@ -107,23 +70,19 @@ export class Journal {
   #syncing: Promise<void> | undefined;
   #more = false;
   #rebasing: Promise<void> | undefined;
-  #hasLabels = false;
   #closing = false;
   /** Ends the examination of a file that nobody waits for any more. */
   readonly #ending = new AbortController();
   #nextLapTold = 0;
-  readonly #indexed = new Lane(INDEXED);
-  readonly #scans = new Lane(SCANS);
-  readonly #replays = new Lane(REPLAYS);
-  readonly #replaySlices = new Slices({ isOpen: () => this.#opened !== undefined });
 
   constructor(start: JournalStart, peers: JournalPeers) {
     this.#start = start;
     this.#peers = peers;
     this.#reader = new RingReader(start.stream.ring, start.reader);
-    this.#names = new NameHasher(start.stream.hashKey);
-    this.#labels = new JournalLabels(this.#names);
     this.#path = join(start.dir, JOURNAL_FILE);
+    const names = new NameHasher(start.stream.hashKey);
+    this.#remembered = new Remembered(start, this.#reader, names);
+    this.answers = new Answers(this.#source(), names, this.#remembered.labels);
     this.#left = start.left;
     this.#tickMs = Math.max(
       1,
@@ -141,67 +100,19 @@ export class Journal {
     }
   }
 
-  async replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
-    const part = await this.#replay(request, cancelled);
-    if (part.first !== null) return part;
-    await this.#sync();
-    const later = await this.#replay(request, cancelled);
-    // It is in memory, because the disk does not take it now.
-    if (later.first === null && request.from < (this.#opened?.recorder.next ?? 0)) {
-      throw new DroverError('unavailable', 'the journal is not written');
-    }
-    return later;
-  }
-
-  /** One after the other, and with a turn for everything else in between: each takes a few ms, and they come in crowds. */
-  async #replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
-    await this.#ready();
-    return this.#replays.run(async () => {
-      if (this.#replaySlices.isOver) await this.#replaySlices.turn();
-      const opened = this.#opened;
-      if (!opened) throw new DroverError('unavailable', 'the journal was closed');
-      const { past, recorder } = opened;
-      const filter = this.#filter(request.filter);
-      return past.replay(request, filter, (sessions) => recorder.unposted(sessions));
-    }, cancelled);
-  }
-
-  /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */
-  page(request: PageRequest, cancelled?: AbortSignal): Promise<Page> {
-    const filter = this.#filter(request.filter);
-    const lane = isIndexed(request, filter) ? this.#indexed : this.#scans;
-    return lane.run(
-      // Further pages are of what is long written.
-      () =>
-        this.#search(
-          (parts) => page(parts, request, filter),
-          cancelled,
-          request.beforeSeq ?? undefined,
-        ),
-      cancelled,
-    );
-  }
-
-  stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
-    const read = async (parts: QueryParts) => ({
-      body: Buffer.from(await readStats(parts, request, () => this.status)),
-    });
-    return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
-  }
-
-  /** Looks through what there is now, below frame `end`. */
-  async #search<T>(
-    task: (parts: QueryParts) => Promise<T>,
-    cancelled: AbortSignal | undefined,
-    end = Number.POSITIVE_INFINITY,
-  ): Promise<T> {
-    const { state } = await this.#ready();
-    if (end > state.next) await this.#sync();
-    const { tables, past, recorder } = await this.#ready();
-    const isOpen = (): boolean => this.#opened?.tables === tables;
-    const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
-    const { epoch } = this.#start.stream;
-    return task({ epoch, tables, past, unposted, isOpen, cancelled });
+  #source(): AnswerSource {
+    const journal = this;
+    return {
+      epoch: this.#start.stream.epoch,
+      get status() {
+        return journal.status;
+      },
+      get opened() {
+        return journal.#opened;
+      },
+      ready: () => this.#ready(),
+      sync: () => this.#sync(),
+    };
   }
 
   /**
@@ -263,7 +174,7 @@ export class Journal {
       tables = this.#openNew(true);
       state = undefined;
     }
-    this.#opened = this.#takeUp(tables, state);
+    this.#opened = this.#remembered.takeUp(this.#path, tables, state);
     if (isNew || fault !== undefined || !isBehind) this.#examined();
     else void this.#examineBehind(tables);
     this.#begin('on', null);
@@ -307,59 +218,6 @@ export class Journal {
     }
   }
 
-  #takeUp(tables: Tables, found: State | undefined): Opened {
-    const { first, stream, config } = this.#start;
-    let state = found;
-    // Counted, but not written: those frames come again.
-    this.#stats.written();
-    if (!state) {
-      state = {
-        form: FORM,
-        epoch: stream.epoch,
-        next: first,
-        posted: Math.floor(first / SEGMENT) * SEGMENT,
-        clock: 0,
-        bytes: 0,
-        stats: 0,
-        lost: 0,
-        holes: 0,
-      };
-      this.#labels.renew(first);
-    } else if (!this.#hasLabels) {
-      this.#labels.load(tables);
-      // A run begins without bots; whoever is there says so before anything else.
-      if (state.next <= first) this.#labels.rebase(first - 1, []);
-    }
-    this.#hasLabels = true;
-    const past = new Past(tables, () => recorder.changing);
-    const newest = past.newest();
-    this.#steady ??= new SteadyClock(newest?.writtenMs || (newest?.clock ?? 0));
-    const steady = this.#steady;
-    const parts = {
-      reader: this.#reader,
-      epoch: stream.epoch,
-      labels: this.#labels,
-      stats: this.#stats,
-      steady,
-    };
-    const recorder = new Recorder(parts, state);
-    for (let block = past.from(state.posted); block; block = past.from(block.next)) {
-      recorder.resume(block);
-    }
-    // Numbers that a run before this one had reserved, and used or not, nobody knows.
-    if (recorder.next < first) recorder.skipTo(first, false);
-    // What is on the ring is there to be kept; what has left it before there was a journal is lost.
-    if (!found) recorder.skipTo(this.#reader.tail(), true);
-    const retention = new Retention({
-      maxBytes: config.max_bytes,
-      maxAgeMs: config.max_age_hours * 3_600_000,
-      labels: this.#labels,
-      stats: this.#stats,
-      steady,
-    });
-    return { tables, state, recorder, retention, past, inode: statSync(this.#path).ino };
-  }
-
   /** Looks at the ring, and writes when it is time. Sleeps when there is nothing more. */
   #tick(): void {
     this.#timer = undefined;
@@ -399,7 +257,7 @@ export class Journal {
     if (!baseline) return;
     recorder.skipTo(baseline.next, true);
     const snapshots = baseline.sessions.map((json) => JSON.parse(json).snapshot);
-    this.#labels.rebase(baseline.next, snapshots);
+    this.#remembered.labels.rebase(baseline.next, snapshots);
     this.#tellLap();
   }
 
@@ -581,16 +439,5 @@ export class Journal {
     if (opened && !this.#closing) return opened;
     const why = this.#reason ?? 'it is being opened';
     throw new DroverError('unavailable', `the journal is not there: ${why}`);
-  }
-
-  #filter(key: string | null): Filter | null {
-    if (key === null) return null;
-    let filter = this.#filters.get(key);
-    if (!filter) {
-      filter = Filter.ofKey(key, this.#names, this.#labels.history);
-      if (this.#filters.size >= MAX_FILTERS) this.#filters.clear();
-      this.#filters.set(key, filter);
-    }
-    return filter;
   }
 }

@@ -143,7 +143,7 @@ export class Life {
 
   /** All that the journal has, or of what was asked for. */
   async past(request: Partial<PageRequest> = {}): Promise<(PastEvent & { seq: number })[]> {
-    const { body } = await this.journal.page({
+    const { body } = await this.journal.answers.page({
       filter: null,
       order: 'oldest',
       afterSeq: null,

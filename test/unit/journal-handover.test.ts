@@ -14,7 +14,7 @@ it('a part comes in the memory that went with the request, small answers come to
   onTestFinished(() => void vi.useRealTimers());
   const { journal, publish } = testJournal();
   const { port1, port2 } = new MessageChannel();
-  new Rpc<JournalFrontMethods, never>(port1, frontMethods(journal));
+  new Rpc<JournalFrontMethods, never>(port1, frontMethods(journal.answers));
   const client = new JournalClient({ enabled: true });
   client.attach(port2);
   onTestFinished(() => client.detach());

@@ -23,22 +23,24 @@ function filled() {
 
 it('what is found by an index does not wait for those that read everything', async () => {
   const { journal } = filled();
-  await journal.page(PAGE);
+  await journal.answers.page(PAGE);
   let read = 0;
-  const scans = Array.from({ length: SCANS }, () => journal.page(nothing).then(() => ++read));
-  await expect(journal.page(nothing)).rejects.toMatchObject({ code: 'overloaded' });
-  const { count } = await journal.page({ ...PAGE, filter: keyOfSessions('rare') });
+  const scans = Array.from({ length: SCANS }, () =>
+    journal.answers.page(nothing).then(() => ++read),
+  );
+  await expect(journal.answers.page(nothing)).rejects.toMatchObject({ code: 'overloaded' });
+  const { count } = await journal.answers.page({ ...PAGE, filter: keyOfSessions('rare') });
   expect(count).toBe(1);
-  await journal.stats({ after: null, before: null, stepS: null });
+  await journal.answers.stats({ after: null, before: null, stepS: null });
   expect(read).toBeLessThan(SCANS / 2);
   await Promise.all(scans);
 });
 
 it('what nobody waits for any more is not searched for, and its place is free at once', async () => {
   const { journal } = filled();
-  await journal.page(PAGE);
+  await journal.answers.page(PAGE);
   const clients = Array.from({ length: SCANS }, () => new AbortController());
-  const scans = clients.map((gone) => journal.page(nothing, gone.signal));
+  const scans = clients.map((gone) => journal.answers.page(nothing, gone.signal));
   const ends = Promise.allSettled(scans);
   // Those whose turn it was have begun.
   await new Promise((resolve) => setTimeout(resolve, 1));
@@ -47,9 +49,9 @@ it('what nobody waits for any more is not searched for, and its place is free at
     expect(status).toBe('rejected');
     expect(reason).toMatchObject({ code: 'no_answer' });
   }
-  const late = journal.page(nothing, clients[0]?.signal);
+  const late = journal.answers.page(nothing, clients[0]?.signal);
   await expect(late).rejects.toMatchObject({ code: 'no_answer' });
-  expect(await journal.page(nothing)).toMatchObject({ count: 0, cursor: null });
+  expect(await journal.answers.page(nothing)).toMatchObject({ count: 0, cursor: null });
 });
 
 it('a lane runs so many at a time, the others in their order, without those that have gone', async () => {
