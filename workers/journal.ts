@@ -14,10 +14,13 @@ import { DroverError } from '../src/errors.js';
 import { frontMethods } from '../src/journal/front-methods.js';
 import { Journal } from '../src/journal/journal.js';
 import { LoopLag } from '../src/shm/loop-lag.js';
+import { letOthersGoFirst } from '../src/thread-priority.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;
 
+// Live streams do not wait for the past.
+letOthersGoFirst();
 const start = workerData as JournalStart;
 new LoopLag(start.lag).watch();
 
