@@ -1,4 +1,4 @@
-// Test harness. Owns a journal without its thread: the built Journal on a real ring and in a real directory, with a real
+// Test harness. Owns a journal without its thread: a Journal on a real ring and in a real directory, with a real
 // broadcaster, all in the test's own thread, so that nothing happens between two statements of a test.
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { Broadcaster } from '../../src/broadcast/broadcaster.js';
 import type { Config } from '../../src/contract/config.js';
 import type { BotSnapshot, Item } from '../../src/contract/events.js';
 import type { JournalStatus, PageRequest } from '../../src/contract/journal.js';
+import { messageJson } from '../../src/contract/line-text.js';
 import type { StreamIdentity } from '../../src/contract/threads.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
 import {
@@ -25,6 +26,24 @@ import type { PastEvent } from './history.js';
 // The build: a file that is there at the start is examined by a script beside it.
 const BUILD = new URL('../../dist/src/journal/journal.js', import.meta.url).href;
 
+/** A page of everything. */
+export const PAGE: PageRequest = {
+  filter: null,
+  order: 'newest',
+  afterSeq: null,
+  beforeSeq: null,
+  afterMs: null,
+  beforeMs: null,
+  text: null,
+  limit: 1000,
+  maxBytes: 1_000_000,
+  lines: true,
+};
+
+/** The key of a filter that lets these bots through. */
+export const keyOfSessions = (...ids: string[]): string =>
+  JSON.stringify([null, null, ids, null, null]);
+
 export const logItem = (
   message: string,
   over: Partial<Extract<Item, { kind: 'log' }>> = {},
@@ -36,7 +55,7 @@ export const logItem = (
   session_id: null,
   transport: null,
   direction: null,
-  message_json: JSON.stringify(message),
+  message_json: messageJson(message),
   ...over,
 });
 
@@ -47,6 +66,8 @@ export const sessionItem = (id: string, patch: Partial<BotSnapshot>): Item => ({
 });
 
 export interface LifeOptions {
+  /** Which Journal. Default: the build's, which can examine a file that is there already. */
+  Journal?: typeof Journal;
   ringBytes?: number;
   config?: Partial<Config['journal']>;
   /** Why main could not keep the numbering. */
@@ -115,9 +136,8 @@ export class Life {
 
   /** Begins one in this directory, as main does. */
   static async begin(dir: string, options: LifeOptions = {}): Promise<Life> {
-    const { Journal: JournalClass } = (await import(BUILD)) as {
-      Journal: typeof Journal;
-    };
+    const JournalClass =
+      options.Journal ?? ((await import(BUILD)) as { Journal: typeof Journal }).Journal;
     const { first, left, ...identity } = begin(dir, options.fault);
     const bytes = options.ringBytes ?? 2 ** 22;
     const ring = createRing({ bytes, slots: slotsFor(bytes), fronts: 1 }, first);
@@ -144,16 +164,10 @@ export class Life {
   /** All that the journal has, or of what was asked for. */
   async past(request: Partial<PageRequest> = {}): Promise<(PastEvent & { seq: number })[]> {
     const { body } = await this.journal.answers.page({
-      filter: null,
+      ...PAGE,
       order: 'oldest',
-      afterSeq: null,
-      beforeSeq: null,
-      afterMs: null,
-      beforeMs: null,
-      text: null,
       limit: 100_000,
       maxBytes: 2 ** 26,
-      lines: true,
       ...request,
     });
     const lines = Buffer.from(body).toString().split('\n').slice(0, -1);

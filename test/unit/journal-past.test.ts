@@ -20,7 +20,7 @@ import { Past } from '../../src/journal/past.js';
 import { page } from '../../src/journal/query.js';
 import { readStats, Stats } from '../../src/journal/stats.js';
 import { FORM, openTables, type State, type Tables } from '../../src/journal/tables.js';
-import { PAGE } from './journal-fixture.js';
+import { PAGE } from '../harness/journal.js';
 
 const EPOCH = 'e';
 let dir: string;

@@ -1,28 +1,30 @@
 // Unit tests. Who searches the journal is in nobody's way for longer than it wants to know.
 
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { Journal } from '../../src/journal/journal.js';
 import { Lane } from '../../src/journal/lane.js';
-import { keyOfSessions, logLine, PAGE, testJournal } from './journal-fixture.js';
+import { journalDir, keyOfSessions, Life, logItem, PAGE } from '../harness/journal.js';
 
 /** So much that a search for a text gives way to others a few times. */
 const LINES = 60_000;
-/** As many as run and wait at a time: src/journal/journal.ts. */
+/** As many as run and wait at a time: src/journal/answers.ts. */
 const SCANS = 26;
 
 const nothing = { ...PAGE, text: 'not to be found' };
 
-function filled() {
-  const world = testJournal();
+async function filled(): Promise<Life> {
+  const life = await Life.begin(journalDir(), { Journal, ringBytes: 2 ** 26 });
+  onTestFinished(() => life.end());
   for (let from = 0; from < LINES; from += 1000) {
-    const lines = Array.from({ length: 1000 }, (_, at) => logLine('busy', `line ${from + at}`));
-    world.publish(lines);
+    const lines = Array.from({ length: 1000 }, (_, at) => `line ${from + at}`);
+    life.broadcaster.publish(lines.map((line) => logItem(line, { session_id: 'busy' })));
   }
-  world.publish([logLine('rare', 'here')]);
-  return world;
+  life.broadcaster.publish([logItem('here', { session_id: 'rare' })]);
+  return life;
 }
 
 it('what is found by an index does not wait for those that read everything', async () => {
-  const { journal } = filled();
+  const { journal } = await filled();
   await journal.answers.page(PAGE);
   let read = 0;
   const scans = Array.from({ length: SCANS }, () =>
@@ -37,7 +39,7 @@ it('what is found by an index does not wait for those that read everything', asy
 });
 
 it('what nobody waits for any more is not searched for, and its place is free at once', async () => {
-  const { journal } = filled();
+  const { journal } = await filled();
   await journal.answers.page(PAGE);
   const clients = Array.from({ length: SCANS }, () => new AbortController());
   const scans = clients.map((gone) => journal.answers.page(nothing, gone.signal));
