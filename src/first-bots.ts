@@ -1,7 +1,7 @@
-// Runs in main. Owns which bots there are to be at the start, besides those that are on disk.
+// Runs in main. Owns which bots there are to be at the start, besides those that are on disk, and which of those rest.
 
 import type { BotRegistry } from './bots/registry.js';
-import type { CreateBotBody } from './contract/bots.js';
+import type { BotSpec, CreateBotBody } from './contract/bots.js';
 import type { Config } from './contract/config.js';
 import { messageOf, StartupError } from './errors.js';
 
@@ -20,6 +20,12 @@ export function firstBots({ bots, demo }: Config, registry: BotRegistry): Create
   }
   const ofDemo = Array.from({ length: demo.enabled ? demo.bots : 0 }, (_, n) => demoBot(n + 1));
   return [...bots, ...ofDemo.filter(({ id }) => !ids.has(id))];
+}
+
+/** Why a bot that is on disk is not started although it is to run; null when nothing speaks against it. */
+export function restsAtStart({ kind, config }: BotSpec, { demo }: Config): string | null {
+  const homeless = kind === 'demo' && !demo.enabled && config['world_url'] === undefined;
+  return homeless ? 'not started: the service runs without the demo world' : null;
 }
 
 function demoBot(number: number): CreateBotBody {

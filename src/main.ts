@@ -28,7 +28,7 @@ import type { TokenRecord } from './contract/tokens.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { type DemoWorldThread, startDemoWorld } from './demo-world/thread.js';
 import { messageOf } from './errors.js';
-import { firstBots } from './first-bots.js';
+import { firstBots, restsAtStart } from './first-bots.js';
 import { FrontPool } from './fronts.js';
 import { JournalThread, numberingOf, type StreamNumbering } from './journal-thread.js';
 import { serviceCommands } from './service-commands.js';
@@ -180,7 +180,7 @@ export class Service {
       this.#say('error', `the bot kind ${module} does not load: ${error}`);
     }
     // After the port is ours: a bot must not log in somewhere for a service that then does not start.
-    await this.#registry.restore();
+    await this.#registry.restore((spec) => restsAtStart(spec, this.#config));
     stopping.throwIfAborted();
     const missing = bots.filter(({ id }) => !this.#registry.has(id));
     await Promise.all(missing.map((bot) => this.#registry.create(bot)));

@@ -121,9 +121,13 @@ export class Bot {
     });
   }
 
-  /** Brings back a bot that is on the disk. */
-  restore(): Promise<void> {
-    return this.#operate('create', () => this.#begin());
+  /** Brings back a bot that is on the disk. @param rests why it is not started now, whatever is wanted of it. */
+  restore(rests: string | null): Promise<void> {
+    return this.#operate('create', async () => {
+      if (rests === null || this.#spec.desired === 'stopped') return this.#begin();
+      await this.#transition('stopped', {});
+      this.#world.events.tell(logItem('info', 'bot', rests, this.id));
+    });
   }
 
   start(): Promise<void> {

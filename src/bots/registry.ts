@@ -139,13 +139,16 @@ export class BotRegistry {
     await bot.create(() => this.#bots.delete(spec.id));
   }
 
-  /** Brings back the bots that are on disk. Those whose kind is gone stay stopped, with the reason. */
-  async restore(): Promise<void> {
+  /**
+   * Brings back the bots that are on disk. Those whose kind is gone fail, with the reason.
+   * @param rests says why one is not started now, or null.
+   */
+  async restore(rests: (spec: BotSpec) => string | null): Promise<void> {
     await Promise.all(
       this.#store.all().map(async (spec) => {
         const bot = new Bot(spec, this.#world);
         this.#bots.set(spec.id, bot);
-        await bot.restore();
+        await bot.restore(rests(spec));
       }),
     );
   }

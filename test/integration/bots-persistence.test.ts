@@ -124,6 +124,38 @@ describe('an end of the service', () => {
     await expectPopulation(await start());
   });
 
+  it('leaves bots of the demo stopped while there is no demo world, and they come back with it', async () => {
+    const demo = async (enabled: boolean): Promise<Service> => {
+      service = await startService({ demo: enabled, dataDir: dataDir() });
+      return service;
+    };
+    const seen = async (running: Service) =>
+      (await list(running)).map(({ id, desired, status }) => [id, desired, status]).sort();
+    const three = ['demo-1', 'demo-2', 'demo-3'];
+    await stopClean(await demo(true));
+    const without = await demo(false);
+    expect(await seen(without)).toEqual(three.map((id) => [id, 'running', 'stopped']));
+    const { json } = await call(without, 'GET', '/api/incidents');
+    expect(json).toEqual({ incidents: [] });
+    const stream = await watch(without, '?session=demo-1');
+    // One with a world of its own has nothing to do with it.
+    const config = { world_url: 'http://127.0.0.1:9' };
+    await create(without, { id: 'elsewhere', kind: 'demo', config, restart: { policy: 'never' } });
+    await call(without, 'POST', '/api/bots/demo-1/start');
+    const { last_error: why } = await statusFrom(stream, 0, 'demo-1', 'failed');
+    expect(why).toContain('world_url');
+    stream.close();
+    await stopClean(without);
+    const again = await demo(false);
+    await statusFrom(await watch(again), 0, 'elsewhere', 'failed');
+    await stopClean(again);
+    const back = await demo(true);
+    await eventually(
+      async () => (await seen(back)).filter(([, , status]) => status === 'in_world').length === 3,
+      'all three in the world',
+    );
+  });
+
   it('by kill -9 over and over, in the middle of changes, leaves each bot in the old or the new state', async () => {
     const ids = Array.from({ length: 3 }, (_, n) => `bot-${n}`);
     let running = await start();

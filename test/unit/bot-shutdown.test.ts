@@ -41,7 +41,7 @@ it('a start that the end of the service crosses does not start the bot behind it
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
   const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, world);
   const lap = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const restored = bot.restore();
+  const restored = bot.restore(null);
   await lap();
   told();
   await restored;
