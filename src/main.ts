@@ -325,7 +325,9 @@ export class Service {
     // Those of dedicated bots come and go; a sum of what they did would not only grow.
     const hosts = [...this.#hosts.all()].filter(({ number }) => number < this.#hosts.count);
     return {
-      restarts: Object.fromEntries(this.#restarts),
+      restarts: Object.fromEntries(
+        this.#schemas.infos().map(({ kind }) => [kind, this.#restarts.get(kind) ?? 0]),
+      ),
       incidents: Object.fromEntries(this.#incidents.counts),
       loops: [...this.#counts.loops],
       busy: [

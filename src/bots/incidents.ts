@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Incident, IncidentBot } from '../contract/bots.js';
+import { INCIDENT_TYPES, type Incident, type IncidentBot } from '../contract/bots.js';
 import { messageOf } from '../errors.js';
 import type { IncidentStore, ShowIncident } from '../store/bots.js';
 import type { HostThread } from './host-thread.js';
@@ -25,8 +25,8 @@ export class Incidents {
   readonly #window = new IncidentWindow();
   /** What is counted on which dossier; null: on none. Bounded by what the window lets through, and emptied by #write. */
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
-  /** How many of each type there were since the start, those without a dossier too. */
-  readonly counts = new Map<Incident['type'], number>();
+  /** How many of every type there were since the start, those without a dossier too. */
+  readonly counts = new Map<Incident['type'], number>(INCIDENT_TYPES.map((type) => [type, 0]));
   #timer: NodeJS.Timeout | undefined;
 
   /** @param identityOf tells who has an id now. */

@@ -49,9 +49,9 @@ export function blockCells(routes: number): number {
 
 /** What main counts and measures, for `GET /metrics`. */
 export interface MainFigures {
-  /** Restarts of bots by the service, by kind. */
+  /** Restarts of bots by the service, by kind: of each that is loaded. */
   restarts: Record<string, number>;
-  /** Incidents by type. */
+  /** Incidents by type, each of them. */
   incidents: Record<string, number>;
   /** Names of the threads whose loops are measured, in the order of their blocks. */
   loops: string[];

@@ -1,12 +1,21 @@
 // GET /metrics: text that Prometheus reads, figures that follow what happens, labels that are bounded.
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { INCIDENT_TYPES } from '../../src/contract/bots.js';
+import { KINDS, LEVELS } from '../../src/contract/events.js';
 import { ACCESS } from '../../src/front/access.js';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { type Family, readMetrics } from '../harness/metrics-text.js';
-import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+import {
+  frontFlags,
+  makeDir,
+  removeDir,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
 import { waitForStatus } from '../harness/shapes.js';
 import { makeToken, streamOf } from '../harness/tokens.js';
 
@@ -75,6 +84,46 @@ describe('the text', () => {
     const optional = ['process_open_fds', 'process_max_fds'];
     const present = [...(await scrape()).keys()];
     expect([...new Set([...present, ...optional])].sort()).toEqual([...listed].sort());
+  });
+
+  it('has the labels of docs/METRICS.md before anything has happened, and 0 for what is known by then', async () => {
+    const dataDir = makeDir();
+    onTestFinished(() => removeDir(dataDir));
+    const options = { dataDir, config: { kinds: [FIXTURE_KINDS] } };
+    const before = await startService(options);
+    const token = await before.token();
+    await stopClean(before);
+    const fresh = await startService(options);
+    try {
+      // The very first request.
+      const metrics = readMetrics((await call(fresh, 'GET', '/metrics', { token })).text);
+      const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
+      const rows = [...text.matchAll(/^\| `((?:drover|process)_[a-z_]+)(?:\{([^`]*)\})?` /gm)];
+      for (const [, name = '', labels] of rows) {
+        const documented = labels?.split(', ').sort() ?? [];
+        for (const sample of metrics.get(name)?.samples ?? []) {
+          const { le: _, ...own } = sample.labels;
+          expect([name, Object.keys(own).sort()]).toEqual([name, documented]);
+        }
+      }
+      const by = (name: string, label: string) =>
+        metrics.get(name)?.samples.map(({ labels, value }) => [labels[label], value]);
+      const kinds = (await call(fresh, 'GET', '/api/kinds', { token })).json as {
+        kinds: { kind: string }[];
+      };
+      expect(kinds.kinds.length).toBeGreaterThan(3);
+      expect(by('drover_bot_restarts_total', 'kind')).toEqual(
+        kinds.kinds.map(({ kind }) => [kind, 0]),
+      );
+      expect(by('drover_incidents_total', 'type')).toEqual(INCIDENT_TYPES.map((type) => [type, 0]));
+      expect(by('drover_events_total', 'event')?.map(([event]) => event)).toEqual([...KINDS]);
+      expect(by('drover_log_lines_total', 'level')?.map(([level]) => level)).toEqual([...LEVELS]);
+      // None yet, and no bots: then there is no series, in particular none without labels.
+      expect(metrics.get('drover_http_requests_total')?.samples).toEqual([]);
+      expect(metrics.get('drover_bots')?.samples).toEqual([]);
+    } finally {
+      await stopClean(fresh);
+    }
   });
 });
 

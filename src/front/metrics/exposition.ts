@@ -8,41 +8,47 @@ import type { Buckets, Sample } from './sample.js';
 export const CONTENT_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 type Labels = Readonly<Record<string, string>>;
-type Values = readonly (readonly [labels: Labels, value: number])[];
+/** One number, or one for each of these labels. */
+type Values = number | readonly (readonly [labels: Labels, value: number])[];
 
 export function exposition(sample: Sample): Promise<string> {
   const registry = new Registry();
-  const counter = (name: string, help: string, values: number | Values): void =>
-    set(values, (labelNames) => {
-      const made = new Counter({ name, help, labelNames, registers: [registry] });
-      return (labels, value) => made.inc(labels, value);
-    });
-  const gauge = (name: string, help: string, values: number | Values): void =>
-    set(values, (labelNames) => {
-      const made = new Gauge({ name, help, labelNames, registers: [registry] });
-      return (labels, value) => made.set(labels, value);
-    });
+  // The names of labels are given apart: without them a metric that has no value yet would be shown as one without labels.
+  const counter = (name: string, help: string, values: Values, labelNames: string[] = []): void => {
+    const made = new Counter({ name, help, labelNames, registers: [registry] });
+    for (const [labels, value] of listed(values)) made.inc(labels, value);
+  };
+  const gauge = (name: string, help: string, values: Values, labelNames: string[] = []): void => {
+    const made = new Gauge({ name, help, labelNames, registers: [registry] });
+    for (const [labels, value] of listed(values)) made.set(labels, value);
+  };
   const histogram = (name: string, help: string, of: readonly Histogram[]): void =>
     registry.registerMetric(new GivenHistogram(name, help, of) as unknown as Metric);
 
   const { main, process: own, streams, ring, pin } = sample;
-  gauge('drover_build_info', 'Always 1; the labels say what runs.', [
-    [{ version: VERSION, node: process.versions.node }, 1],
-  ]);
+  gauge(
+    'drover_build_info',
+    'Always 1; the labels say what runs.',
+    [[{ version: VERSION, node: process.versions.node }, 1]],
+    ['version', 'node'],
+  );
   gauge(
     'drover_bots',
     'Bots, by kind and status.',
     sample.bots.map(({ kind, status, count }) => [{ kind, status }, count]),
+    ['kind', 'status'],
   );
   counter(
     'drover_bot_restarts_total',
     'Restarts of bots by the service, by kind.',
     Object.entries(main.restarts).map(([kind, count]) => [{ kind }, count]),
+    ['kind'],
   );
   counter(
     'drover_incidents_total',
     'Incidents, by type.',
     Object.entries(main.incidents).map(([type, count]) => [{ type }, count]),
+    ['type'],
   );
   gauge('drover_hosts', 'Threads that run bots.', main.hosts);
   gauge(
@@ -54,11 +60,13 @@ export function exposition(sample: Sample): Promise<string> {
     'drover_events_total',
     'Events that were published, by the name they have on the stream.',
     sample.events.map(({ name, count }) => [{ event: name }, count]),
+    ['event'],
   );
   counter(
     'drover_log_lines_total',
     'Lines that were published, by level.',
     sample.lines.map(({ name, count }) => [{ level: name }, count]),
+    ['level'],
   );
   gauge('drover_ring_bytes', 'Bytes of the frames on the ring.', ring.bytes);
   gauge('drover_ring_capacity_bytes', 'Size of the ring.', ring.capacity);
@@ -114,6 +122,7 @@ export function exposition(sample: Sample): Promise<string> {
     'drover_http_requests_total',
     'Answered requests by route and status; streams when they begin. HEAD counts as GET.',
     sample.requests.map(({ count, ...labels }) => [labels, count]),
+    ['method', 'route', 'status'],
   );
   gauge('drover_tokens', 'Tokens that there are.', main.tokens);
   counter('drover_pin_failures_total', 'Wrong PINs.', pin.failures);
@@ -131,6 +140,7 @@ export function exposition(sample: Sample): Promise<string> {
     'drover_thread_busy_seconds_total',
     "How long the thread's loop has worked.",
     main.busy.map(({ thread, seconds }) => [{ thread }, seconds]),
+    ['thread'],
   );
   counter('process_cpu_seconds_total', 'CPU time of the process, user and system.', own.cpuSeconds);
   gauge('process_resident_memory_bytes', 'Resident memory of the process.', own.residentBytes);
@@ -140,14 +150,8 @@ export function exposition(sample: Sample): Promise<string> {
   return registry.metrics();
 }
 
-/** Makes a metric, with the labels that its values have, and sets it. */
-function set(
-  values: number | Values,
-  make: (labelNames: string[]) => (labels: Labels, value: number) => void,
-): void {
-  const list: Values = typeof values === 'number' ? [[{}, values]] : values;
-  const put = make(Object.keys(list[0]?.[0] ?? {}));
-  for (const [labels, value] of list) put(labels, value);
+function listed(values: Values): Exclude<Values, number> {
+  return typeof values === 'number' ? [[{}, values]] : values;
 }
 
 interface Histogram {
