@@ -3,41 +3,52 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { collect, exchange, makeDir, removeDir } from '../harness/service.js';
+import { docBlock, Reader, ROOT } from '../harness/docs.js';
+import { walkThroughPackage } from '../harness/first-bot.js';
+import { freePort } from '../harness/ports.js';
+import { collect, exchange } from '../harness/service.js';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
-/** What npm and the tests around this one have set must not reach what is tested. */
-const env = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^(npm_|DROVER_|NODE_|VITEST)/i.test(name)),
-);
 
 interface Packed {
   filename: string;
   files: { path: string; size: number }[];
 }
 
+let reader: Reader;
 let dir: string;
+let env: NodeJS.ProcessEnv;
 let packed: Packed;
 beforeAll(async () => {
-  dir = makeDir();
+  reader = new Reader(await freePort());
+  ({ dir } = reader);
+  // What says where the service is must not reach a service that is told otherwise.
+  const given = Object.entries(reader.env).filter(([name]) => !name.startsWith('DROVER_'));
+  env = Object.fromEntries(given);
   // Built before: the package is made of what the other tests run.
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
-  const { stdout } = await run('npm', args, { cwd: ROOT, env });
+  const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
-  writeFileSync(path.join(dir, 'package.json'), '{"private":true,"type":"module"}');
-  const tarball = path.join(dir, packed.filename);
-  const install = ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-  await run('npm', [...install, tarball], { cwd: dir, env });
+  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), {
+    // Where this machine's npm has its registry and what it has fetched before.
+    npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
+    npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
+    npm_config_prefer_offline: 'true',
+    npm_config_audit: 'false',
+  });
 });
-afterAll(() => removeDir(dir));
+afterAll(() => reader.remove());
+
+it('README.md, "From the package": a bot written, started, watched, commanded and checked', async () => {
+  expect([0, null]).toContain(await walkThroughPackage(reader));
+});
 
 it('has what it needs to run, and nothing else', () => {
   const paths = packed.files.map((file) => file.path);
@@ -71,7 +82,7 @@ it('npx drover says its version', async () => {
 it('runs a service with a bot of a kind that is written there, and ends as it should', async () => {
   mkdirSync(path.join(dir, 'kinds'));
   writeFileSync(
-    path.join(dir, 'kinds/greeter.js'),
+    path.join(dir, 'kinds/greeter.mjs'),
     `import { defineBot, Type } from 'drover/bot-sdk';
 export default defineBot({
   kind: 'greeter',

@@ -1,0 +1,159 @@
+// Test harness. Owns what documents tell a reader to type: their code blocks, and a home with a shell to type them in.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, TestRunner } from 'vitest';
+import { makeDir, removeDir } from './service.js';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Only ends what hangs. */
+const WITHIN_MS = 240_000;
+/** How long something may take to be shown. */
+const SHOWN_WITHIN_MS = 60_000;
+
+export interface Block {
+  language: string;
+  text: string;
+}
+
+/** The code blocks of a document (a path in the repository), in order. */
+export function blocksOf(file: string): Block[] {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, language = '', block = '']) => ({
+    language,
+    text: block,
+  }));
+}
+
+/** The one block that has these words in it. test/unit/docs-blocks.test.ts looks for calls of this: give it literals. */
+export function docBlock(file: string, words: string): string {
+  const found = blocksOf(file).filter(({ text }) => text.includes(words));
+  if (found.length !== 1) throw new Error(`${file} has ${found.length} blocks with ${words}`);
+  return found[0]?.text ?? '';
+}
+
+/** Somebody with a fresh home, and an empty directory in it where they work. */
+export class Reader {
+  readonly home = makeDir();
+  readonly dir = path.join(this.home, 'work');
+  readonly env: NodeJS.ProcessEnv;
+
+  /** @param port where localhost:8090, as documents have it, really is. */
+  constructor(port: number) {
+    const inherited = Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|DROVER_|XDG_|NODE_|VITEST)/i.test(name),
+    );
+    this.env = {
+      ...Object.fromEntries(inherited),
+      PATH: `${path.join(this.home, 'bin')}:${path.dirname(process.execPath)}:${process.env['PATH']}`,
+      HOME: this.home,
+      DROVER_HTTP_PORT: String(port),
+      DROVER_HTTP_HOST: '127.0.0.1',
+      DROVER_URL: `http://127.0.0.1:${port}`,
+    };
+    mkdirSync(path.join(this.home, 'bin'));
+    mkdirSync(this.dir);
+    const curl = ['silent', 'show-error', `connect-to = "localhost:8090:127.0.0.1:${port}"`];
+    writeFileSync(path.join(this.home, '.curlrc'), `${curl.join('\n')}\n`);
+    afterTest(() => this.remove());
+  }
+
+  /** Takes the home away; after a test that happens by itself. */
+  remove(): void {
+    removeDir(this.home);
+  }
+
+  /** A command of the reader's own. */
+  command(name: string, script: string): void {
+    const file = path.join(this.home, 'bin', name);
+    writeFileSync(file, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+  }
+
+  /** Writes a block that says in its first line which file it is. */
+  write(block: string): void {
+    const [, name = ''] = /^(?:\/\/|#) (\S+)\n/.exec(block) ?? [];
+    expect(name, block).not.toBe('');
+    mkdirSync(path.dirname(path.join(this.dir, name)), { recursive: true });
+    writeFileSync(path.join(this.dir, name), block);
+  }
+
+  /** Types lines in bash, which ends at the first that fails, and goes on when all are done. Resolves with what is shown. */
+  async run(lines: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const typed = this.type(lines, env);
+    expect(await typed.ended, typed.shown()).toBe(0);
+    return typed.shown();
+  }
+
+  /** Types lines that do not end by themselves. */
+  type(lines: string, env: NodeJS.ProcessEnv = {}): Typed {
+    return new Typed(lines, this.dir, { ...this.env, ...env });
+  }
+}
+
+/** What a hook starts for many tests is the hook's to end. */
+function afterTest(task: () => void | Promise<void>): void {
+  if (TestRunner.getCurrentTest()) onTestFinished(task);
+}
+
+/** What was typed in a terminal. */
+export class Typed {
+  /** The exit code, null when it was killed. */
+  readonly ended: Promise<number | null>;
+  readonly #child: ChildProcess;
+  #shown = '';
+
+  constructor(lines: string, cwd: string, env: NodeJS.ProcessEnv) {
+    // Its own process group, as a terminal has it: Ctrl-C is for all of it, and nothing stays behind.
+    this.#child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', lines], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      cwd,
+      env,
+      detached: true,
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#shown += text;
+      });
+    }
+    const timer = setTimeout(() => this.#signal('SIGKILL'), WITHIN_MS);
+    this.ended = once(this.#child, 'exit').then(([code]) => {
+      clearTimeout(timer);
+      return code as number | null;
+    });
+    afterTest(async () => {
+      this.#signal('SIGKILL');
+      await this.ended;
+    });
+  }
+
+  /** Standard output and standard error until now. */
+  shown(): string {
+    return this.#shown;
+  }
+
+  /** Waits until this is shown. */
+  async until(pattern: RegExp): Promise<string> {
+    await expect
+      .poll(() => this.#shown, { timeout: SHOWN_WITHIN_MS, interval: 50 })
+      .toMatch(pattern);
+    return this.#shown;
+  }
+
+  /** Ctrl-C. Resolves with the exit code. */
+  async interrupt(): Promise<number | null> {
+    this.#signal('SIGINT');
+    return this.ended;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-(this.#child.pid as number), signal);
+    } catch {
+      // All of it has ended.
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// Test harness. Owns the walk through the README's section "From the package", word for word.
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { blocksOf, docBlock, type Reader } from './docs.js';
+
+/** What stands behind the block that has these words: what the reader is told to expect. */
+function shownBehind(words: string): string {
+  const blocks = blocksOf('README.md');
+  return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
+}
+
+/** Lines without their times and what is counted in them. */
+function worded(lines: string): string[] {
+  return lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/^[\d:.]+ /, '').replace(/\d[\w.-]*/g, '0'));
+}
+
+/**
+ * From the bot to the report, where the package is installed.
+ * @returns the exit code that Ctrl-C ends the service with; null where npx ends by the signal itself.
+ */
+export async function walkThroughPackage(reader: Reader): Promise<number | null> {
+  const kind = docBlock('README.md', 'my-bots/countdown.mjs');
+  expect(kind.trimEnd().split('\n').length).toBeLessThan(25);
+  reader.write(kind);
+  const service = reader.type(docBlock('README.md', 'npx drover start --kinds my-bots'));
+  await service.until(/^listening on /m);
+
+  const words = 'npx drover bots create rocket --kind countdown';
+  const watched = reader.type(docBlock('README.md', words));
+  // It fails, and its policy starts it again.
+  const seen = await watched.until(/ backoff\n(?:.*\n)*.* starting -> counting\n.*10 to go\n/);
+  expect(worded(seen)).toEqual(expect.arrayContaining(worded(shownBehind(words))));
+  await watched.interrupt();
+
+  const { left } = JSON.parse(
+    (await reader.run(docBlock('README.md', 'npx drover invoke rocket add seconds=50'))).replace(
+      /^[^{]*/,
+      '',
+    ),
+  ) as { left: number };
+  expect(left).toBeGreaterThan(40);
+  reader.write(docBlock('README.md', '# test.sh'));
+  const check = 'npx drover record run.ndjson -- sh test.sh';
+  const checked = await reader.run(docBlock('README.md', check));
+  expect(worded(checked)).toEqual(expect.arrayContaining(worded(shownBehind(check))));
+  const report = readFileSync(path.join(reader.dir, 'report.xml'), 'utf8');
+  expect(report).toContain('tests="4" failures="0"');
+  const code = await service.interrupt();
+  const lives = () =>
+    fetch(`${reader.env['DROVER_URL']}/health`).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(lives, { timeout: 20_000 }).toBe(false);
+  return code;
+}
