@@ -1,0 +1,59 @@
+// Test harness. Owns the comparison of what a document shows with what there really is: ids, times and figures differ, what
+// it is made of must not.
+
+import { expect } from 'vitest';
+
+/** @throws AssertionError when `actual` is not what `documented` shows; `…` stands for anything there. */
+export function expectLooksLike(actual: string, documented: string): void {
+  const shown = parsed(documented);
+  if (shown !== undefined) {
+    const got = parsed(actual);
+    expect(got, `no JSON: ${actual}`).toBeDefined();
+    expect(alike(got, shown), `${actual}\nis documented as\n${documented}`).toBe(true);
+    return;
+  }
+  for (const line of documented.trimEnd().split('\n')) {
+    const pieces = line.split('…').map((piece) => numberless(escaped(piece)));
+    expect(actual, `documented: ${line}`).toMatch(new RegExp(`^${pieces.join('.*')}$`, 'm'));
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same fields with the same types; null may stand for any. Texts are the same, but for ids and digits. */
+function alike(a: unknown, b: unknown): boolean {
+  if (a === null || b === null) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return b.length === 0 || (a.length > 0 && alike(a[0], b[0]));
+  if (typeof a === 'object' && typeof b === 'object') {
+    const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+    const names = Object.keys(right);
+    return (
+      String(Object.keys(left).sort()) === String([...names].sort()) &&
+      names.every((name) => alike(left[name], right[name]))
+    );
+  }
+  if (typeof a === 'string' && typeof b === 'string') return isRandom(b) || a === b;
+  return typeof a === typeof b;
+}
+
+/** Tokens, tickets, ids of events. */
+function isRandom(text: string): boolean {
+  return /^[A-Za-z0-9+/=-]{32,}$|^[0-9a-f]{10}-\d+$/.test(text);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function numberless(pattern: string): string {
+  return pattern.replace(/\b[0-9a-f]{10}-\d+|\d+(\\\.\d+)*/g, (found) =>
+    found.includes('-') ? '[0-9a-f]+-\\d+' : '[\\d.]+',
+  );
+}

@@ -1,0 +1,101 @@
+// The README's "First five minutes", typed word for word into a shell; only that localhost:8090 is another port here.
+
+import { expect, it } from 'vitest';
+import { blocksOf, docBlock, Reader, ROOT, type Typed } from '../harness/docs.js';
+import { expectLooksLike } from '../harness/looks-like.js';
+import { freePort } from '../harness/ports.js';
+
+/** The block behind the one with these words: what is shown then. */
+function answerOf(words: string): string {
+  const blocks = blocksOf('README.md');
+  return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
+}
+
+interface Shown {
+  snapshot?: { id: string; status: string };
+  level?: string;
+  session_id?: string;
+  message?: string;
+}
+
+/** `data:` of all whole events that a stream has shown. */
+const events = (stream: Typed): Shown[] =>
+  [...stream.shown().matchAll(/^data: (.*)\n\n/gm)].map(([, data = '']) => JSON.parse(data));
+
+it('README.md, "First five minutes"', async () => {
+  const reader = new Reader(await freePort());
+  // The dependencies are there: `npm ci` is what .ci/run begins with.
+  const start = docBlock('README.md', 'npm ci && npm start').replace('npm ci && ', '');
+  const service = reader.type(`cd '${ROOT}'; exec ${start}`);
+  const greeting = await service.until(/^engine: .*\n/m);
+  expectLooksLike(greeting, answerOf('npm ci && npm test').replace('/home/you', '…'));
+
+  const signIn = docBlock('README.md', 'PIN=$(cat');
+  const [, TOKEN = ''] =
+    /TOKEN=(.+)\n/.exec(await reader.run(`${signIn}\necho "TOKEN=$TOKEN"`)) ?? [];
+  expect(TOKEN).toMatch(/^[\w+/]{64}$/);
+  const run = (block: string): Promise<string> => reader.run(block, { TOKEN });
+  const follow = (line: string): Typed => reader.type(line, { TOKEN });
+
+  // A reader is slower than the bots are.
+  const wait = `exec '${process.execPath}' '${ROOT}dist/src/cli.js' wait --status in_world`;
+  for (const id of ['demo-1', 'demo-2', 'demo-3']) {
+    await reader.run(`${wait} ${id}`, { DROVER_TOKEN: TOKEN });
+  }
+
+  const first = 'curl -N http://localhost:8090/events -H "Authorization: Bearer $TOKEN"\n';
+  const all = follow(docBlock('README.md', first));
+  await all.until(/^event: log\ndata: .*"scope":"tcp".*"direction":"outgoing"/m);
+  for (const line of answerOf(first).split('\n')) {
+    // What is in an event depends on the moment.
+    if (!line.startsWith('data: {"timestamp_ms"')) expectLooksLike(all.shown(), line);
+  }
+
+  const bots = await run(docBlock('README.md', 'curl http://localhost:8090/api/bots/demo-1'));
+  const [list = '', one = ''] = bots.split(/(?<=\})(?=\{"id")/);
+  expect(JSON.parse(list).bots.map(({ id }: { id: string }) => id)).toEqual([
+    'demo-1',
+    'demo-2',
+    'demo-3',
+  ]);
+  expect(JSON.parse(one)).toMatchObject({ id: 'demo-1', kind: 'demo' });
+
+  const say = '"command":"say","args":{"text":"hello"}';
+  expectLooksLike(await run(docBlock('README.md', say)), answerOf(say));
+  const heard = ({ session_id: id, message }: Shown): boolean =>
+    id !== 'demo-1' && message === 'Chat{from="demo-1", text="hello"}';
+  await expect.poll(() => events(all).some(heard), { timeout: 20_000 }).toBe(true);
+
+  const made = await run(docBlock('README.md', '"id":"load-1","kind":"synthetic"'));
+  expect(JSON.parse(made)).toMatchObject({ id: 'load-1', status: 'starting' });
+  await all.until(/"id":"load-1".*"status":"deleted"/);
+
+  const filters = docBlock('README.md', 'events?session=demo-1,demo-2').trimEnd().split('\n');
+  expect(filters).toHaveLength(3);
+  const [ofTwo, ofLevels, ofKind] = filters.map(follow) as [Typed, Typed, Typed];
+  await Promise.all([ofTwo, ofLevels, ofKind].map((stream) => stream.until(/^id: /m)));
+  await run(
+    'curl -X POST http://localhost:8090/api/bots/demo-1/restart -H "Authorization: Bearer $TOKEN"',
+  );
+  await ofTwo.until(/^event: log\n/m);
+  await ofLevels.until(/"level":"state"/);
+  await ofKind.until(/^id: .*\nevent: session\n/m);
+  const ids = events(ofTwo).map((event) => event.session_id ?? event.snapshot?.id);
+  expect([...new Set(ids)].sort()).toEqual(['demo-1', 'demo-2']);
+  expect(events(ofLevels).every(({ level }) => level !== undefined && level !== 'info')).toBe(true);
+  expect(events(ofKind).every(({ snapshot }) => snapshot !== undefined)).toBe(true);
+
+  const resume = docBlock('README.md', "-H 'Last-Event-ID: ");
+  const [, last = ''] = /^id: (\S+)$/m.exec(all.shown()) ?? [];
+  const resumed = follow(resume.replace(/(?<=Last-Event-ID: )[^']+/, last));
+  await resumed.until(/^id: .*\nevent: /m);
+  const next = `${last.split('-')[0]}-${Number(last.split('-')[1]) + 1}`;
+  expect(/^id: (\S+)$/m.exec(resumed.shown())?.[1]).toBe(next);
+  // As it stands there, with an id of somebody else's service: what is lost is said.
+  await follow(resume).until(/^event: gap\n/m);
+
+  // npm ends by the signal itself.
+  expect([0, null], service.shown()).toContain(await service.interrupt());
+  await Promise.all([all, ofTwo, ofLevels, ofKind, resumed].map((stream) => stream.ended));
+  expect(all.shown()).toContain('"message":"stopped"');
+}, 120_000);
