@@ -1,9 +1,9 @@
 // The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of the README.
 
-import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
+import { docBlock } from '../harness/docs.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
@@ -23,9 +23,7 @@ let page: Page;
 
 /** The README's snippet, with a token in it. */
 function snippet(token: string): string {
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const js = /```js\n(.*?new EventSource.*?)```/s.exec(readme)?.[1];
-  if (js === undefined) throw new Error('the README has no EventSource snippet');
+  const js = docBlock('README.md', 'new EventSource');
   expect(js).toContain('PASTE THE TOKEN HERE');
   return js.replace('PASTE THE TOKEN HERE', token);
 }

@@ -9,6 +9,8 @@ import { expect, onTestFinished, TestRunner } from 'vitest';
 import { makeDir, removeDir } from './service.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The command line of the checkout, for a shell. */
+export const CLI = `'${process.execPath}' '${ROOT}dist/src/cli.js'`;
 /** Only ends what hangs. */
 const WITHIN_MS = 240_000;
 /** How long something may take to be shown. */
@@ -28,7 +30,27 @@ export function blocksOf(file: string): Block[] {
   }));
 }
 
-/** The one block that has these words in it. test/unit/docs-blocks.test.ts looks for calls of this: give it literals. */
+/** All blocks of a document in this language. test/unit/docs-blocks.test.ts looks for calls of this: give it literals. */
+export function everyBlock(file: string, language: string): string[] {
+  return blocksOf(file)
+    .filter((block) => block.language === language)
+    .map(({ text }) => text);
+}
+
+export interface Command {
+  command: string;
+  /** What is shown then. */
+  answer: string;
+}
+
+/** The commands of a `console` block: they stand behind `$`. */
+export function commandsOf(block: string): Command[] {
+  return [...block.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm)].map(
+    ([, command = '', answer = '']) => ({ command, answer }),
+  );
+}
+
+/** The one block that has these words in it; looked for in the same way. */
 export function docBlock(file: string, words: string): string {
   const found = blocksOf(file).filter(({ text }) => text.includes(words));
   if (found.length !== 1) throw new Error(`${file} has ${found.length} blocks with ${words}`);
@@ -40,9 +62,11 @@ export class Reader {
   readonly home = makeDir();
   readonly dir = path.join(this.home, 'work');
   readonly env: NodeJS.ProcessEnv;
+  readonly port: number;
 
   /** @param port where localhost:8090, as documents have it, really is. */
   constructor(port: number) {
+    this.port = port;
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(npm_|DROVER_|XDG_|NODE_|VITEST)/i.test(name),
     );
@@ -50,20 +74,28 @@ export class Reader {
       ...Object.fromEntries(inherited),
       PATH: `${path.join(this.home, 'bin')}:${path.dirname(process.execPath)}:${process.env['PATH']}`,
       HOME: this.home,
+      npm_config_update_notifier: 'false',
       DROVER_HTTP_PORT: String(port),
       DROVER_HTTP_HOST: '127.0.0.1',
       DROVER_URL: `http://127.0.0.1:${port}`,
     };
     mkdirSync(path.join(this.home, 'bin'));
     mkdirSync(this.dir);
-    const curl = ['silent', 'show-error', `connect-to = "localhost:8090:127.0.0.1:${port}"`];
-    writeFileSync(path.join(this.home, '.curlrc'), `${curl.join('\n')}\n`);
+    this.setCurl();
+    this.command('drover', `exec ${CLI} "$@"`);
     afterTest(() => this.remove());
   }
 
   /** Takes the home away; after a test that happens by itself. */
   remove(): void {
     removeDir(this.home);
+  }
+
+  /** What curl takes from its configuration file. */
+  setCurl(...more: string[]): void {
+    const connect = `connect-to = "localhost:8090:127.0.0.1:${this.port}"`;
+    const lines = ['silent', 'show-error', connect, ...more];
+    writeFileSync(path.join(this.home, '.curlrc'), `${lines.join('\n')}\n`);
   }
 
   /** A command of the reader's own. */
@@ -79,6 +111,16 @@ export class Reader {
     expect(name, block).not.toBe('');
     mkdirSync(path.dirname(path.join(this.dir, name)), { recursive: true });
     writeFileSync(path.join(this.dir, name), block);
+  }
+
+  /** Runs the service; its token is `$TOKEN` from then on, and the command line's. */
+  async serve(flags = ''): Promise<{ service: Typed; pin: string }> {
+    const service = this.type(`exec ${CLI} start ${flags}`);
+    await service.until(/^listening on /m);
+    const [, pin = ''] = /^PIN=(\d+)/.exec(service.shown()) ?? [];
+    await this.run(`drover login --pin ${pin}`);
+    this.env['TOKEN'] = (await this.run('drover tokens create docs --scope admin')).trim();
+    return { service, pin };
   }
 
   /** Types lines in bash, which ends at the first that fails, and goes on when all are done. Resolves with what is shown. */

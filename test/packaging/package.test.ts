@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -15,6 +15,14 @@ import { collect, exchange } from '../harness/service.js';
 const run = promisify(execFile);
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
+};
+
+/** Where this machine's npm has its registry and what it has fetched before. */
+const npm = {
+  npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
+  npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
+  npm_config_prefer_offline: 'true',
+  npm_config_audit: 'false',
 };
 
 interface Packed {
@@ -36,18 +44,26 @@ beforeAll(async () => {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
-  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), {
-    // Where this machine's npm has its registry and what it has fetched before.
-    npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
-    npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
-    npm_config_prefer_offline: 'true',
-    npm_config_audit: 'false',
-  });
+  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), npm);
 });
 afterAll(() => reader.remove());
 
 it('README.md, "From the package": a bot written, started, watched, commanded and checked', async () => {
   expect([0, null]).toContain(await walkThroughPackage(reader));
+});
+
+it('docs/OPERATIONS.md: the package in a directory of its own', async () => {
+  const own = path.join(reader.home, 'opt');
+  const data = path.join(reader.home, 'var');
+  const block = docBlock('docs/OPERATIONS.md', 'npm install --ignore-scripts ./drover-')
+    .replaceAll('/opt/drover', own)
+    .replaceAll('/var/lib/drover', data);
+  mkdirSync(own);
+  copyFileSync(path.join(dir, packed.filename), path.join(own, packed.filename));
+  const service = reader.type(block, npm);
+  await service.until(/^listening on /m);
+  expect(service.shown()).toContain(` at ${data}/pin.txt\n`);
+  await service.interrupt();
 });
 
 it('has what it needs to run, and nothing else', () => {

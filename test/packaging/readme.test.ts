@@ -38,9 +38,8 @@ it('README.md, "First five minutes"', async () => {
   const follow = (line: string): Typed => reader.type(line, { TOKEN });
 
   // A reader is slower than the bots are.
-  const wait = `exec '${process.execPath}' '${ROOT}dist/src/cli.js' wait --status in_world`;
   for (const id of ['demo-1', 'demo-2', 'demo-3']) {
-    await reader.run(`${wait} ${id}`, { DROVER_TOKEN: TOKEN });
+    await reader.run(`drover wait ${id} --status in_world`, { DROVER_TOKEN: TOKEN });
   }
 
   const first = 'curl -N http://localhost:8090/events -H "Authorization: Bearer $TOKEN"\n';

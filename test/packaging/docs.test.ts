@@ -1,0 +1,120 @@
+// What docs/ tells an operator to type, as it stands there. Only addresses and directories are others: localhost:8090 is
+// another port, and what is in /opt and /var is below the reader's home.
+
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, expect, it } from 'vitest';
+import { CLI, commandsOf, docBlock, everyBlock, Reader, ROOT } from '../harness/docs.js';
+import { expectLooksLike } from '../harness/looks-like.js';
+import { freePort } from '../harness/ports.js';
+
+let reader: Reader;
+beforeEach(async () => {
+  reader = new Reader(await freePort());
+});
+
+it('docs/API.md: every request is answered as it says', async () => {
+  const { pin } = await reader.serve();
+  // Left out there, as it says at its beginning.
+  reader.setCurl(`header = "Authorization: Bearer ${reader.env['TOKEN']}"`);
+  for (const id of ['demo-1', 'demo-2', 'demo-3']) {
+    await reader.run(`drover wait ${id} --status in_world`);
+  }
+  const wrong = pin === '000000' ? '111111' : '000000';
+  let requests = 0;
+  for (const { command, answer } of everyBlock('docs/API.md', 'console').flatMap(commandsOf)) {
+    requests += 1;
+    const mine = command.replace('132231', pin).replace('000000', wrong);
+    if (answer.includes('429')) {
+      await reader.run(`for n in {1..12}; do ${mine} >/dev/null; done`);
+    }
+    if (command.includes('Last-Event-ID')) {
+      await followed(mine, answer);
+      continue;
+    }
+    expectLooksLike((await reader.run(mine)).replaceAll('\r', ''), answer);
+  }
+  expect(requests).toBeGreaterThan(20);
+}, 120_000);
+
+/** The next event behind one that there was. */
+async function followed(command: string, answer: string): Promise<void> {
+  const page = await reader.run('curl "http://localhost:8090/api/events?limit=1&kind=log"');
+  const [{ id }] = JSON.parse(page).events as [{ id: string }];
+  const stream = reader.type(command.replace(/(?<=Last-Event-ID: )[^']+/, id));
+  await stream.until(/^id: .*\nevent: log\ndata: .*\n\n/m);
+  const [retry = '', first = '', ...rest] = answer.split('\n\n');
+  expectLooksLike(stream.shown(), retry);
+  expect(rest).toEqual([]);
+  expect(first).toMatch(/^id: .*\nevent: log\ndata: /);
+  const [, next = ''] = /^id: (\S+)$/m.exec(stream.shown()) ?? [];
+  expect(Number(next.split('-')[1])).toBe(Number(id.split('-')[1]) + 1);
+}
+
+it('docs/METRICS.md: a token for Prometheus', async () => {
+  await reader.serve('--no-demo');
+  const [made] = commandsOf(docBlock('docs/METRICS.md', '"name":"prometheus"'));
+  const answer = await reader.run(made?.command ?? '');
+  expectLooksLike(answer, made?.answer ?? '');
+  const { token } = JSON.parse(answer) as { token: string };
+  const scrape = 'curl http://localhost:8090/metrics -H "Authorization: Bearer $MADE"';
+  expect(await reader.run(scrape, { MADE: token })).toContain('drover_build_info{');
+});
+
+it('docs/BOTS.md: the kind that watches a page', async () => {
+  mkdirSync(path.join(reader.dir, 'node_modules'));
+  symlinkSync(ROOT, path.join(reader.dir, 'node_modules/drover'));
+  reader.write(docBlock('docs/BOTS.md', "kind: 'watcher'"));
+  await reader.serve('--no-demo --kinds my-bots');
+  // It asks at the port that the document says.
+  const own = (text: string): string => text.replace('8090/health', `${reader.port}/health`);
+  for (const { command, answer } of commandsOf(docBlock('docs/BOTS.md', '"kind":"watcher"'))) {
+    expectLooksLike(await reader.run(own(command)), answer);
+    await reader.run('drover wait w --status watching');
+  }
+});
+
+it('docs/CONFIGURATION.md and docs/DEPENDENCIES.md: what is said in a checkout', async () => {
+  const [refused] = commandsOf(docBlock('docs/CONFIGURATION.md', 'DROVER_HTTP_PORT=http'));
+  const said = await reader.run(
+    `cd '${ROOT}'; unset DROVER_HTTP_HOST; ${refused?.command} || echo "code $?"`,
+  );
+  expectLooksLike(said, refused?.answer ?? '');
+  expect(said).toContain('code 1\n');
+  const [native] = commandsOf(docBlock('docs/DEPENDENCIES.md', 'isNativeAccelerationEnabled'));
+  expectLooksLike(await reader.run(`cd '${ROOT}'; ${native?.command}`), native?.answer ?? '');
+});
+
+it('docs/OPERATIONS.md: a backup, and its way back', async () => {
+  const data = path.join(reader.home, 'data');
+  const backups = path.join(reader.home, 'backup');
+  mkdirSync(backups);
+  const here = (text: string): string =>
+    text.replaceAll('/var/lib/drover', data).replaceAll('/backup/', `${backups}/`);
+  // The unit's service, without systemd: it is started in the background and ended with a SIGTERM.
+  const pid = path.join(reader.home, 'pid');
+  reader.command(
+    'systemctl',
+    `case "$1" in
+start) ${CLI} start --no-demo --data-dir '${data}' > '${reader.home}/log' 2>&1 & echo $! > '${pid}'; drover wait --timeout 60s ;;
+stop) kill "$(cat '${pid}')"; while kill -0 "$(cat '${pid}')" 2>/dev/null; do sleep 0.1; done ;;
+esac`,
+  );
+  await reader.run('systemctl start drover');
+  await reader.run(`drover login --pin-file '${data}/pin.txt'`);
+  await reader.run('drover bots create kept --kind synthetic');
+  const made = Date.now();
+  await reader.run(
+    `until [ "$(date -r '${data}/store.mdb.copy' +%s%3N)" -ge ${made} ]; do sleep 0.1; done`,
+  );
+  await reader.run(here(docBlock('docs/OPERATIONS.md', 'cp /var/lib/drover/store.mdb.copy')));
+  await reader.run('drover bots create later --kind synthetic');
+  const [file = ''] = readdirSync(backups);
+  expect(file).toMatch(/^drover-\d{4}-\d\d-\d\d\.mdb$/);
+  const restore = docBlock('docs/OPERATIONS.md', 'rm -f store.mdb-lock');
+  await reader.run(here(restore).replace('drover-2026-11-21.mdb', file));
+  const bots = await reader.run('drover bots list');
+  expect(bots).toContain('kept');
+  expect(bots).not.toContain('later');
+  await reader.run('systemctl stop drover');
+}, 120_000);
