@@ -1,0 +1,47 @@
+// What the package depends on: exact versions with a digest each, from a registry, and a reason in docs/DEPENDENCIES.md.
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../harness/docs.js';
+
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
+  string,
+  Record<string, string>
+>;
+const { packages } = JSON.parse(read('package-lock.json')) as {
+  packages: Record<
+    string,
+    { version?: string; integrity?: string; resolved?: string; link?: boolean }
+  >;
+};
+/** `name@1.2.3`, or the version alone. */
+const EXACT = /^(npm:[a-z-]+@)?\d+\.\d+\.\d+$/;
+
+describe('dependencies', () => {
+  const direct = Object.entries({ ...dependencies, ...devDependencies });
+
+  it.each(direct)('%s %s is exact, is what is locked, and has its reason', (name, version) => {
+    expect(version).toMatch(EXACT);
+    const [, number = version] = /@(.+)$/.exec(version) ?? [];
+    expect(packages[`node_modules/${name}`]?.version).toBe(number);
+    expect(read('docs/DEPENDENCIES.md')).toContain(name);
+  });
+
+  it.each(Object.entries(dependencies ?? {}))('%s %s has a section', (name, version) => {
+    const pattern = version.startsWith('npm:')
+      ? `### ${name} (\`${version}\`)`
+      : `### ${name} ${version}`;
+    expect(read('docs/DEPENDENCIES.md')).toContain(`\n${pattern}\n`);
+  });
+
+  it('all come from a registry, with a digest: npm can check what it has installed', () => {
+    const odd = Object.entries(packages).filter(
+      ([at, { integrity = '', resolved = 'https://', link = false }]) =>
+        at !== '' && (link || !integrity.startsWith('sha512-') || !/^https:\/\//.test(resolved)),
+    );
+    expect(odd).toEqual([]);
+    expect(Object.keys(packages).length).toBeGreaterThan(100);
+  });
+});
