@@ -2,6 +2,7 @@
 
 import type { ActionOutcome } from '../contract/bots.js';
 import type { BotSnapshot } from '../contract/events.js';
+import type { BOTS_QUERY } from '../contract/queries.js';
 import { type Reach, reaches } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import { queryPairs } from './query.js';
@@ -67,7 +68,7 @@ type Shown = Pick<BotSnapshot, 'id' | 'status' | 'kind' | 'labels'>;
 
 function wanted(
   pairs: readonly (readonly [string, string])[],
-  name: string,
+  name: keyof typeof BOTS_QUERY,
 ): Set<string> | undefined {
   const values = pairs.filter(([key]) => key === name).flatMap(([, value]) => value.split(','));
   return values.length === 0 ? undefined : new Set(values);

@@ -3,16 +3,16 @@
 import { InvokeBody } from '../contract/api.js';
 import { type BotAction, BotActionsBody, CreateBotBody, UpdateBotBody } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
+import type { INCIDENTS_QUERY } from '../contract/queries.js';
 import type { Rights } from '../contract/tokens.js';
 import type { Static, TSchema } from '../contract/typebox.js';
-import { DroverError } from '../errors.js';
 import { emptyAnswer, jsonAnswer } from './answers.js';
 import type { Caller } from './auth.js';
 import { BotList } from './bot-list.js';
 import type { Exchange } from './engine/engine.js';
 import type { CallerHandler } from './front.js';
 import { jsonBody } from './json-body.js';
-import { queryValues } from './query.js';
+import { queryValues, readLimit } from './query.js';
 import type { FrontParts, Handlers } from './routes.js';
 
 type BotRoutes = Extract<
@@ -61,7 +61,8 @@ export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
     caller: Caller,
     bot: string | null,
   ): Promise<void> => {
-    const limit = limitOf(exchange.query);
+    const name: keyof typeof INCIDENTS_QUERY = 'limit';
+    const limit = readLimit(queryValues(exchange.query, name)[0]);
     const output = await control.call('incidents', { bot, limit, rights: rightsOf(caller) });
     exchange.answer(jsonAnswer(JSON.stringify(output)));
   };
@@ -126,14 +127,4 @@ export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
 /** The part of a caller that main decides by; the digest stays here. */
 function rightsOf({ record: { scopes, reach } }: Caller): Rights {
   return { scopes, reach };
-}
-
-/** `?limit=`, 1 to 1,000, 100 when left out. */
-function limitOf(query: string): number {
-  const [text = '100'] = queryValues(query, 'limit');
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
-    throw new DroverError('bad_request', 'limit must be a whole number from 1 to 1000');
-  }
-  return limit;
 }

@@ -4,16 +4,28 @@ import { KIND_CODE, LEVEL_CODE } from '../broadcast/frame.js';
 import type { BotSnapshot } from '../contract/events.js';
 import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
+import type { STREAM_QUERY } from '../contract/queries.js';
 import { DroverError } from '../errors.js';
 import type { RingReader } from '../shm/ring-reader.js';
 import { HashSet } from './hash-set.js';
 import type { BotLabels, LabelHistory } from './label-history.js';
 
+type StreamParameter = keyof typeof STREAM_QUERY;
 /** The parameters that filter; each comma-separated, repeated, or both. */
-export const FILTER_NAMES = ['kind', 'level', 'session', 'scope'] as const;
+export const FILTER_NAMES = [
+  'kind',
+  'level',
+  'session',
+  'scope',
+] as const satisfies readonly StreamParameter[];
 type FilterName = (typeof FILTER_NAMES)[number];
-/** The other parameters of `GET /events`. */
-const OTHERS = new Set(['token', 'ticket', 'last_event_id', 'snapshot']);
+/** The other parameters of `GET /events`; all of its schema, which itself is not loaded here: the journal needs none. */
+const OTHERS: ReadonlySet<string> = new Set(
+  Object.keys({ snapshot: 1, last_event_id: 1, token: 1, ticket: 1 } satisfies Record<
+    Exclude<StreamParameter, FilterName> | 'token' | 'ticket',
+    1
+  >),
+);
 /** Values of one parameter, at most. */
 const MAX_VALUES = 1000;
 

@@ -1,5 +1,8 @@
 // Pure; used by the fronts. Owns how a raw query string is read.
 
+import { LIMIT } from '../contract/queries.js';
+import { DroverError } from '../errors.js';
+
 /**
  * All values of a parameter, in order. Percent-encoding is decoded; a `+` stays a `+`, because tokens are base64 and
  * callers forget to encode it.
@@ -31,4 +34,16 @@ function decode(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** The values of `limit`, in every route that has it. @throws DroverError `bad_request`. */
+export function readLimit(value: string | undefined): number {
+  const limit = Number(value ?? LIMIT.default);
+  if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || limit > LIMIT.maximum) {
+    throw new DroverError(
+      'bad_request',
+      `limit must be a whole number from ${LIMIT.minimum} to ${LIMIT.maximum}`,
+    );
+  }
+  return limit;
 }

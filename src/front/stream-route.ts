@@ -2,12 +2,13 @@
 // by ticket, how many there may be, and what it is limited to.
 
 import type { Shortage } from '../contract/pressure.js';
+import type { STREAM_QUERY } from '../contract/queries.js';
 import type { Reach } from '../contract/tokens.js';
 import { DroverError } from '../errors.js';
 import { SAFE_HEADERS } from './answers.js';
 import type { Caller } from './auth.js';
 import type { Exchange } from './engine/engine.js';
-import { parseFilter, type StreamReach } from './filter.js';
+import { type FILTER_NAMES, parseFilter, type StreamReach } from './filter.js';
 import type { Front, OpenHandler } from './front.js';
 import { queryPairs } from './query.js';
 import type { FrontParts } from './routes.js';
@@ -82,7 +83,7 @@ export class StreamRoute {
       filter,
       opening: retryLine(config.stream.retry_ms, Math.random()),
       lastEventId,
-      snapshots: pairs.find(([key]) => key === 'snapshot')?.[1] !== '0',
+      snapshots: parameterOf(pairs, 'snapshot') !== '0',
       removed: () => seat.leave(),
     });
   }
@@ -95,9 +96,16 @@ export class StreamRoute {
 
 function wishOf(exchange: Exchange): Wish {
   const pairs = queryPairs(exchange.query);
-  const value = pairs.find(([key]) => key === 'last_event_id')?.[1] ?? '';
+  const value = parameterOf(pairs, 'last_event_id') ?? '';
   // The header is what a browser sends when it reconnects, to the same URL: it is the newer one.
   return { pairs, lastEventId: exchange.header('last-event-id') || value };
+}
+
+function parameterOf(
+  pairs: Wish['pairs'],
+  name: Exclude<keyof typeof STREAM_QUERY, (typeof FILTER_NAMES)[number]>,
+): string | undefined {
+  return pairs.find(([key]) => key === name)?.[1];
 }
 
 /** The ticket, where it counts: a token in the header or in the query goes before it. */

@@ -2,8 +2,9 @@
 // harness reads and every event of a stream goes through here, and one that is not described fails the test.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { DocumentAnswer, JsonValue } from '../../src/front/reference/document.js';
+import type { DocumentAnswer } from '../../src/front/reference/document.js';
 import { openApiDocument } from '../../src/front/reference/document.js';
+import type { JsonValue } from '../../src/front/reference/operation.js';
 import { VERSION } from '../../src/version.js';
 
 const document = openApiDocument(VERSION);

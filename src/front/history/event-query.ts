@@ -2,17 +2,23 @@
 
 import type { PageRequest, StatsRequest } from '../../contract/journal.js';
 import type { NameHasher } from '../../contract/name-hash.js';
+import {
+  EVENTS_QUERY,
+  FORMATS,
+  LIMIT,
+  MAX_TEXT,
+  ORDERS,
+  type QuerySchema,
+  STATS_QUERY,
+  STEP_S,
+} from '../../contract/queries.js';
 import { DroverError } from '../../errors.js';
 import { FILTER_NAMES, parseFilter, type StreamReach } from '../filter.js';
+import { readLimit } from '../query.js';
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-const OTHERS = ['order', 'before', 'after', 'q', 'limit', 'cursor', 'format'] as const;
 const SECRETS = new Set(['token', 'ticket']);
-const STATS = ['before', 'after', 'step'] as const;
-const MAX_LIMIT = 1000;
-const DEFAULT_LIMIT = 100;
-const MAX_TEXT = 1000;
 /** Bytes of a page, about: a frame may have 64 KiB. It is in memory until the client has taken it, and many may ask. */
 const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
@@ -34,13 +40,9 @@ export function parseEventQuery(
   reach: StreamReach,
 ): EventQuery {
   const filtering = pairs.filter(([name]) => (FILTER_NAMES as readonly string[]).includes(name));
-  const values = singles(pairs, OTHERS, FILTER_NAMES);
-  const format = oneOf('format', values.get('format') ?? 'json', ['json', 'ndjson']);
-  const whole = format === 'ndjson';
-  const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), [
-    'newest',
-    'oldest',
-  ]);
+  const values = singles(pairs, EVENTS_QUERY, FILTER_NAMES);
+  const whole = oneOf('format', values.get('format') ?? 'json', FORMATS) === 'ndjson';
+  const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
   const request: PageRequest = {
     filter: parseFilter(filtering, names, reach)?.key ?? null,
     order,
@@ -73,32 +75,32 @@ export function parseEventQuery(
 
 /** @throws DroverError `bad_request`. */
 export function parseStatsQuery(pairs: Pairs): StatsRequest {
-  const values = singles(pairs, STATS, []);
+  const values = singles(pairs, STATS_QUERY, []);
   const time = (name: 'before' | 'after'): number | null => {
     const value = values.get(name);
     return value === undefined ? null : timeOf(name, value);
   };
   const step = values.get('step');
-  if (step !== undefined && !/^[1-9][0-9]{0,6}0$/.test(step)) {
+  if (step !== undefined && (!/^[1-9][0-9]{0,7}$/.test(step) || Number(step) % STEP_S !== 0)) {
     throw new DroverError(
       'bad_request',
-      'step must be a whole number of seconds, a multiple of 10',
+      `step must be a whole number of seconds, a multiple of ${STEP_S}`,
     );
   }
   return { after: time('after'), before: time('before'), stepS: step ? Number(step) : null };
 }
 
-/** Parameters that may be given once; the others are to be known. */
-function singles(
+/** The parameters of a query that may be given once; those of `lists` may come several times and are left out. */
+function singles<Q extends QuerySchema, List extends keyof Q & string>(
   pairs: Pairs,
-  known: readonly string[],
-  others: readonly string[],
-): Map<string, string> {
+  query: Q,
+  lists: readonly List[],
+): Map<Exclude<keyof Q & string, List>, string> {
   const values = new Map<string, string>();
   for (const [name, value] of pairs) {
-    if (SECRETS.has(name) || others.includes(name)) continue;
-    if (!known.includes(name)) {
-      const all = [...others, ...known].join(', ');
+    if (SECRETS.has(name) || (lists as readonly string[]).includes(name)) continue;
+    if (!Object.hasOwn(query, name)) {
+      const all = Object.keys(query).join(', ');
       throw new DroverError(
         'bad_request',
         `unknown parameter ${JSON.stringify(name)}; there are: ${all}`,
@@ -107,7 +109,7 @@ function singles(
     if (values.has(name)) throw new DroverError('bad_request', `${name} is given twice`);
     values.set(name, value);
   }
-  return values;
+  return values as Map<Exclude<keyof Q & string, List>, string>;
 }
 
 function oneOf<T extends string>(name: string, value: string, all: readonly T[]): T {
@@ -134,13 +136,9 @@ function limitOf(value: string | undefined, whole: boolean): number {
         'a download has no limit: format=ndjson is the whole range',
       );
     }
-    return MAX_LIMIT;
+    return LIMIT.maximum;
   }
-  const limit = Number(value ?? DEFAULT_LIMIT);
-  if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || limit > MAX_LIMIT) {
-    throw new DroverError('bad_request', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  }
-  return limit;
+  return readLimit(value);
 }
 
 function bound(

@@ -17,8 +17,15 @@ import { PressureReport } from '../../contract/pressure.js';
 import { CreateTokenBody, NewToken, TokenInfo } from '../../contract/tokens.js';
 import type { TSchema } from '../../contract/typebox.js';
 import { ACCESS, type Access, type RouteName } from '../access.js';
-import { type Content, type Operation, TAGS } from './operation.js';
+import {
+  type Content,
+  type JsonSchema,
+  type JsonValue,
+  type Operation,
+  TAGS,
+} from './operation.js';
 import { OPERATIONS } from './operations.js';
+import { type DocumentParameter, parametersOf } from './parameters.js';
 
 /** Schemas that have a name of their own. Wherever one of them stands in another, a reference takes its place. */
 const NAMED: Readonly<Record<string, TSchema>> = {
@@ -79,9 +86,6 @@ const ERROR_HEADERS: Readonly<Record<number, Record<string, string>>> = {
   503: { 'Retry-After': 'Seconds, where it is known.' },
 };
 
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
-export type JsonSchema = { [key: string]: JsonValue };
-
 export interface DocumentAnswer {
   description: string;
   headers?: Record<string, { description: string; schema: JsonSchema }>;
@@ -96,7 +100,7 @@ export interface DocumentOperation {
   security: Record<string, string[]>[];
   /** The scope that a token must have; `any token` or `nothing`. */
   'x-needs': Access;
-  parameters?: { name: string; in: string; required: boolean; description: string }[];
+  parameters?: DocumentParameter[];
   requestBody?: {
     required: true;
     content: Record<string, { schema: JsonSchema; example: unknown }>;
@@ -164,15 +168,8 @@ const ABOUT = [
 ].join('\n\n');
 
 function describe(path: string, access: Access, operation: Operation): DocumentOperation {
-  const { id, tag, summary, description, parameters = [], body, answers } = operation;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    description: path.startsWith('/api/tokens') ? 'Id of the token.' : 'Id of the bot.',
-    schema: { type: 'string' },
-  }));
-  const all = [...inPath, ...parameters.map((given) => ({ ...given, required: false }))];
+  const { id, tag, summary, description, body, answers } = operation;
+  const parameters = parametersOf(path, operation);
   return {
     operationId: id,
     tags: [tag],
@@ -180,7 +177,7 @@ function describe(path: string, access: Access, operation: Operation): DocumentO
     ...(description === undefined ? {} : { description }),
     security: securityOf(path, access),
     'x-needs': access,
-    ...(all.length === 0 ? {} : { parameters: all }),
+    ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
       : {

@@ -1,13 +1,15 @@
 // Pure; used by the fronts. Owns what is said of one route in the API's description.
 
+import type { QuerySchema } from '../../contract/queries.js';
 import type { TSchema } from '../../contract/typebox.js';
-/** A query parameter or header. */
-export interface Parameter {
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
+export type JsonSchema = { [key: string]: JsonValue };
+
+/** A header that a request may have. */
+export interface Header {
   name: string;
-  in: 'query' | 'header';
   description: string;
-  schema: object;
-  example?: string | number;
 }
 
 /** What an answer that is no error holds. */
@@ -31,7 +33,9 @@ export interface Operation {
   summary: string;
   /** Paragraphs; text between backticks is code. */
   description?: string;
-  parameters?: readonly Parameter[];
+  /** What it takes behind the `?`. */
+  query?: QuerySchema;
+  headers?: readonly Header[];
   body?: { schema: TSchema; example: unknown };
   /** Answers that are no errors, by status. */
   answers: Readonly<Record<number, Content>>;
@@ -47,14 +51,3 @@ export const TAGS = {
   Commands: 'What bots and the service are told to do.',
 } as const;
 export type Tag = keyof typeof TAGS;
-
-/** Several values of one parameter, as the service reads them. */
-export function listOf(name: string, description: string, example: string): Parameter {
-  return {
-    name,
-    in: 'query',
-    description: `${description} Several values: comma-separated, repeated, or both.`,
-    schema: { type: 'string' },
-    example,
-  };
-}

@@ -21,10 +21,17 @@ import {
 import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from '../../contract/event-schemas.js';
 import { EventPage, Stats } from '../../contract/journal-schemas.js';
 import { PressureReport } from '../../contract/pressure.js';
+import {
+  BOTS_QUERY,
+  EVENTS_QUERY,
+  INCIDENTS_QUERY,
+  STATS_QUERY,
+  STREAM_QUERY,
+} from '../../contract/queries.js';
 import { CreateTokenBody, NewToken, TokenInfo } from '../../contract/tokens.js';
 import Type, { type TSchema } from '../../contract/typebox.js';
 import type { RouteName } from '../access.js';
-import { listOf, type Operation, type Parameter } from './operation.js';
+import type { Operation } from './operation.js';
 
 const exampleOf = (schema: TSchema): unknown => (schema as { examples?: unknown[] }).examples?.[0];
 const BOT = exampleOf(BotSnapshot) as BotSnapshot;
@@ -32,20 +39,6 @@ const TOKEN = 'b9sonxmumDHryYOsxUTnaFTEpxbQQ+0nNbk6bPTLdZUU80CDzfHISUfjFQqhjlDg'
 const NO_BOT = '`no bot "x"`: there is none, or the token does not reach it.';
 const BUSY = 'Another operation of the bot is under way.';
 const HOST_GONE = 'Its bot host is being restarted, or the service is short of something.';
-
-const STREAM_FILTERS = [
-  listOf('kind', 'Kinds of events: `log`, `session`.', 'log'),
-  listOf('level', 'Levels of lines: `info`, `warn`, `error`, `state`.', 'warn,error'),
-  listOf('session', 'Ids of bots.', 'demo-1'),
-  listOf('scope', 'Scopes of lines.', 'tcp'),
-];
-
-const LIMIT: Parameter = {
-  name: 'limit',
-  in: 'query',
-  description: 'How many, at most.',
-  schema: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
-};
 
 const INCIDENTS = {
   200: {
@@ -218,27 +211,11 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
       'An id is `<epoch>-<number>`. To resume, give the last id that you had, with the same filter: the stream goes on with the event after it. What cannot be had any more is declared by a `gap` event, and the present snapshots follow it.',
       'A frame passes a filter when it has one of the values of every parameter that is given; `gap` always passes. Any other parameter is 400. The stream ends with its token.',
     ].join('\n\n'),
-    parameters: [
-      ...STREAM_FILTERS,
-      {
-        name: 'snapshot',
-        in: 'query',
-        description: '`0` leaves out the snapshots at the beginning.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'last_event_id',
-        in: 'query',
-        description:
-          'As the header `Last-Event-ID`; the header counts when both are there. What is no id is ignored.',
-        schema: { type: 'string' },
-        example: '1d0b52646d-119',
-      },
+    query: STREAM_QUERY,
+    headers: [
       {
         name: 'Last-Event-ID',
-        in: 'header',
         description: 'Id of the last event that the client had; browsers send it by themselves.',
-        schema: { type: 'string' },
       },
     ],
     answers: {
@@ -261,10 +238,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     id: 'listBots',
     tag: 'Bots',
     summary: 'All bots',
-    parameters: [
-      listOf('status', 'Only bots with this status.', 'in_world'),
-      listOf('kind', 'Only bots of this kind.', 'demo'),
-    ],
+    query: BOTS_QUERY,
     answers: {
       200: {
         description: 'In the order in which they were added.',
@@ -368,7 +342,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     id: 'getBotIncidents',
     tag: 'Bots',
     summary: 'What broke in it',
-    parameters: [LIMIT],
+    query: INCIDENTS_QUERY,
     answers: INCIDENTS,
     errors: { 404: NO_BOT },
   },
@@ -376,7 +350,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     id: 'listIncidents',
     tag: 'Bots',
     summary: 'What broke in all',
-    parameters: [LIMIT],
+    query: INCIDENTS_QUERY,
     answers: INCIDENTS,
   },
   'GET /api/events': {
@@ -387,47 +361,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
       'From the journal: as long ago as `journal.max_bytes` and `journal.max_age_hours` let it be, across restarts. What a token is limited to holds as it does for streams. What was lost stands among the events as `gap`.',
       'A page may have fewer events than `limit`, even none, and still a cursor: a search for what is rare ends after a while, and goes on with the cursor.',
     ].join('\n\n'),
-    parameters: [
-      ...STREAM_FILTERS,
-      {
-        name: 'order',
-        in: 'query',
-        description: '`newest` first, or `oldest` first, which is the default of a download.',
-        schema: { type: 'string', enum: ['newest', 'oldest'] },
-      },
-      {
-        name: 'after',
-        in: 'query',
-        description: 'An id (exclusive), or a time (inclusive): Unix epoch milliseconds or a date.',
-        schema: { type: 'string' },
-        example: '2026-01-31T03:00:00Z',
-      },
-      {
-        name: 'before',
-        in: 'query',
-        description: 'The same, exclusive.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'q',
-        in: 'query',
-        description: 'Text in the message, in whatever case.',
-        schema: { type: 'string', maxLength: 1000 },
-      },
-      LIMIT,
-      {
-        name: 'cursor',
-        in: 'query',
-        description: 'From the last page, with the same parameters.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'format',
-        in: 'query',
-        description: '`ndjson`: the whole range as a download, one event on a line.',
-        schema: { type: 'string', enum: ['json', 'ndjson'], default: 'json' },
-      },
-    ],
+    query: EVENTS_QUERY,
     answers: {
       200: {
         description: 'A page, or a download.',
@@ -446,26 +380,7 @@ export const OPERATIONS: Readonly<Record<RouteName, Operation>> = {
     tag: 'Events',
     summary: 'How many events there were',
     description: 'Tokens that are limited to some bots get 403.',
-    parameters: [
-      {
-        name: 'after',
-        in: 'query',
-        description: 'Unix epoch milliseconds or a date; an hour ago when left out.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'before',
-        in: 'query',
-        description: 'The same; now when left out.',
-        schema: { type: 'string' },
-      },
-      {
-        name: 'step',
-        in: 'query',
-        description: 'Length of a bucket in s, a multiple of 10.',
-        schema: { type: 'integer', minimum: 10, multipleOf: 10 },
-      },
-    ],
+    query: STATS_QUERY,
     answers: {
       200: {
         description: 'In buckets of time.',

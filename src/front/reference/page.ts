@@ -4,10 +4,9 @@ import {
   COMMON_ERRORS,
   type DocumentAnswer,
   type DocumentOperation,
-  type JsonSchema,
-  type JsonValue,
   type OpenApiDocument,
 } from './document.js';
+import type { JsonSchema, JsonValue } from './operation.js';
 
 /** The style of the page; its digest stands in the page's Content-Security-Policy. */
 export const STYLE = `
