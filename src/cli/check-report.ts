@@ -10,6 +10,8 @@ export interface CheckReport {
   /** How long the run was that was looked at, in ms. */
   run_ms: number;
   events: number;
+  /** Why there was more than was seen; null when there was not. */
+  missing: string | null;
   passed: boolean;
   expectations: Verdict[];
 }

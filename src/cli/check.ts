@@ -12,7 +12,7 @@ import { EXIT } from './exit-codes.js';
 import { type Expectation, FORMS, parseExpectation } from './expectation.js';
 import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
-import { tellState } from './follow.js';
+import { StreamWatch } from './follow.js';
 import { duration, wholeNumber } from './options.js';
 import { print, safeJson } from './output.js';
 import { readRecording } from './recording.js';
@@ -35,6 +35,8 @@ interface Run {
   source: string;
   runMs: number;
   events: number;
+  /** Why there was more than was seen; null when there was not. */
+  missing: string | null;
 }
 
 export function addCheck(program: Command): void {
@@ -75,11 +77,11 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
     file === undefined
       ? await watch(expectations, options)
       : await replay(file, expectations, options);
-  const verdicts = expectations.map((one) => one.verdict());
+  const { source, runMs: run_ms, events, missing } = run;
+  const verdicts = expectations.map((one) => one.verdict(missing));
   const passed = verdicts.every((verdict) => verdict.passed);
-  const { source, runMs: run_ms, events } = run;
-  const report = { source, run_ms, events, passed, expectations: verdicts };
-  await tell(report, options);
+  await tell({ source, run_ms, events, missing, passed, expectations: verdicts }, options);
+  if (options.live && missing !== null) return EXIT.no_service;
   return passed ? EXIT.ok : EXIT.not_as_expected;
 }
 
@@ -125,14 +127,17 @@ async function replay(
 ): Promise<Run> {
   const fits = filter(options);
   let events = 0;
-  let runMs = 0;
-  for await (const { event, atMs } of readRecording(file)) {
-    runMs = atMs;
-    if (!fits(event)) continue;
+  let lastMs = 0;
+  const end = await readRecording(file, (event, atMs) => {
+    lastMs = atMs;
+    if (!fits(event)) return;
     events++;
     for (const one of expectations) one.see(event, atMs);
-  }
-  return { source: file, runMs, events };
+  });
+  const missing = end
+    ? end.missing
+    : 'the recording has no end: drover record was cut off, or is still at it';
+  return { source: file, runMs: end?.run_ms ?? lastMs, events, missing };
 }
 
 /** As the service filters a stream. */
@@ -158,7 +163,8 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   const { client, call } = connect(options);
   await client.apiInfo(call());
   const began = performance.now();
-  const stream = client.stream({ ...filterOf(options), onState: tellState() });
+  const seen = new StreamWatch();
+  const stream = client.stream({ ...filterOf(options), onState: seen.onState });
   const end = (): void => stream.close();
   stopSignal.addEventListener('abort', end, { once: true });
   const over = new AbortController();
@@ -174,7 +180,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   }
   over.abort();
   stopSignal.throwIfAborted();
-  return { source: client.url, runMs: performance.now() - began, events };
+  return { source: client.url, runMs: performance.now() - began, events, missing: seen.blind };
 }
 
 /** Until when something can still become right. @throws CliError when that has no end. */
@@ -190,7 +196,7 @@ function lastChance(expectations: readonly Expectation[]): number {
 
 /** What has to happen has happened. What must not is looked at for as long as the others need. */
 function isSettled(one: Expectation): boolean {
-  return one.isDecided || one.verdict().passed;
+  return one.isDecided || one.verdict(null).passed;
 }
 
 async function tell(report: CheckReport, { junit, json }: CheckOptions): Promise<void> {
@@ -205,5 +211,6 @@ async function tell(report: CheckReport, { junit, json }: CheckOptions): Promise
   await print(json === '-' ? asJson : textReport(report));
   if (json !== undefined && json !== '-') save(json, asJson);
   if (junit !== undefined) save(junit, junitReport(report));
+  if (report.missing !== null) complain(`the run was not seen to its end: ${report.missing}`);
   if (!report.passed) complain('the run was not as expected');
 }

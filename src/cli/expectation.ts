@@ -22,8 +22,11 @@ export interface Expectation {
   readonly isDecided: boolean;
   /** The next event, so many ms after the start. */
   see(event: StreamEvent, atMs: number): void;
-  /** At the end. */
-  verdict(): Verdict;
+  /**
+   * At the end. @param missing why there was more than was seen, null when there was not: what must not happen may have
+   * happened then.
+   */
+  verdict(missing: string | null): Verdict;
 }
 
 /** How expectations are written, for help and errors. */
@@ -143,9 +146,12 @@ class Never implements Expectation {
     if (!this.#seen && this.#fits(event)) this.#seen = { event, atMs };
   }
 
-  verdict(): Verdict {
+  verdict(missing: string | null): Verdict {
     const { text } = this;
-    if (!this.#seen) return { text, passed: true, message: 'it did not happen', after_ms: null };
+    if (!this.#seen) {
+      const message = `it did not happen${missing === null ? '' : unknownAfter(missing)}`;
+      return { text, passed: missing === null, message, after_ms: null };
+    }
     const { event, atMs } = this.#seen;
     const line =
       event.event === 'log' ? `: ${event.data.session_id ?? '-'} ${event.data.message}` : '';
@@ -178,11 +184,17 @@ class Count implements Expectation {
     if (event.event !== 'gap' && event.id !== null && isOf(event, this.#bot)) this.#count++;
   }
 
-  verdict(): Verdict {
-    const passed = this.#isLeast === this.isDecided;
+  verdict(missing: string | null): Verdict {
+    const fits = this.#isLeast === this.isDecided;
+    const isKnown = this.isDecided || missing === null;
     const seen = this.#count === 1 ? 'there was 1' : `there were ${this.#count}`;
-    return { text: this.text, passed, message: seen, after_ms: null };
+    const message = isKnown ? seen : `${seen}${unknownAfter(missing)}`;
+    return { text: this.text, passed: fits && isKnown, message, after_ms: null };
   }
+}
+
+function unknownAfter(missing: string | null): string {
+  return ` as far as was seen; ${missing}`;
 }
 
 function hasStatus(event: StreamEvent, bot: string, status: string): boolean {

@@ -1,21 +1,34 @@
-// Runs in the command line. Owns what is said of a live stream beside its events: that it broke, when it is tried again, and
-// that it is back.
+// Runs in the command line. Owns what is known of a live stream beside its events: that it broke, when it is tried again,
+// that it is back, and at the end whether it was there.
 
 import type { StreamState } from '../client/index.js';
 import { showDuration } from './duration.js';
 import { complain } from './run.js';
 
-/** For `onState` of a stream; speaks on standard error. */
-export function tellState(): (state: StreamState) => void {
-  let isLost = false;
-  return (state) => {
+/** Follows one stream, and speaks of it on standard error. */
+export class StreamWatch {
+  /** How often the connection was lost. */
+  disconnects = 0;
+  #blind: string | null = 'the stream was never open';
+
+  /** Why what happens is not seen; null while the stream is open. When it was closed: as it was then. */
+  get blind(): string | null {
+    return this.#blind;
+  }
+
+  /** For `onState` of the stream. */
+  readonly onState = (state: StreamState): void => {
     if (state.state === 'waiting') {
-      isLost = true;
-      const wait = showDuration(state.retryAtMs - Date.now());
-      complain(`${state.error.message}; trying again in ${wait}`);
-    } else if (state.state === 'open' && isLost) {
-      isLost = false;
-      complain('connected again');
-    }
+      const { message } = state.error;
+      if (this.#blind === null) this.disconnects++;
+      this.#blind = `the stream was not open, ${message}`;
+      complain(`${message}; trying again in ${showDuration(state.retryAtMs - Date.now())}`);
+    } else if (state.state === 'open') {
+      this.#blind = null;
+      if (this.#wasTold) complain('connected again');
+    } else if (state.state === 'closed' && state.error) this.#blind = state.error.message;
+    this.#wasTold = state.state === 'waiting' || (state.state === 'connecting' && this.#wasTold);
   };
+  /** A wait was told of, and not yet that it is over. */
+  #wasTold = false;
 }

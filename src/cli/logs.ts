@@ -9,7 +9,7 @@ import { eventLine } from './event-line.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
-import { tellState } from './follow.js';
+import { StreamWatch } from './follow.js';
 import { wholeNumber } from './options.js';
 import { isColored, print, safeJson } from './output.js';
 import { action } from './run.js';
@@ -55,7 +55,7 @@ async function logs(options: LogsOptions): Promise<undefined> {
     // The last of the past, or what was asked for: nothing between the two is left out.
     lastEventId: past.at(-1)?.id ?? idIn(options.since),
     signal: stopSignal,
-    onState: tellState(),
+    onState: new StreamWatch().onState,
   });
   for await (const batch of stream.batches()) await show(batch);
 }

@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { StreamEvent } from '../client/index.js';
+import type { EventStream, StreamEvent } from '../client/index.js';
 import { stopSignal } from '../stop-signals.js';
 import {
   type Connection,
@@ -14,15 +14,16 @@ import {
   limit,
   withConnection,
 } from './connection.js';
+import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
-import { tellState } from './follow.js';
+import { StreamWatch } from './follow.js';
 import { duration } from './options.js';
-import { RecordingWriter } from './recording.js';
+import { type RecordingEnd, RecordingWriter } from './recording.js';
 import { action, complain } from './run.js';
 
-/** How long the mark behind a command's last events may take to arrive, in ms. */
+/** How long the mark behind a command's last events may take to arrive, and a service to come back, in ms. */
 const MARK_MS = 5000;
 /** How long is waited for them where there can be no mark, in ms. */
 const NO_MARK_MS = 1000;
@@ -56,43 +57,67 @@ async function record(file: string, command: string[], options: RecordOptions): 
     { started_at_ms: Date.now(), url: client.url },
     options.force === true,
   );
-  const tell = tellState();
+  const watch = new StreamWatch();
+  const news = new EventEmitter();
   const stream = client.stream({
     ...filterOf(options),
     onState: (state) => {
-      tell(state);
+      watch.onState(state);
+      if (state.state !== 'open') return;
+      news.emit('open');
       // Now nothing that the command does is missed.
-      if (state.state === 'open' && command.length > 0) exitCode ??= recorded();
+      if (command.length > 0) commanded ??= runToItsEnd();
     },
   });
-  const end = (): void => stream.close();
-  stopSignal.addEventListener('abort', end, { once: true });
-  const timer = options.for === undefined ? undefined : setTimeout(end, options.for);
-  const isFiltered = [options.kind, options.level, options.bot, options.scope].some(Boolean);
-  const mark = new EventEmitter();
-  let exitCode: Promise<number> | undefined;
-  const recorded = (): Promise<number> => {
-    const run = runCommand(command).then(async (code) => {
-      await lastEvents(connection, isFiltered ? undefined : mark);
-      return code;
-    });
-    // What it throws is thrown below, when the stream is over.
-    run.then(end, end);
-    return run;
+  let by: RecordingEnd['by'] = 'error';
+  const stop = (why: RecordingEnd['by']): void => {
+    if (by === 'error') by = why;
+    stream.close();
   };
-  try {
+  stopSignal.addEventListener('abort', () => stop('signal'), { once: true });
+  const timer = options.for === undefined ? undefined : setTimeout(stop, options.for, 'time');
+  let commanded: Promise<CommandEnd> | undefined;
+  const runToItsEnd = async (): Promise<CommandEnd> => {
+    try {
+      const code = await runCommand(command);
+      if (stopSignal.aborted) return { code, missing: 'its command was interrupted' };
+      if (watch.blind !== null) await reopened(stream, news);
+      return { code, missing: await lastEvents(connection, isFiltered(options) ? null : news) };
+    } finally {
+      stop('command');
+    }
+  };
+  const reading = (async () => {
     for await (const batch of stream.batches()) {
       await writer.write(batch);
-      if (batch.some(isMark)) mark.emit('seen');
+      if (batch.some(isMark)) news.emit('mark');
     }
-  } finally {
-    clearTimeout(timer);
-    // The command is ours: it does not go on alone when the stream is over before it.
-    await exitCode?.catch(() => {});
-    await writer.close();
+  })();
+  const [read] = await Promise.allSettled([reading]);
+  clearTimeout(timer);
+  // The command is ours: it does not go on alone when the stream is over before it.
+  const [ran] = await Promise.allSettled([commanded]);
+  if (ran.status === 'rejected') {
+    await writer.discard();
+    throw ran.reason;
   }
-  complain(`${writer.events} events are in ${file}`);
-  return (await exitCode) ?? EXIT.ok;
+  const missing = watch.blind ?? ran.value?.missing ?? null;
+  const { events } = await writer.end({ by, disconnects: watch.disconnects, missing });
+  if (read.status === 'rejected') throw read.reason;
+  complain(`${events} events are in ${file}`);
+  if (missing !== null) complain(`the end of the run is not in it: ${missing}`);
+  return ran.value?.code || (watch.blind === null ? EXIT.ok : EXIT.no_service);
+}
+
+interface CommandEnd {
+  /** Its exit code. */
+  code: number;
+  /** Why not all of it is recorded. */
+  missing: string | null;
+}
+
+function isFiltered({ kind, level, bot, scope }: FilterFlags): boolean {
+  return [kind, level, bot, scope].some(Boolean);
 }
 
 /** @returns its exit code. */
@@ -110,21 +135,35 @@ async function runCommand([name = '', ...args]: string[]): Promise<number> {
   }
 }
 
-/** What bots have said until now is on the stream before the line about a command that is sent now. */
+/** A service that the command has restarted is given time to come back; what it did meanwhile comes then. */
+async function reopened(stream: EventStream, news: EventEmitter): Promise<void> {
+  const isOpen = once(news, 'open', { signal: limit(MARK_MS) }).catch(() => {});
+  stream.retryNow();
+  await isOpen;
+}
+
+/**
+ * What bots have said until now is on the stream before the line about a command that is sent now.
+ * @param news null where a filter keeps that line away. @returns what is missing.
+ */
 async function lastEvents(
   { client, call }: Connection,
-  mark: EventEmitter | undefined,
-): Promise<void> {
-  if (mark) {
-    const seen = once(mark, 'seen', { signal: limit(MARK_MS) }).catch(() => {});
+  news: EventEmitter | null,
+): Promise<string | null> {
+  if (news) {
+    const seen = once(news, 'mark', { signal: limit(MARK_MS) }).then(
+      () => null,
+      () => `the last events had not come after ${showDuration(MARK_MS)}`,
+    );
     const isSent = await client.invoke(null, 'ping', {}, call()).then(
       () => true,
       () => false,
     );
-    if (isSent) return void (await seen);
+    if (isSent) return seen;
   }
-  // A filter would keep the mark away, and so would a token that may not send it.
+  // The line does not come, or the token may not ask for it.
   await delay(NO_MARK_MS);
+  return null;
 }
 
 function isMark(event: StreamEvent): boolean {

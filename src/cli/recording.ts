@@ -1,7 +1,7 @@
-// Runs in the command line. Owns the file of a recorded run: NDJSON, a head and then an event on each line.
+// Runs in the command line. Owns the file of a recorded run: NDJSON, a head, then an event on each line, and an end.
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, lstatSync, rmSync, type WriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { StreamEvent } from '../client/index.js';
 import { messageOf } from '../errors.js';
@@ -22,15 +22,35 @@ export interface RecordingHead {
 /** An event, and when it arrived: in Unix epoch ms of the machine that recorded. */
 export type RecordedEvent = StreamEvent & { at_ms: number };
 
+/** What the last line of a recording says of all of it. */
+export interface RecordingEnd {
+  /** What ended it. */
+  by: 'command' | 'time' | 'signal' | 'error';
+  run_ms: number;
+  events: number;
+  /** How often the stream said that something was lost. */
+  gaps: number;
+  /** How often the connection broke. What came after it without a gap has lost nothing. */
+  disconnects: number;
+  /** Why there was more than is recorded; null when there was not. */
+  missing: string | null;
+}
+
+/** The name of the last line, in the place of an event's. */
+const END = 'end';
+
 export class RecordingWriter {
   readonly #path: string;
   readonly #file: WriteStream;
+  readonly #startedAtMs: number;
   #fault: unknown;
-  events = 0;
+  #events = 0;
+  #gaps = 0;
 
-  private constructor(path: string, file: WriteStream) {
+  private constructor(path: string, file: WriteStream, startedAtMs: number) {
     this.#path = path;
     this.#file = file;
+    this.#startedAtMs = startedAtMs;
     file.on('error', (error) => {
       this.#fault = error;
     });
@@ -51,7 +71,7 @@ export class RecordingWriter {
         code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(thrown);
       throw new CliError(EXIT.usage, `${path} cannot be written: ${why}`);
     }
-    const writer = new RecordingWriter(path, file);
+    const writer = new RecordingWriter(path, file, head.started_at_ms);
     await writer.#write(`${safeJson({ drover_recording: VERSION, ...head })}\n`);
     return writer;
   }
@@ -59,16 +79,32 @@ export class RecordingWriter {
   /** @throws CliError when the disk has refused something. */
   async write(events: readonly StreamEvent[]): Promise<void> {
     const at_ms = Date.now();
-    this.events += events.length;
+    this.#events += events.length;
+    for (const { event } of events) if (event === 'gap') this.#gaps++;
     await this.#write(events.map((event) => `${safeJson({ at_ms, ...event })}\n`).join(''));
   }
 
-  /** Resolves when all is written. @throws CliError when the disk has refused something. */
-  async close(): Promise<void> {
+  /** Writes the end, and resolves when all is written. @throws CliError when the disk has refused something. */
+  async end(how: Pick<RecordingEnd, 'by' | 'disconnects' | 'missing'>): Promise<RecordingEnd> {
+    const at_ms = Date.now();
+    const run_ms = at_ms - this.#startedAtMs;
+    const data = { ...how, run_ms, events: this.#events, gaps: this.#gaps };
+    await this.#write(`${safeJson({ at_ms, event: END, data })}\n`);
+    await this.#close();
+    this.#check();
+    return data;
+  }
+
+  /** There is nothing that was recorded: the file goes. What is no file, a device, stays. */
+  async discard(): Promise<void> {
+    await this.#close();
+    if (lstatSync(this.#path, { throwIfNoEntry: false })?.isFile()) rmSync(this.#path);
+  }
+
+  async #close(): Promise<void> {
     const closed = this.#file.closed ? undefined : once(this.#file, 'close').catch(() => {});
     this.#file.end();
     await closed;
-    this.#check();
   }
 
   async #write(text: string): Promise<void> {
@@ -85,14 +121,16 @@ export class RecordingWriter {
 }
 
 /**
- * Reads a recording: its head, and each event with how many ms after the start it came. One that ends in the middle of a line
- * was cut off; what is whole of it counts. @throws CliError.
+ * Reads a recording: hands on each event with how many ms after the start it came. One that ends in the middle of a line was
+ * cut off; what is whole of it counts. @returns its end, undefined when it has none. @throws CliError.
  */
-export async function* readRecording(
+export async function readRecording(
   path: string,
-): AsyncGenerator<{ event: RecordedEvent; atMs: number }, void, undefined> {
+  see: (event: RecordedEvent, atMs: number) => void,
+): Promise<RecordingEnd | undefined> {
   const wrong = (why: string): CliError => new CliError(EXIT.usage, `${path}: ${why}`);
   let head: RecordingHead | undefined;
+  let end: RecordingEnd | undefined;
   let number = 0;
   let broken: number | undefined;
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Infinity });
@@ -100,6 +138,7 @@ export async function* readRecording(
     for await (const line of lines) {
       number++;
       if (broken !== undefined) throw wrong(`line ${broken} is no event`);
+      if (end) throw wrong(`line ${number} stands behind its end`);
       const value = objectIn(line);
       if (!head) {
         if (value?.['drover_recording'] !== VERSION) {
@@ -108,15 +147,25 @@ export async function* readRecording(
         head = value as unknown as RecordingHead;
       } else if (typeof value?.['at_ms'] !== 'number' || typeof value['event'] !== 'string') {
         broken = number;
+      } else if (value['event'] === END) {
+        end = endIn(value['data']);
+        if (!end) throw wrong(`line ${number} is no end of a recording of this version`);
       } else {
         const event = value as unknown as RecordedEvent;
-        yield { event, atMs: Math.max(0, event.at_ms - head.started_at_ms) };
+        see(event, Math.max(0, event.at_ms - head.started_at_ms));
       }
     }
   } catch (thrown) {
     throw thrown instanceof CliError ? thrown : wrong(`it cannot be read: ${messageOf(thrown)}`);
   }
   if (!head) throw wrong('it is empty; drover record makes a recording');
+  return end;
+}
+
+function endIn(data: unknown): RecordingEnd | undefined {
+  const { missing, run_ms } = (data ?? {}) as Record<string, unknown>;
+  const isEnd = (missing === null || typeof missing === 'string') && typeof run_ms === 'number';
+  return isEnd ? (data as RecordingEnd) : undefined;
 }
 
 function objectIn(line: string): Record<string, unknown> | undefined {

@@ -93,7 +93,29 @@ describe('an expectation', () => {
   ])('%s, %#', (text, run, passed, message) => {
     const one = parseExpectation(`  ${text.replaceAll(' of ', '  of ')} `);
     for (const [event, atMs] of run) one.see(event, atMs);
-    expect(one.verdict()).toMatchObject({ text, passed, message: expect.stringMatching(message) });
+    expect(one.verdict(null)).toMatchObject({
+      text,
+      passed,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each<[string, Run, boolean, RegExp]>([
+    ['bot a in_world', [[session('a', 'in_world'), 1]], true, /after 1ms$/],
+    ['at least 1 events', [[log('x'), 1]], true, /there was 1$/],
+    ['at least 2 events', [[log('x'), 1]], false, /there was 1 as far as was seen; it was cut off/],
+    ['at most 1 events', [[log('x'), 1]], false, /there was 1 as far as was seen; it was cut off/],
+    ['at most 0 events', [[log('x'), 1]], false, /there was 1$/],
+    ['bot a never failed', [], false, /it did not happen as far as was seen; it was cut off/],
+    ['no line "x"', [[log('x'), 3]], false, /there was one after 3ms/],
+    ['no line "x"', [], false, /as far as was seen; it was cut off/],
+    ['no errors', [[log('x'), 3]], false, /as far as was seen; it was cut off/],
+    ['no gaps', [[log('x'), 3]], false, /as far as was seen; it was cut off/],
+  ])('%s of a run whose end was not seen, %#', (text, run, passed, message) => {
+    const one = parseExpectation(text);
+    for (const [event, atMs] of run) one.see(event, atMs);
+    const verdict = one.verdict('it was cut off');
+    expect(verdict).toMatchObject({ text, passed, message: expect.stringMatching(message) });
   });
 
   it('is decided as soon as nothing can change it', () => {
@@ -146,6 +168,7 @@ it('a JUnit report is well-formed whatever stands in it', () => {
     source: '"<a>&',
     run_ms: 1234,
     events: 3,
+    missing: null,
     passed: false,
     expectations: [
       { text, passed: true, message: '', after_ms: null },

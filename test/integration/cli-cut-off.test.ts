@@ -1,0 +1,178 @@
+// drover record and check where the run is not seen to its end: the service ends, the recorder is killed, the file is cut.
+
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import { type CliRun, runCli, startCli } from '../harness/cli.js';
+import { freePort } from '../harness/ports.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service | undefined;
+let home: string;
+let file: string;
+let env: Record<string, string>;
+
+beforeEach(() => {
+  home = makeDir();
+  file = path.join(home, 'run.ndjson');
+});
+afterEach(async () => {
+  await stopClean(service);
+  service = undefined;
+  removeDir(home);
+});
+
+async function start(options: Parameters<typeof startService>[0] = {}): Promise<Service> {
+  const bots = [{ id: 'busy', kind: 'synthetic' }];
+  service = await startService({ config: { bots }, ...options });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+  return service;
+}
+
+/** Ends the service without a goodbye. */
+async function killService(): Promise<void> {
+  await service?.kill();
+  service = undefined;
+}
+
+const run = (...args: string[]): CliRun => startCli(home, args, { env });
+const until = (fits: () => boolean) => expect.poll(fits, { timeout: 40_000 }).toBe(true);
+
+function recorded(): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+const hasLines = () => recorded().includes('"level":');
+
+interface End {
+  event: string;
+  data: { by: string; disconnects: number; gaps: number; missing: string | null };
+}
+const endOf = (): End => JSON.parse(recorded().trim().split('\n').at(-1) ?? '') as End;
+
+/** What must not happen is not known, what has happened is. */
+async function expectUnknown(): Promise<void> {
+  const met = await runCli(home, ['check', file, '--at-least', '1']);
+  expect(met).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^drover: the run was not seen to its end: [^\n]+\n$/),
+  });
+  for (const one of ['no gaps', 'no errors', 'bot busy never failed', 'at most 99999999 events']) {
+    const { code, stdout } = await runCli(home, ['check', file, '--expect', one]);
+    expect(stdout).toMatch(/^FAIL {2}.* as far as was seen; /);
+    expect(code).toBe(EXIT.not_as_expected);
+  }
+}
+
+it('record ends with no_service when the service has gone, and the recording says so', async () => {
+  await start();
+  const recording = run('record', file, '--for', '12s');
+  await until(hasLines);
+  await killService();
+  const { code, stderr } = await recording.ended;
+  expect(stderr).toMatch(/\ndrover: the end of the run is not in it: the stream was not open, /);
+  expect(code).toBe(EXIT.no_service);
+  expect(endOf()).toMatchObject({
+    event: 'end',
+    data: { by: 'time', disconnects: 1, missing: expect.stringContaining('not open') },
+  });
+  await expectUnknown();
+});
+
+it('record with a command that does well ends with no_service all the same', async () => {
+  await start();
+  const recording = run('record', file, '--', process.execPath, '-e', 'setTimeout(() => {}, 4000)');
+  await until(hasLines);
+  await killService();
+  expect((await recording.ended).code).toBe(EXIT.no_service);
+  expect(endOf().data).toMatchObject({ by: 'command', missing: expect.any(String) });
+});
+
+it('a service that was started again in the middle of it is no fault', async () => {
+  const dataDir = path.join(home, 'data');
+  const options = { dataDir, port: await freePort() };
+  const { stop } = await start(options);
+  const recording = run('record', file);
+  await until(hasLines);
+  expect(await stop()).toBe(0);
+  await until(() => recording.stderr().includes('trying again'));
+  await start(options);
+  await until(() => recording.stderr().includes('connected again'));
+  recording.child.kill('SIGINT');
+  expect((await recording.ended).code).toBe(0);
+  expect(endOf().data).toMatchObject({ by: 'signal', disconnects: 1, gaps: 0, missing: null });
+  expect((await runCli(home, ['check', file, '--no-gaps'])).code).toBe(0);
+});
+
+it('a recorder that was killed leaves no end, and one whose token is revoked says why', async () => {
+  await start();
+  const killed = run('record', file);
+  await until(hasLines);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  await expectUnknown();
+  const made = await run('tokens', 'create', 'brief', '--scope', 'read').ended;
+  const token = made.stdout.trim();
+  rmSync(file);
+  const revoked = run('record', file, '--token', token);
+  await until(hasLines);
+  await run('tokens', 'revoke', '--current', '--token', token).ended;
+  expect((await revoked.ended).code).toBe(EXIT.not_allowed);
+  expect(endOf().data).toMatchObject({ by: 'error', missing: 'invalid token' });
+});
+
+it('check --live ends with no_service when the service has gone, with its report', async () => {
+  await start();
+  const expectations = ['--no-errors', '--expect', 'at least 1 events of busy'];
+  const json = path.join(home, 'report.json');
+  const checking = run('check', '--live', '--for', '6s', ...expectations, '--json', json);
+  const pressure = async (): Promise<number> => {
+    const authorization = `Bearer ${env['DROVER_TOKEN']}`;
+    const answer = await fetch(`${env['DROVER_URL']}/api/pressure`, { headers: { authorization } });
+    return ((await answer.json()) as { streams: { open: number } }).streams.open;
+  };
+  await expect.poll(pressure, { timeout: 40_000 }).toBe(1);
+  await killService();
+  const { code, stdout } = await checking.ended;
+  expect(code).toBe(EXIT.no_service);
+  expect(stdout).toMatch(/^FAIL {2}no errors: it did not happen as far as was seen; the stream/m);
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
+    passed: false,
+    missing: expect.stringContaining('not open'),
+  });
+});
+
+it('says what is wrong with a recording, and takes one that was cut off', async () => {
+  const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
+  const event =
+    '{"at_ms":5,"event":"gap","id":"a-1","data":{"from":"a-1","to":"a-1","dropped":1}}\n';
+  const end = '{"at_ms":9,"event":"end","data":{"by":"signal","run_ms":9,"missing":null}}\n';
+  const check = async (text: string, expectation = 'no gaps') => {
+    writeFileSync(file, text);
+    return runCli(home, ['check', file, '--expect', expectation]);
+  };
+  for (const [text, names] of [
+    ['', /it is empty; drover record makes/],
+    ['{}\n', /it is no recording of this version/],
+    ['hello\n', /it is no recording of this version/],
+    [`${head}nonsense\n${event}`, /line 2 is no event/],
+    [`${head}${event}[]\n${event}`, /line 3 is no event/],
+    [`${head}${end}${event}`, /line 3 stands behind its end/],
+    [`${head}{"at_ms":9,"event":"end"}\n`, /line 2 is no end of a recording of this version/],
+  ] as const) {
+    const { code, stderr } = await check(text);
+    expect(stderr).toMatch(names);
+    expect(code).toBe(EXIT.usage);
+  }
+  expect((await check(head + end)).code).toBe(0);
+  expect((await check(head)).code).toBe(EXIT.not_as_expected);
+  expect(await check(`${head}${event}${end}`)).toMatchObject({
+    code: EXIT.not_as_expected,
+    stdout: expect.stringContaining('FAIL  no gaps: something was lost after 5ms'),
+  });
+  expect((await check(`${head}${event}{"at_ms":6,"ev`)).stdout).toContain('over 1 events');
+});
