@@ -4,9 +4,13 @@
 const DEFAULT_MAX_MS = 30_000;
 /** When the service has not said how long. */
 const DEFAULT_FIRST_MS = 1000;
+/** Shortest wait before the jitter, whatever was said: nobody is asked without a pause. */
+const MIN_MS = 250;
+/** The longest that a timer can be; one that is longer is over at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface BackoffOptions {
-  /** Wait after the first failure, in ms. Default: what the service says with `retry:`, else 1,000. */
+  /** Wait after the first failure, in ms, at least 250. Default: what the service says with `retry:`, else 1,000. */
   firstMs?: number | undefined;
   /** Longest wait, in ms. Default 30,000; a longer `Retry-After` counts all the same. */
   maxMs?: number | undefined;
@@ -15,13 +19,15 @@ export interface BackoffOptions {
 /**
  * Doubles with each failure in a row, and is shortened by up to a half at random, so that many clients of a service that
  * comes back do not come at once.
- * @param failures 1 for the first. @param random 0 to 1.
+ * @param failures 1 for the first. @param random 0 to 1. @param retryAfterMs what the service has asked for.
  */
 export function backoffMs(
   failures: number,
   { firstMs = DEFAULT_FIRST_MS, maxMs = DEFAULT_MAX_MS }: BackoffOptions,
   random: number,
+  retryAfterMs = 0,
 ): number {
-  const whole = Math.min(maxMs, firstMs * 2 ** (failures - 1));
-  return Math.round(whole * (1 - random / 2));
+  const whole = Math.max(MIN_MS, Math.min(maxMs, Math.max(MIN_MS, firstMs) * 2 ** (failures - 1)));
+  const ms = Math.max(Math.round(whole * (1 - random / 2)), retryAfterMs);
+  return Math.min(ms, MAX_TIMER_MS);
 }

@@ -2,7 +2,7 @@
 // again when it breaks, and goes on behind the last event that it had.
 
 import { ApiError } from './api-error.js';
-import { type BackoffOptions, backoffMs } from './backoff.js';
+import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { type StreamEvent, typedEvent } from './events.js';
 import { reasonOf } from './http.js';
 import { SseParser } from './sse-parser.js';
@@ -62,6 +62,10 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   /** Of the last event that the reader has had. */
   #delivered: string | null;
   #retryMs: number | undefined;
+  /** How often in a row it did not work. */
+  #failures = 0;
+  /** The last wait between two connections. */
+  #waitedMs = 0;
   #isRead = false;
   #isClosed = false;
   #connection: AbortController | undefined;
@@ -122,13 +126,18 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     if (signal?.aborted) this.close();
     let error: ApiError | null = null;
     try {
-      for (let failures = 0; !this.#isClosed; ) {
-        this.#become({ state: 'connecting', failures });
+      while (!this.#isClosed) {
+        this.#become({ state: 'connecting', failures: this.#failures });
+        let openedAt = Number.POSITIVE_INFINITY;
         try {
           for await (const batch of this.#readConnection()) {
-            failures = 0;
-            if (this.#state.state !== 'open') this.#become({ state: 'open' });
+            if (this.#state.state !== 'open') {
+              openedAt = performance.now();
+              this.#become({ state: 'open' });
+            }
             for (const event of batch) if (event.event === 'gap') this.#options.onGap?.(event.data);
+            // One that only has the snapshots before it breaks would be asked for them without end.
+            if (batch.some(({ id }) => id !== null)) this.#failures = 0;
             if (batch.length > 0) yield batch;
           }
           throw new ApiError(0, 'the service has ended the stream');
@@ -138,8 +147,9 @@ export class EventStream implements AsyncIterable<StreamEvent> {
           error = thrown;
         }
         if (!error.isPassing) throw error;
-        failures += 1;
-        await this.#wait(failures, error);
+        if (performance.now() - openedAt > this.#waitedMs) this.#failures = 0;
+        this.#failures += 1;
+        await this.#wait(error);
         error = null;
       }
     } finally {
@@ -192,7 +202,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   /** What the connection brings next, unless that takes too long. */
   async #inTime<T>(task: () => Promise<T>): Promise<T> {
     const { silenceMs = DEFAULT_SILENCE_MS } = this.#options;
-    if (silenceMs === null) return task();
+    if (silenceMs === null || silenceMs > MAX_TIMER_MS) return task();
     const connection = this.#connection;
     let isLate = false;
     const timer = setTimeout(() => {
@@ -208,10 +218,11 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  async #wait(failures: number, error: ApiError): Promise<void> {
+  async #wait(error: ApiError): Promise<void> {
+    const failures = this.#failures;
     const { firstMs = this.#retryMs, maxMs } = this.#options.backoff ?? {};
-    const planned = backoffMs(failures, { firstMs, maxMs }, Math.random());
-    const ms = Math.max(planned, error.retryAfterMs ?? 0);
+    const ms = backoffMs(failures, { firstMs, maxMs }, Math.random(), error.retryAfterMs);
+    this.#waitedMs = ms;
     this.#become({ state: 'waiting', failures, retryAtMs: Date.now() + ms, error });
     if (this.#isClosed) return;
     await new Promise<void>((resolve) => {

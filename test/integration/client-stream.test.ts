@@ -13,7 +13,8 @@ import {
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-const FAST = { firstMs: 20, maxMs: 200 };
+/** The shortest that there is. */
+const FAST = { firstMs: 250, maxMs: 250 };
 
 const numberOf = (id: string): number => Number(id.split('-')[1]);
 
@@ -341,18 +342,43 @@ describe('on a scripted service', () => {
       refuse(403, 'no'),
     ];
     const began = Date.now();
-    const { waits } = await readAll({ backoff: { firstMs: 40, maxMs: 10_000 } });
+    const { waits } = await readAll({ backoff: { firstMs: 300, maxMs: 10_000 } });
     expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 3, 4]);
     expect(waits[3]?.error.retryAfterMs).toBe(1000);
-    // Each is shortened by up to a half: 20 + 40 + 80, and then the second that was asked for.
-    expect(Date.now() - began).toBeGreaterThanOrEqual(20 + 40 + 80 + 1000 - 10);
+    // Each is shortened by up to a half: 150 + 300 + 600, and then 1.2 s, or the second that was asked for.
+    expect(Date.now() - began).toBeGreaterThanOrEqual(150 + 300 + 600 + 1000 - 10);
   });
 
-  it('waits as long as the service says with retry, when nothing else is asked for', async () => {
-    scripts = [say('retry: 30\n\n'), refuse(403, 'no')];
-    const { waits } = await readAll({ backoff: undefined });
-    const [wait] = waits;
-    expect((wait?.retryAtMs ?? 0) - Date.now()).toBeLessThanOrEqual(30);
+  it('waits longer too where connections open and break at once, with snapshots or without', async () => {
+    const snapshots = say('id: e-1\n\nevent: session\ndata: {}\n\n');
+    scripts = [say(''), say(''), snapshots, say(''), say(log('e-2')), say(''), refuse(403, 'no')];
+    const { waits } = await readAll();
+    expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 3, 4, 1, 2]);
+  });
+
+  it('begins anew when a connection has held for longer than the last wait', async () => {
+    const brief: Script = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      setTimeout(() => response.end(), 600);
+    };
+    scripts = [refuse(503, 'later'), refuse(503, 'later'), brief, refuse(403, 'no')];
+    const { waits } = await readAll();
+    expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 1]);
+  });
+
+  it('waits as long as the service says with retry, but never next to nothing', async () => {
+    scripts = [say('retry: 700\n\n'), refuse(403, 'no')];
+    const waitOf = async (): Promise<number> => {
+      const { waits } = await readAll({ backoff: undefined });
+      return (waits[0]?.retryAtMs ?? 0) - Date.now();
+    };
+    const began = Date.now();
+    expect(await waitOf()).toBeLessThanOrEqual(700);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(340);
+    scripts = [say('retry: 0\n\n'), refuse(403, 'no')];
+    const again = Date.now();
+    await waitOf();
+    expect(Date.now() - again).toBeGreaterThanOrEqual(120);
   });
 
   it('does not wait when it is told not to', async () => {
