@@ -1,7 +1,7 @@
 // Runs in the command line. Owns how the values of flags are read.
 
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from './duration.js';
+import { LONGEST_WAIT_MS, parseDuration, TOO_LONG } from './duration.js';
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
@@ -26,11 +26,18 @@ export function labels(
   return { ...before, ...Object.fromEntries(pairs) };
 }
 
-/** In ms. */
-export function duration(text: string): number {
+/** A length of time that is not waited for, in ms. */
+export function timeSpan(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined)
     throw new InvalidArgumentError('It must be a time like 500ms, 5s, 2m or 1h.');
+  return ms;
+}
+
+/** A wait, in ms. */
+export function duration(text: string): number {
+  const ms = timeSpan(text);
+  if (ms > LONGEST_WAIT_MS) throw new InvalidArgumentError(TOO_LONG);
   return ms;
 }
 

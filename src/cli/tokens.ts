@@ -5,7 +5,7 @@ import type { CreateTokenBody, Scope, TokenInfo } from '../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
-import { duration, labels, list } from './options.js';
+import { labels, list, timeSpan } from './options.js';
 import { print, printJson, table } from './output.js';
 import { action, complain } from './run.js';
 
@@ -45,7 +45,7 @@ export function addTokens(program: Command): void {
     .option(
       '--expires <time>',
       'how long it is good, for example 30d; for ever when left out',
-      duration,
+      timeSpan,
     )
     .option('--json', 'the token with all that is known of it, as JSON')
     .action(action(createToken));

@@ -49,6 +49,13 @@ describe('wrong use is one line and the exit code 2', () => {
     [['check', '--live', '--no-errors'], /say how long to look, with --for/],
     [['check', 'x', '--rules', '/nowhere'], /--rules \/nowhere: ENOENT/],
     [['record', 'x', '--for', '1s', '--', 'true'], /give a command or --for, not both/],
+    // A timer that is longer than that is over at once.
+    [['bots', 'list', '--timeout', '25d'], /'25d' is invalid\. It may be at most 24d\./],
+    [['wait', 'x', '--status', 'y', '--timeout', '9999999999'], /It may be at most 24d\./],
+    [['record', 'x', '--for', '30d'], /It may be at most 24d\./],
+    [['check', '--live', '--for', '30d', '--no-errors'], /It may be at most 24d\./],
+    [['bench', '--for', '30d'], /It may be at most 24d\./],
+    [['check', '--live', '--expect', 'bot x up within 30d'], /within 30d: It may be at most 24d\./],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
     [['bots', 'list', '--url', 'nope'], /--url: "nope" is no URL of a service; one looks like/],
   ])('%j', async (args, names) => {
