@@ -17,8 +17,8 @@ import {
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { print } from './output.js';
-import { readProfile, removeProfile, writeProfile } from './profile.js';
-import { action } from './run.js';
+import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
+import { action, complain } from './run.js';
 
 interface LoginOptions extends ConnectionOptions {
   timeout: number;
@@ -42,23 +42,41 @@ export function addLogin(program: Command): void {
 
 async function login(options: LoginOptions): Promise<undefined> {
   const path = profileOf(options);
-  const url = givenUrl(options) ?? savedUrl(path) ?? DEFAULT_URL;
+  const before = savedProfile(path);
+  const url = givenUrl(options) ?? before?.url ?? DEFAULT_URL;
   const client = new DroverClient({ url });
   const call = () => ({ signal: limit(options.timeout) });
   // Before somebody types a PIN for nobody.
   await client.health(call());
-  const token = options.token ?? (await client.exchangePin(await pinOf(options, url), call()));
+  const { token: given } = options;
+  const token = given ?? (await client.exchangePin(await pinOf(options, url), call()));
   await client.withToken(token).apiInfo(call());
-  writeProfile(path, { url, token });
+  writeProfile(path, { url, token, ...(given === undefined && { own: true }) });
   await print(`logged in at ${url}; the token is kept in ${path}\n`);
+  // Nobody knows the earlier one any more.
+  if (before?.own && before.token !== token) {
+    await revoke(before, options).catch((thrown: unknown) => {
+      const why = messageOf(thrown);
+      complain(`the token that this profile had before, at ${before.url}, is still good: ${why}`);
+    });
+  }
 }
 
 /** A profile that is broken is what a login is to mend. */
-function savedUrl(path: string): string | undefined {
+function savedProfile(path: string): Profile | undefined {
   try {
-    return readProfile(path)?.url;
+    return readProfile(path);
   } catch {
     return undefined;
+  }
+}
+
+async function revoke(profile: Profile, { timeout }: LoginOptions): Promise<void> {
+  try {
+    await new DroverClient(profile).tokens.revokeCurrent({ signal: limit(timeout) });
+  } catch (thrown) {
+    // It is over already; that is what was asked for.
+    if (!(thrown instanceof ApiError && thrown.status === 401)) throw thrown;
   }
 }
 
@@ -82,12 +100,7 @@ async function logout(options: LoginOptions): Promise<undefined> {
   const path = profileOf(options);
   const profile = readProfile(path);
   if (!profile) throw new CliError(EXIT.usage, `there is no profile ${path}; nobody is logged in`);
-  try {
-    await new DroverClient(profile).tokens.revokeCurrent({ signal: limit(options.timeout) });
-  } catch (thrown) {
-    // It is over already; that is what was asked for.
-    if (!(thrown instanceof ApiError && thrown.status === 401)) throw thrown;
-  }
+  await revoke(profile, options);
   removeProfile(path);
   await print(`logged out of ${profile.url}\n`);
 }

@@ -18,6 +18,8 @@ import { CliError } from './failure.js';
 export interface Profile {
   url: string;
   token: string;
+  /** Login made the token for this profile. One that was given to it (--token) may be in use elsewhere. */
+  own?: true;
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -62,12 +64,12 @@ export function readProfile(path: string): Profile | undefined {
 }
 
 /** @throws CliError when it cannot be written. */
-export function writeProfile(path: string, { url, token }: Profile): void {
+export function writeProfile(path: string, profile: Profile): void {
   const fresh = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
     // Written aside and renamed, so that the mode holds from the first byte on.
-    writeFileSync(fresh, `${JSON.stringify({ url, token }, null, 2)}\n`, {
+    writeFileSync(fresh, `${JSON.stringify(profile, null, 2)}\n`, {
       mode: 0o600,
       flag: 'wx',
     });
@@ -85,9 +87,10 @@ export function removeProfile(path: string): void {
 
 function profileIn(text: string): Profile | undefined {
   try {
-    const { url, token } = JSON.parse(text) as Partial<Profile>;
+    const { url, token, own } = JSON.parse(text) as Partial<Profile>;
     const isWhole = typeof url === 'string' && typeof token === 'string' && token !== '';
-    return isWhole && URL.canParse(url) ? { url, token } : undefined;
+    if (!isWhole || !URL.canParse(url)) return undefined;
+    return { url, token, ...(own === true && { own }) };
   } catch {
     return undefined;
   }

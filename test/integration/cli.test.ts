@@ -271,7 +271,14 @@ describe('login', () => {
         `http://127.0.0.1:${await freePort()}`,
       ]);
       expectFailure(elsewhere, EXIT.not_allowed, /there is no token for http:/);
-      expect((await run(['login', '--pin-file', pinPath])).code).toBe(0);
+      const second = await run(['login', '--pin-file', pinPath]);
+      expect(second).toMatchObject({ code: 0, stderr: '' });
+      // Nobody has the first token any more.
+      expectFailure(
+        await drover(['bots', 'list', '--token', token]),
+        EXIT.not_allowed,
+        /invalid token/,
+      );
       expect((await run(['login', '--pin', pin, '--profile', 'second'])).code).toBe(
         EXIT.no_service,
       );
@@ -287,6 +294,29 @@ describe('login', () => {
       const after = await drover(['bots', 'list', '--token', gone.token]);
       expectFailure(after, EXIT.not_allowed, /invalid token/);
       expectFailure(await run(['logout']), EXIT.usage, /nobody is logged in/);
+    } finally {
+      removeDir(own);
+    }
+  });
+
+  it('leaves a token that was given to it alone, and says of one that it cannot revoke', async () => {
+    const own = makeDir();
+    try {
+      const { url, pin } = service;
+      const run = (args: string[]) => runCli(own, ['login', ...args]);
+      const shared = (await done(['tokens', 'create', 'shared', '--scope', 'read'])).trim();
+      expect((await run(['--url', url, '--token', shared])).code).toBe(0);
+      expect(await run(['--url', url, '--pin', pin])).toMatchObject({ code: 0, stderr: '' });
+      await done(['bots', 'list', '--token', shared]);
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      const gone = `http://127.0.0.1:${await freePort()}`;
+      writeFileSync(file, JSON.stringify({ url: gone, token: 'x', own: true }));
+      expect(await run(['--url', url, '--pin', pin])).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(
+          /^drover: the token that this profile had before, at \S+, is still good: no answer from [^\n]+\n$/,
+        ),
+      });
     } finally {
       removeDir(own);
     }
