@@ -23,6 +23,9 @@ export interface Failure {
   stack?: string | undefined;
 }
 
+/** What a proxy answers when it does not reach what is behind it. */
+const NOBODY_BEHIND = [502, 503, 504];
+
 /** How a command that threw ends. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CliError) return { exitCode: thrown.exitCode, message: thrown.message };
@@ -34,27 +37,34 @@ export function failureOf(thrown: unknown): Failure {
   return { exitCode: EXIT.failed, message: messageOf(thrown), stack };
 }
 
-function apiFailure({ status, message }: ApiError): Failure {
+function apiFailure({ status, message, isForeign }: ApiError): Failure {
+  const failed = (exitCode: number, hint?: string): Failure => ({
+    exitCode,
+    message: hint === undefined ? message : `${message}; ${hint}`,
+  });
   if (status === 0) {
-    const hint = 'start one with drover start, or give its address with --url';
-    return { exitCode: EXIT.no_service, message: `${message}; ${hint}` };
+    return failed(EXIT.no_service, 'start one with drover start, or give its address with --url');
   }
-  if (status < 300) return { exitCode: EXIT.other_version, message };
+  // First: a proxy that asks for a password, say, knows nothing of tokens.
+  if (isForeign) {
+    return NOBODY_BEHIND.includes(status)
+      ? failed(EXIT.no_service, 'a proxy that does not reach the service, or another program')
+      : failed(EXIT.other_version, 'give the address of the service with --url');
+  }
   if (status === 401) {
-    const hint =
-      message === 'wrong pin'
-        ? 'the service prints its PIN when it starts'
-        : 'log in with drover login';
-    return { exitCode: EXIT.not_allowed, message: `${message}; ${hint}` };
+    const isPin = message === 'wrong pin';
+    const hint = isPin ? 'the service prints its PIN when it starts' : 'log in with drover login';
+    return failed(EXIT.not_allowed, hint);
   }
-  if (status === 403) return { exitCode: EXIT.not_allowed, message };
+  if (status === 403) return failed(EXIT.not_allowed);
   // Of a route; of a bot or a token the message says which.
-  if (status === 404 && (message === 'not found' || message.includes('not as a Drover service'))) {
+  if (status === 404 && message === 'not found') {
     const what =
       'the service does not know what it was asked for; it is of another version than this command';
     return { exitCode: EXIT.other_version, message: what };
   }
-  if (status === 404) return { exitCode: EXIT.not_found, message };
-  if (status === 408 || status === 504) return { exitCode: EXIT.timeout, message };
-  return { exitCode: EXIT.failed, message };
+  if (status === 404) return failed(EXIT.not_found);
+  if (status === 400) return failed(EXIT.usage);
+  if (status === 408 || status === 504) return failed(EXIT.timeout);
+  return failed(EXIT.failed);
 }

@@ -3,6 +3,7 @@
 export interface ApiErrorOptions {
   /** From `Retry-After`, in ms. */
   retryAfterMs?: number | undefined;
+  isForeign?: boolean;
   cause?: unknown;
 }
 
@@ -18,12 +19,19 @@ export class ApiError extends Error {
   readonly status: number;
   /** How long to wait before it is tried again, in ms; undefined when the service did not say. */
   readonly retryAfterMs: number | undefined;
+  /** Whether what answered is no Drover service, or one of another version; also a proxy before one. */
+  readonly isForeign: boolean;
 
-  constructor(status: number, message: string, { retryAfterMs, cause }: ApiErrorOptions = {}) {
+  constructor(
+    status: number,
+    message: string,
+    { retryAfterMs, isForeign = false, cause }: ApiErrorOptions = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ApiError';
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.isForeign = isForeign;
   }
 
   /** Whether the same call may succeed later, without anything being changed. */

@@ -287,5 +287,6 @@ async function part<T>(
 }
 
 function strange(status: number, url: string): ApiError {
-  return new ApiError(status, `${url} does not answer as a Drover service of this version does`);
+  const message = `${url} does not answer as a Drover service of this version does`;
+  return new ApiError(status, message, { isForeign: true });
 }

@@ -193,10 +193,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     const type = response.headers.get('content-type') ?? '';
     if (type.startsWith('text/event-stream') && response.body) return response;
     const what = type === '' ? 'something without a type' : type;
-    throw new ApiError(
-      response.status,
-      `GET /events was answered with ${what}, not an event stream`,
-    );
+    const message = `GET /events was answered with ${what}, not an event stream`;
+    throw new ApiError(response.status, message, { isForeign: true });
   }
 
   /** What the connection brings next, unless that takes too long. */

@@ -76,18 +76,18 @@ export class Http {
       return JSON.parse(text) as T;
     } catch (cause) {
       const why = `${this.url} answered ${method} ${path} with something that is not JSON; is it a Drover service?`;
-      throw new ApiError(response.status, why, { cause });
+      throw new ApiError(response.status, why, { isForeign: true, cause });
     }
   }
 
   async #errorOf(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
     const { status } = response;
     const text = await this.#orApiError(signal, () => response.text());
-    const message =
-      messageIn(text) ?? `${this.url} answered ${status}, and not as a Drover service does`;
+    const said = messageIn(text);
+    const message = said ?? `${this.url} answered ${status}, and not as a Drover service does`;
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);
     const retryAfterMs = after >= 0 ? after * 1000 : undefined;
-    return new ApiError(status, message, { retryAfterMs });
+    return new ApiError(status, message, { retryAfterMs, isForeign: said === undefined });
   }
 
   async #orApiError<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {

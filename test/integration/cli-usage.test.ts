@@ -107,8 +107,8 @@ describe('what answers', () => {
         response
           .writeHead(404, { 'content-type': 'application/json' })
           .end('{"error":"not found"}');
-      } else if (request.url?.startsWith('/none/'))
-        response.writeHead(404).end('<h1>Not found</h1>');
+      } else if (/^\/\d+\//.test(request.url ?? ''))
+        response.writeHead(Number(request.url?.split('/')[1])).end('<h1>Sorry</h1>');
       else response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>');
     }).listen(0, '127.0.0.1');
     await once(strange, 'listening');
@@ -165,13 +165,26 @@ describe('what answers', () => {
     ]) {
       expectFailure(await drover(args, at('')), EXIT.other_version, /Drover service/);
     }
-    for (const path of ['/old', '/none']) {
-      expectFailure(
-        await drover(['bots', 'list'], at(path)),
-        EXIT.other_version,
-        /another version than this command/,
-      );
-    }
+    expectFailure(
+      await drover(['bots', 'list'], at('/old')),
+      EXIT.other_version,
+      /another version than this command/,
+    );
+  });
+
+  it.each([
+    [401, EXIT.other_version],
+    [403, EXIT.other_version],
+    [404, EXIT.other_version],
+    [500, EXIT.other_version],
+    [502, EXIT.no_service],
+    [503, EXIT.no_service],
+  ])('a proxy or another program, with %i', async (status, exitCode) => {
+    expectFailure(
+      await drover(['bots', 'list'], at(`/${status}`)),
+      exitCode,
+      new RegExp(`answered ${status}, and not as a Drover service does; [^\n]+`),
+    );
   });
 
   it('nothing in time', async () => {

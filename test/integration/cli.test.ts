@@ -125,7 +125,7 @@ describe('bots', () => {
     );
     expectFailure(
       await drover(['bots', 'create', 'x', '--kind', 'nope']),
-      EXIT.failed,
+      EXIT.usage,
       /unknown kind "nope"/,
     );
     const broken = ['bots', 'create', 'x', '--kind', 'demo', '--config'];
@@ -177,7 +177,7 @@ describe('invoke', () => {
     expectFailure(await drover(['invoke', 'nobody', 'say']), EXIT.not_found, /no bot "nobody"/);
     expectFailure(
       await drover(['invoke', 'demo-1', 'move', 'x=3']),
-      EXIT.failed,
+      EXIT.usage,
       /args.y is missing/,
     );
     expectFailure(
@@ -239,7 +239,7 @@ describe('tokens', () => {
     expectFailure(await drover(['tokens', 'revoke']), EXIT.usage, /no token was named/);
     expectFailure(
       await drover(['tokens', 'create', 'c', '--scope', 'all']),
-      EXIT.failed,
+      EXIT.usage,
       /read, control, invoke, admin/,
     );
   });
