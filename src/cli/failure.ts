@@ -49,7 +49,10 @@ function apiFailure({ status, message, isForeign }: ApiError): Failure {
   if (isForeign) {
     return NOBODY_BEHIND.includes(status)
       ? failed(EXIT.no_service, 'a proxy that does not reach the service, or another program')
-      : failed(EXIT.other_version, 'give the address of the service with --url');
+      : failed(
+          EXIT.other_version,
+          'check the address, and that the service is of the version of this command',
+        );
   }
   if (status === 401) {
     const isPin = message === 'wrong pin';

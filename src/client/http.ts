@@ -1,6 +1,7 @@
 // Runs in clients, in Node and in browsers. Owns HTTP: how a request is put together, and what of its answer is an error.
 
 import { ApiError } from './api-error.js';
+import { hasShape, type Shape } from './shape.js';
 
 /** What is asked of `fetch`. */
 export interface FetchInit {
@@ -31,6 +32,11 @@ export interface Request extends CallOptions {
   body?: unknown;
   /** Statuses above 299 that are no error of this call. */
   accept?: readonly number[];
+}
+
+/** A request whose answer is JSON, and what that has to be. */
+export interface JsonRequest extends Request {
+  shape: Shape;
 }
 
 /** Calls to one service, with one token or none. */
@@ -69,20 +75,46 @@ export class Http {
   }
 
   /** The JSON body of an answer. @throws as {@link send}. */
-  async json<T>(method: Method, path: string, request: Request = {}): Promise<T> {
+  async json<T>(method: Method, path: string, request: JsonRequest): Promise<T> {
     const response = await this.send(method, path, request);
-    const text = await this.#orApiError(request.signal, () => response.text());
-    try {
-      return JSON.parse(text) as T;
-    } catch (cause) {
-      const why = `${this.url} answered ${method} ${path} with something that is not JSON; is it a Drover service?`;
+    const text = await this.text(response, request.signal);
+    const fail = (what: string, cause?: unknown): never => {
+      const why = `${this.url} answered ${method} ${path} with ${what}`;
       throw new ApiError(response.status, why, { isForeign: true, cause });
+    };
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (cause) {
+      fail('something that is not JSON; is it a Drover service?', cause);
     }
+    // An answer with one of the statuses that are accepted may be an error all the same.
+    const said = response.ok ? undefined : messageIn(text);
+    if (said !== undefined) throw new ApiError(response.status, said);
+    if (!hasShape(body, request.shape)) fail('what no Drover service of this version answers');
+    return body as T;
+  }
+
+  /** One field of the JSON body of an answer. @throws as {@link send}. */
+  async part<T>(
+    method: Method,
+    path: string,
+    name: string,
+    shape: Shape,
+    request: Request = {},
+  ): Promise<T> {
+    const whole = { ...request, shape: { [name]: shape } };
+    return (await this.json<Record<string, T>>(method, path, whole))[name] as T;
+  }
+
+  /** The body of an answer. @throws as {@link send}. */
+  text(response: Response, signal: AbortSignal | undefined): Promise<string> {
+    return this.#orApiError(signal, () => response.text());
   }
 
   async #errorOf(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
     const { status } = response;
-    const text = await this.#orApiError(signal, () => response.text());
+    const text = await this.text(response, signal);
     const said = messageIn(text);
     const message = said ?? `${this.url} answered ${status}, and not as a Drover service does`;
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);

@@ -25,17 +25,11 @@ export type { PressureReport, Resource } from '../contract/pressure.js';
 export type { CreateTokenBody, Scope, TokenInfo } from '../contract/tokens.js';
 export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
-export {
-  type BotActions,
-  type BotConfig,
-  DroverClient,
-  type DroverClientOptions,
-  type LiveOptions,
-  type NewBot,
-  type NewToken,
-} from './client.js';
+export type { BotActions, BotConfig, NewBot } from './bot-calls.js';
+export { DroverClient, type DroverClientOptions, type LiveOptions } from './client.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type { StreamEvent } from './events.js';
 export type { EventFilter } from './filter.js';
 export type { EventsPage, EventsQuery, Stats, StatsBucket, StatsQuery } from './history.js';
 export type { CallOptions, Fetch, FetchInit } from './http.js';
+export type { NewToken } from './token-calls.js';

@@ -143,10 +143,67 @@ describe('what is no answer of the service', () => {
     const html = await errorOf(at('').bots.list());
     expect(html.message).toMatch(/answered GET \/api\/bots with something that is not JSON/);
     const json = await errorOf(at('/json/').bots.list());
-    expect(json.message).toMatch(/\/json does not answer as a Drover service/);
+    expect(json).toMatchObject({ status: 200, isForeign: true });
+    expect(json.message).toMatch(
+      /answered GET \/api\/bots with what no Drover service of this version answers/,
+    );
     const bad = await errorOf(at('/bad').bots.list());
     expect(bad).toMatchObject({ status: 502, isPassing: true });
     expect(bad.message).toMatch(/answered 502, and not as a Drover service does/);
+  });
+
+  it.each([
+    ['{}'],
+    ['[]'],
+    ['null'],
+    ['{"bots":[{"id":5}],"tokens":[{"id":1}],"kinds":[3],"failed":[],"incidents":[{}]}'],
+    ['{"bots":{},"tokens":"x","kinds":null,"token":5,"port":"80","result":null,"events":[1]}'],
+  ])('each call, on %s of another service', async (answer) => {
+    const server = createServer((_, response) => response.end(answer)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const other = new DroverClient({ url: `http://127.0.0.1:${port}`, token: 'x' });
+    const { bots, tokens } = other;
+    const calls: [string, () => Promise<unknown>][] = [
+      ['health', () => other.health()],
+      ['exchangePin', () => other.exchangePin('1')],
+      ['ticket', () => other.ticket()],
+      ['apiInfo', () => other.apiInfo()],
+      ['kinds', () => other.kinds()],
+      ['pressure', () => other.pressure()],
+      ['incidents', () => other.incidents()],
+      ['invokeMany', () => other.invokeMany(['a'], 'b')],
+      ['events', () => other.events()],
+      ['stats', () => other.stats()],
+      ['bots.list', () => bots.list()],
+      ['bots.create', () => bots.create({ id: 'a', kind: 'b' })],
+      ['bots.get', () => bots.get('a')],
+      ['bots.config', () => bots.config('a')],
+      ['bots.update', () => bots.update('a', {})],
+      ['bots.start', () => bots.start('a')],
+      ['bots.stop', () => bots.stop('a')],
+      ['bots.restart', () => bots.restart('a')],
+      ['bots.act', () => bots.act({ action: 'stop', ids: ['a'] })],
+      ['tokens.list', () => tokens.list()],
+      ['tokens.create', () => tokens.create({ name: 'a', scopes: [] })],
+    ];
+    for (const [name, call] of calls) {
+      expect(await errorOf(call()), name).toMatchObject({ status: 200, isForeign: true });
+    }
+  });
+
+  it('the service goes in the middle of its answer', async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-length': '9' }).write('o');
+      setTimeout(() => response.destroy(), 50);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const broken = new DroverClient({ url: `http://127.0.0.1:${port}` });
+    expect(await errorOf(broken.health())).toMatchObject({ status: 0, isPassing: true });
+    expect(await errorOf(broken.bots.list())).toMatchObject({ status: 0, isPassing: true });
   });
 
   it('the caller has had enough', async () => {

@@ -1,0 +1,38 @@
+// Runs in clients, in Node and in browsers. Owns the calls about tokens.
+
+import type { CreateTokenBody, TokenInfo } from '../contract/tokens.js';
+import { TOKEN } from './answers.js';
+import type { CallOptions, Http } from './http.js';
+
+/** A token that was just made: the only time that it is shown. */
+export type NewToken = TokenInfo & { token: string };
+
+/** Calls about tokens. */
+export class TokenCalls {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  async list(options?: CallOptions): Promise<TokenInfo[]> {
+    return this.#http.part('GET', '/api/tokens', 'tokens', [TOKEN], { ...options });
+  }
+
+  async create(token: CreateTokenBody, options?: CallOptions): Promise<NewToken> {
+    return this.#http.json('POST', '/api/tokens', {
+      ...options,
+      body: token,
+      shape: { ...TOKEN, token: 'string' },
+    });
+  }
+
+  async revoke(id: string, options?: CallOptions): Promise<void> {
+    await this.#http.send('DELETE', `/api/tokens/${encodeURIComponent(id)}`, options);
+  }
+
+  /** `DELETE /api/tokens/current`: the token of this client, whatever its scopes. */
+  async revokeCurrent(options?: CallOptions): Promise<void> {
+    await this.#http.send('DELETE', '/api/tokens/current', options);
+  }
+}
