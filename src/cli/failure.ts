@@ -4,6 +4,7 @@
 import { ApiError } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { EXIT } from './exit-codes.js';
+import { hintFor } from './no-answer.js';
 
 /** An error that is its operator's to mend. */
 export class CliError extends Error {
@@ -37,14 +38,13 @@ export function failureOf(thrown: unknown): Failure {
   return { exitCode: EXIT.failed, message: messageOf(thrown), stack };
 }
 
-function apiFailure({ status, message, isForeign }: ApiError): Failure {
+function apiFailure(error: ApiError): Failure {
+  const { status, message, isForeign } = error;
   const failed = (exitCode: number, hint?: string): Failure => ({
     exitCode,
     message: hint === undefined ? message : `${message}; ${hint}`,
   });
-  if (status === 0) {
-    return failed(EXIT.no_service, 'start one with drover start, or give its address with --url');
-  }
+  if (status === 0) return failed(EXIT.no_service, hintFor(error));
   // First: a proxy that asks for a password, say, knows nothing of tokens.
   if (isForeign) {
     return NOBODY_BEHIND.includes(status)

@@ -139,7 +139,9 @@ export function reasonOf(thrown: unknown): string {
   // An AggregateError, as of a name with several addresses, has its message in its parts.
   const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
   const text = cause.message || (first instanceof Error ? first.message : cause.name);
-  return text.replace(/\s*[\r\n]+\s*/g, ' ');
+  // OpenSSL's have the place in its sources around the reason.
+  const [, reason = text] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
+  return reason.replace(/\s*[\r\n]+\s*/g, ' ');
 }
 
 function baseUrl(url: string): string {

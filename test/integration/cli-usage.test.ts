@@ -4,10 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT, EXIT_MEANING } from '../../src/cli/exit-codes.js';
+import { makeCertificate } from '../harness/certificate.js';
 import { type CliEnd, runCli, startCli } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, startService } from '../harness/service.js';
@@ -136,6 +138,44 @@ describe('what answers', () => {
         /ECONNREFUSED.*; start one with drover start, or give its address/,
       );
     }
+  });
+
+  it('one with a certificate that is not trusted, has another name, or where there is none', async () => {
+    const { certPath, certPem, keyPath } = makeCertificate(home, 'own', 1);
+    const secure = createSecureServer({ cert: certPem, key: readFileSync(keyPath) }, (_, answer) =>
+      answer.end('<h1>Hello</h1>'),
+    ).listen(0, '::');
+    onTestFinished(() => void secure.close());
+    await once(secure, 'listening');
+    const { port } = secure.address() as AddressInfo;
+    const list = (address: string, more: Record<string, string> = {}) =>
+      drover(['bots', 'list', '--url', address], { DROVER_TOKEN: 'x', ...more });
+    expectFailure(
+      await list(`https://localhost:${port}`),
+      EXIT.no_service,
+      /self-signed certificate; [^\n]*set NODE_EXTRA_CA_CERTS to the PEM file/,
+    );
+    const trusted = { NODE_EXTRA_CA_CERTS: certPath };
+    expectFailure(
+      await list(`https://localhost:${port}`, trusted),
+      EXIT.other_version,
+      /is it a Drover service/,
+    );
+    expectFailure(
+      await list(`https://127.0.0.2:${port}`, trusted),
+      EXIT.no_service,
+      /with a name that its certificate has, with --url/,
+    );
+    expectFailure(
+      await list(`http://localhost:${port}`),
+      EXIT.no_service,
+      /with a certificate it begins with https:/,
+    );
+    expectFailure(
+      await list(url.replace('http:', 'https:')),
+      EXIT.no_service,
+      /: wrong version number; it has no certificate there; its address begins with http:/,
+    );
   });
 
   it('no token', async () => {
