@@ -1,8 +1,8 @@
 // Runs in the command line. Owns `drover invoke`.
 
 import type { Command } from 'commander';
-import type { Json, JsonObject } from '../client/index.js';
-import { type ConnectionOptions, connect, withConnection } from './connection.js';
+import { ApiError, type Json, type JsonObject } from '../client/index.js';
+import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { jsonObject } from './options.js';
@@ -17,7 +17,10 @@ export function addInvoke(program: Command): void {
     .description('send a command to a bot, to several, or to the service')
     .argument('<bots>', `a bot, several comma-separated, or ${SERVICE} for the service itself`)
     .argument('<command>', 'for example say')
-    .argument('[args...]', 'name=value, where the value may be JSON; or one JSON object')
+    .argument(
+      '[args...]',
+      'name=value, where the value may be JSON unless the command wants text; or one JSON object',
+    )
     .action(action(invoke));
 }
 
@@ -27,11 +30,15 @@ async function invoke(
   given: string[],
   options: ConnectionOptions,
 ): Promise<number | undefined> {
-  const { client, call } = connect(options);
-  const args = argsOf(given);
+  const connection = connect(options);
+  const { client, call } = connection;
   const targets = bots.split(',').filter((id) => id !== '');
   const [first] = targets;
   if (first === undefined) throw new CliError(EXIT.usage, 'no bot was named');
+  const args = argsOf(given);
+  for (const [name, text] of await meantAsText(args, given, connection, first, command)) {
+    args[name] = text;
+  }
   if (targets.length === 1) {
     const target = first === SERVICE ? null : first;
     await printJson(await client.invoke(target, command, args, call()));
@@ -59,15 +66,14 @@ function argsOf(given: readonly string[]): JsonObject {
       throw new CliError(EXIT.usage, `${first} is not a JSON object`);
     }
   }
-  const pairs = given.map((pair): [string, Json] => {
-    const at = pair.indexOf('=');
-    if (at < 1) {
-      const hint = 'arguments are given as name=value, or as one JSON object';
-      throw new CliError(EXIT.usage, `${JSON.stringify(pair)} is no argument; ${hint}`);
-    }
-    return [pair.slice(0, at), jsonOrText(pair.slice(at + 1))];
-  });
-  return Object.fromEntries(pairs);
+  return Object.fromEntries(given.map(pairOf).map(([name, text]) => [name, jsonOrText(text)]));
+}
+
+function pairOf(given: string): [name: string, text: string] {
+  const at = given.indexOf('=');
+  if (at >= 1) return [given.slice(0, at), given.slice(at + 1)];
+  const hint = 'arguments are given as name=value, or as one JSON object';
+  throw new CliError(EXIT.usage, `${JSON.stringify(given)} is no argument; ${hint}`);
 }
 
 /** JSON where it is some, text where it is not. */
@@ -76,5 +82,31 @@ function jsonOrText(text: string): Json {
     return JSON.parse(text) as Json;
   } catch {
     return text;
+  }
+}
+
+/** Those of the pairs that could be JSON, like `text=2026`, and are text by the schema of the command. */
+async function meantAsText(
+  args: JsonObject,
+  given: readonly string[],
+  { client, call }: Connection,
+  bot: string,
+  command: string,
+): Promise<[name: string, text: string][]> {
+  if (given[0]?.startsWith('{')) return [];
+  const either = given.map(pairOf).filter(([name]) => typeof args[name] !== 'string');
+  if (either.length === 0 || bot === SERVICE) return [];
+  try {
+    const [{ kind }, { kinds }] = await Promise.all([
+      client.bots.get(bot, call()),
+      client.kinds(call()),
+    ]);
+    const schema = kinds.find((one) => one.kind === kind)?.commands[command]?.args;
+    const fields = (schema?.['properties'] ?? {}) as Record<string, { type?: unknown }>;
+    return either.filter(([name]) => fields[name]?.type === 'string');
+  } catch (thrown) {
+    // The token may not look, or there is no such bot: the command itself says that.
+    if (thrown instanceof ApiError) return [];
+    throw thrown;
   }
 }

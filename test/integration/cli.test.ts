@@ -160,6 +160,14 @@ describe('invoke', () => {
       y: 6,
     });
     expect(await done(['invoke', '-', 'ping'])).toBe('"pong"\n');
+    // What the command wants as text is text, whatever else it could be.
+    for (const text of ['2026', 'null', '[1]', '{}']) {
+      expect(JSON.parse(await done(['invoke', 'demo-1', 'say', `text=${text}`]))).toEqual({
+        said: text,
+      });
+    }
+    expect(JSON.parse(await done(['invoke', 'demo-1', 'say', 'text="5"']))).toEqual({ said: '5' });
+    expect(await done(['invoke', 'demo-1,demo-2', 'say', 'text=7'])).toContain('"said":"7"');
     const many = await drover(['invoke', 'demo-1,demo-2,x', 'say', 'text=hi']);
     expect(many).toEqual({
       code: EXIT.failed,
