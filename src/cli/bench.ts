@@ -9,8 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
 import { DroverClient } from '../client/index.js';
+import { messageOf } from '../errors.js';
 import { stopSignal } from '../stop-signals.js';
 import { limit } from './connection.js';
+import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { duration, wholeNumber } from './options.js';
@@ -61,7 +63,7 @@ export function addBench(program: Command): void {
 }
 
 async function bench(options: BenchOptions): Promise<undefined> {
-  const dir = mkdtempSync(join(tmpdir(), 'drover-bench-'));
+  const dir = makeDataDir();
   const progress = new Progress();
   const service = spawn(
     process.execPath,
@@ -107,25 +109,41 @@ function plainEnvironment(): NodeJS.ProcessEnv {
 /** @throws CliError when the service does not start. */
 async function clientOf(service: ChildProcess): Promise<DroverClient> {
   const late = limit(START_MS);
+  const stdout = service.stdout as NodeJS.ReadableStream;
+  const gone = once(service, 'exit', { signal: late }).then(() => undefined);
   let said = '';
   for (;;) {
     const [, pin] = /^PIN=(\d+)/.exec(said) ?? [];
     const [, url] = /\nlistening on (\S+)\n/.exec(said) ?? [];
     if (pin !== undefined && url !== undefined) {
+      gone.catch(() => {});
       const client = new DroverClient({ url });
       return client.withToken(await client.exchangePin(pin, { signal: late }));
     }
-    const [part] = await Promise.race([
-      once(service.stdout as NodeJS.ReadableStream, 'data', { signal: late }),
-      once(service, 'exit', { signal: late }),
-    ]);
-    if (!(part instanceof Uint8Array)) {
+    const more = once(stdout, 'data', { signal: late }).then(([part]) => String(part));
+    const part = await Promise.race([more, gone]).catch((thrown: unknown) => {
+      stopSignal.throwIfAborted();
+      if (!late.aborted) throw thrown;
+      const message = `the service to be measured did not start within ${showDuration(START_MS)}`;
+      throw new CliError(EXIT.timeout, message);
+    });
+    if (part === undefined) {
       throw new CliError(
         EXIT.failed,
         'the service to be measured did not start; drover doctor may say why',
       );
     }
-    said += Buffer.from(part).toString();
+    said += part;
+  }
+}
+
+/** @throws CliError when there is no place for it. */
+function makeDataDir(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'drover-bench-'));
+  } catch (thrown) {
+    const why = messageOf(thrown);
+    throw new CliError(EXIT.failed, `the measured service has no place for its data: ${why}`);
   }
 }
 

@@ -66,6 +66,12 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
   if ((file === undefined) === (options.live === undefined)) {
     throw new CliError(EXIT.usage, 'give the file of a recording, or --live; not both');
   }
+  if (file !== undefined && options.for !== undefined) {
+    throw new CliError(
+      EXIT.usage,
+      '--for is how long --live looks; a recording is looked at whole',
+    );
+  }
   const expectations = wanted(options).map(parseExpectation);
   if (expectations.length === 0) {
     throw new CliError(

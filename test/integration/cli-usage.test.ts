@@ -47,6 +47,7 @@ describe('wrong use is one line and the exit code 2', () => {
     [['wait', 'x', '--status', 'y', '--timeout', 'soon'], /It must be a time like 500ms/],
     [['check', 'x', '--expect', 'luck'], /"luck" is no expectation; there are: bot <id> <status>/],
     [['check', 'x', '--live'], /give the file of a recording, or --live; not both/],
+    [['check', 'x', '--for', '5s', '--no-errors'], /--for is how long --live looks; a recording/],
     [['check', 'x'], /nothing is expected; say what with --expect/],
     [['check', '--live', '--no-errors'], /say how long to look, with --for/],
     [['check', 'x', '--rules', '/nowhere'], /--rules \/nowhere: ENOENT/],
@@ -365,6 +366,11 @@ it('bench measures a service of its own, and leaves nothing of it', async () => 
   expect(figures['delivered_per_second']).toBeGreaterThan(0);
   expect(figures['requests_per_second']).toBeGreaterThan(0);
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+it('bench says that there is no place for its data', async () => {
+  const end = await drover(['bench'], { TMPDIR: path.join(home, 'nowhere') });
+  expectFailure(end, EXIT.failed, /no place for its data: ENOENT/);
 });
 
 describe('completion', () => {
