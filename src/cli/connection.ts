@@ -7,7 +7,7 @@ import { stopSignal } from '../stop-signals.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { duration } from './options.js';
-import { profilePath, readProfile } from './profile.js';
+import { type Profile, profilePath, readProfile } from './profile.js';
 
 export const DEFAULT_URL = 'http://localhost:8090';
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -34,9 +34,22 @@ export function withConnection(command: Command, { timeout = true } = {}): Comma
   );
 }
 
+/** The name of the profile that is asked for; undefined when none is, which means the default one. */
+function profileName({ profile }: ConnectionOptions, env: NodeJS.ProcessEnv): string | undefined {
+  return profile ?? (env['DROVER_PROFILE'] || undefined);
+}
+
 /** The file of the profile that is asked for. @throws CliError when that is no name of one. */
-export function profileOf({ profile }: ConnectionOptions, env = process.env): string {
-  return profilePath(profile ?? (env['DROVER_PROFILE'] || 'default'), env);
+export function profileOf(options: ConnectionOptions, env = process.env): string {
+  return profilePath(profileName(options, env) ?? 'default', env);
+}
+
+/** What is in it; undefined when there is no default one. @throws CliError when it is of no use, or not there. */
+export function askedProfile(options: ConnectionOptions, env = process.env): Profile | undefined {
+  const path = profileOf(options, env);
+  const profile = readProfile(path);
+  if (profile || profileName(options, env) === undefined) return profile;
+  throw new CliError(EXIT.usage, `there is no profile ${path}; make it with drover login`);
 }
 
 /** The address that was given, by flag or environment. @throws CliError when it is none. */
@@ -55,12 +68,8 @@ export function targetOf(
   const token = options.token ?? (env['DROVER_TOKEN'] || undefined);
   // A profile that is not needed cannot be in the way.
   if (given !== undefined && token !== undefined) return { url: given, token };
-  const path = profileOf(options, env);
-  const profile = readProfile(path);
-  if (options.profile !== undefined && !profile) {
-    throw new CliError(EXIT.usage, `there is no profile ${path}; make it with drover login`);
-  }
-  const own = profile && urlOf(profile.url, path);
+  const profile = askedProfile(options, env);
+  const own = profile && urlOf(profile.url, profileOf(options, env));
   const url = given ?? own ?? DEFAULT_URL;
   // The token of a profile goes to the service that it is for, and to no other.
   return { url, token: token ?? (own === url ? profile?.token : undefined) };

@@ -11,11 +11,11 @@ import type { Config } from '../contract/config.js';
 import { defaultDataDir } from '../data-dir.js';
 import { messageOf } from '../errors.js';
 import { loadEngine } from '../front/engine/load.js';
-import { limit } from './connection.js';
+import { askedProfile, limit, profileOf } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { wholeNumber } from './options.js';
 import { print, printJson } from './output.js';
-import { configDir, profilePath, readProfile } from './profile.js';
+import { configDir } from './profile.js';
 import { action } from './run.js';
 
 interface DoctorOptions {
@@ -23,6 +23,7 @@ interface DoctorOptions {
   dataDir?: string;
   host?: string;
   port?: number;
+  profile?: string;
   json?: true;
 }
 
@@ -54,6 +55,7 @@ export function addDoctor(program: Command): void {
     .option('--host <address>', 'address to listen on')
     .option('--data-dir <directory>', 'data directory of the service')
     .addOption(new Option('--port <number>', 'TCP port of the service').argParser(wholeNumber))
+    .option('--profile <name>', 'profile of the other commands (DROVER_PROFILE, default)')
     .option('--json', 'the findings as a JSON list')
     .action(action(doctor));
 }
@@ -75,7 +77,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
   }
-  add('profile', profile());
+  add('profile', profile(options));
   if (options.json) await printJson(findings);
   else {
     for (const { check, result, message } of findings) {
@@ -219,12 +221,11 @@ function clock(dataDir: string): Found {
   return ok(new Date(now).toISOString());
 }
 
-function profile(): Found {
-  const path = profilePath('default', process.env);
+function profile(options: DoctorOptions): Found {
   try {
-    const found = readProfile(path);
+    const found = askedProfile(options);
     return found
-      ? ok(`${path}, for ${found.url}`)
+      ? ok(`${profileOf(options)}, for ${found.url}`)
       : ok(`none in ${configDir(process.env)}; drover login makes one`);
   } catch (thrown) {
     return fail(messageOf(thrown));

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 /** It only ends one that hangs. */
@@ -59,4 +59,16 @@ export function startCli(home: string, args: string[], options: CliOptions = {})
 /** Runs a command to its end. */
 export function runCli(home: string, args: string[], options?: CliOptions): Promise<CliEnd> {
   return startCli(home, args, options).ended;
+}
+
+/** One line on standard error, nothing else, and the exit code. */
+export function expectFailure(
+  { code, stdout, stderr }: CliEnd,
+  exitCode: number,
+  names: RegExp,
+): void {
+  expect(stderr).toMatch(/^drover: [^\n]+\n$/);
+  expect(stderr).toMatch(names);
+  expect(stdout).toBe('');
+  expect(code).toBe(exitCode);
 }

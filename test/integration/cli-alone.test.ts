@@ -1,0 +1,201 @@
+// The commands that need no service, as processes: doctor, bench, completion.
+
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import { type CliEnd, expectFailure, runCli } from '../harness/cli.js';
+import { freePort } from '../harness/ports.js';
+import { makeDir, removeDir, startService } from '../harness/service.js';
+
+let home: string;
+beforeAll(() => {
+  home = makeDir();
+});
+afterAll(() => removeDir(home));
+
+const drover = (args: string[], env: Record<string, string> = {}): Promise<CliEnd> =>
+  runCli(home, args, { env });
+
+describe('doctor', () => {
+  const findings = ({ stdout }: CliEnd) =>
+    new Map(
+      (JSON.parse(stdout) as { check: string; result: string; message: string }[]).map((one) => [
+        one.check,
+        one,
+      ]),
+    );
+  const CHECKS = [
+    'node',
+    'configuration',
+    'engine',
+    'port',
+    'data directory',
+    'open files',
+    'memory',
+    'cores',
+    'clock',
+    'profile',
+  ];
+
+  it('finds nothing where all is well', async () => {
+    const port = String(await freePort());
+    const dir = path.join(home, 'data');
+    const end = await drover(['doctor', '--data-dir', dir, '--port', port, '--json']);
+    const all = findings(end);
+    expect([...all.keys()]).toEqual(CHECKS);
+    expect([...all.values()].filter(({ result }) => result === 'fail')).toEqual([]);
+    expect(all.get('data directory')).toMatchObject({
+      result: 'ok',
+      message: `${dir} is not there yet, and can be made`,
+    });
+    expect(end.code).toBe(0);
+    const text = await drover(['doctor', '--data-dir', dir, '--port', port]);
+    expect(text.stdout.trim().split('\n')).toHaveLength(CHECKS.length);
+    expect(text.stdout).toMatch(/^ok {4}node {12}\d+\.\d+\.\d+$/m);
+  });
+
+  it('says that the port is taken, by whom, and what to do', async () => {
+    const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const at = async (port: number) =>
+      findings(
+        await drover(['doctor', '--json', '--host', '127.0.0.1', '--port', String(port)]),
+      ).get('port');
+    expect(await at((other.address() as AddressInfo).port)).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('choose another port with --port'),
+    });
+    const service = await startService();
+    onTestFinished(() => void service.stop());
+    expect(await at(service.port)).toMatchObject({
+      result: 'ok',
+      message: expect.stringContaining('by a service that answers'),
+    });
+  });
+
+  it('says what is wrong with the data directory, the configuration and the profile', async () => {
+    const file = path.join(home, 'file');
+    writeFileSync(file, '');
+    const port = String(await freePort());
+    const noDir = await drover([
+      'doctor',
+      '--json',
+      '--data-dir',
+      path.join(file, 'x'),
+      '--port',
+      port,
+    ]);
+    expect(noDir.code).toBe(EXIT.not_as_expected);
+    expect(findings(noDir).get('data directory')).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('give another with --data-dir'),
+    });
+    const open = makeDir();
+    onTestFinished(() => removeDir(open));
+    execFileSync('chmod', ['755', open]);
+    const shared = await drover(['doctor', '--json', '--data-dir', open, '--port', port]);
+    expect(findings(shared).get('data directory')).toMatchObject({
+      result: 'warn',
+      message: expect.stringContaining(`chmod 700 ${open}`),
+    });
+    writeFileSync(file, '{"prot": 1}');
+    const config = await drover(['doctor', '--json', '--config', file]);
+    expect(findings(config).get('configuration')).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('unknown key prot'),
+    });
+    const profile = path.join(home, 'profiles-home');
+    execFileSync('mkdir', ['-p', path.join(profile, 'drover/profiles')]);
+    writeFileSync(path.join(profile, 'drover/profiles/default.json'), '{', { mode: 0o600 });
+    const broken = await drover(['doctor', '--json', '--port', port], { XDG_CONFIG_HOME: profile });
+    expect(findings(broken).get('profile')).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('make it anew'),
+    });
+    // The one that the other commands would use.
+    const other = { XDG_CONFIG_HOME: profile, DROVER_PROFILE: 'other' };
+    const named = await drover(['doctor', '--json', '--port', port], other);
+    expect(findings(named).get('profile')).toMatchObject({
+      result: 'fail',
+      message: expect.stringMatching(
+        /there is no profile \S+other\.json; make it with drover login/,
+      ),
+    });
+    expectFailure(await drover(['bots', 'list'], other), EXIT.usage, /no profile \S+other\.json/);
+    const text = '{"url":"http://x","token":"y"}';
+    writeFileSync(path.join(profile, 'drover/profiles/other.json'), text, { mode: 0o600 });
+    const good = await drover(['doctor', '--json', '--port', port, '--profile', 'other'], {
+      XDG_CONFIG_HOME: profile,
+    });
+    expect(findings(good).get('profile')).toMatchObject({
+      result: 'ok',
+      message: expect.stringMatching(/other\.json, for http:\/\/x$/),
+    });
+  });
+});
+
+it('bench measures a service of its own, and leaves nothing of it', async () => {
+  const temporary = path.join(home, 'tmp');
+  mkdirSync(temporary);
+  const args = ['bench', '--streams', '3', '--rate', '50', '--for', '1s', '--json'];
+  // A variable that would make it another service than it is by default, or none.
+  const env = { TMPDIR: temporary, DROVER_HTTP_PORT: 'nonsense' };
+  const { code, stdout, stderr } = await drover(args, env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const figures = JSON.parse(stdout) as Record<string, number>;
+  expect(figures).toMatchObject({
+    streams: 3,
+    events_per_second: 50,
+    delivery_ms: { p50: expect.any(Number), p99: expect.any(Number) },
+    request_ms: { p50: expect.any(Number), p99: expect.any(Number) },
+  });
+  expect(figures['delivered_per_second']).toBeGreaterThan(0);
+  expect(figures['requests_per_second']).toBeGreaterThan(0);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+it('bench says that there is no place for its data', async () => {
+  const end = await drover(['bench'], { TMPDIR: path.join(home, 'nowhere') });
+  expectFailure(end, EXIT.failed, /no place for its data: ENOENT/);
+});
+
+describe('completion', () => {
+  it('bash: completes commands, their commands, and flags', async () => {
+    const { stdout, code } = await drover(['completion', 'bash']);
+    expect(code).toBe(0);
+    const complete = (...words: string[]): string[] => {
+      const script = `${stdout}
+COMP_WORDS=(${words.map((word) => JSON.stringify(word)).join(' ')})
+COMP_CWORD=${words.length - 1}
+_drover
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return execFileSync('bash', ['--norc', '-c', script], { encoding: 'utf8' })
+        .trim()
+        .split('\n');
+    };
+    expect(complete('drover', 'b')).toEqual(['bots', 'bench']);
+    expect(complete('drover', 'bots', 'st')).toEqual(['start', 'stop']);
+    expect(complete('drover', 'bots', 'create', 'x', '--k')).toEqual(['--kind']);
+    expect(complete('drover', 'completion', '')).toEqual(
+      expect.arrayContaining(['bash', 'zsh', 'fish']),
+    );
+    expect(complete('drover', 'logs', '--bot', 'bots', '--j')).toEqual(['--json']);
+  });
+
+  it('zsh and fish: have every command and flag', async () => {
+    const zsh = (await drover(['completion', 'zsh'])).stdout;
+    expect(zsh).toMatch(/^#compdef drover\n/);
+    expect(zsh).toMatch(/"bots create"\) next=\(.*'--config:the bot'\\''s configuration/);
+    const fish = (await drover(['completion', 'fish'])).stdout;
+    expect(fish).toMatch(
+      /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'which kind of bot'/,
+    );
+    expect(fish).toMatch(/-f -a invoke -d /);
+  });
+});

@@ -1,0 +1,177 @@
+// drover login and logout as processes, and the profiles that they keep.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import { type CliEnd, type CliOptions, expectFailure, runCli } from '../harness/cli.js';
+import { freePort } from '../harness/ports.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service;
+let home: string;
+/** Of the service, and its token. */
+let env: Record<string, string>;
+beforeAll(async () => {
+  home = makeDir();
+  service = await startService({ demo: true, config: { pin: { capacity: 1000 } } });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(home);
+});
+
+const drover = (args: string[], options: CliOptions = {}): Promise<CliEnd> =>
+  runCli(home, args, { ...options, env: { ...env, ...options.env } });
+
+/** A run that went well; what it printed. */
+async function done(args: string[], options?: CliOptions): Promise<string> {
+  const { code, stdout, stderr } = await drover(args, options);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+describe('login', () => {
+  const alone = { DROVER_TOKEN: '' };
+  it('changes the PIN for a token in a profile that only its owner reads, and logout revokes it', async () => {
+    const own = makeDir();
+    try {
+      const run = (args: string[], options: CliOptions = {}) => runCli(own, args, options);
+      const { url, pin, pinPath } = service;
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      const first = await run(['login', '--url', `${url}/`], { input: `${pin}\n` });
+      expect(first).toEqual({
+        code: 0,
+        stdout: `logged in at ${url}; the token is kept in ${file}\n`,
+        stderr: '',
+      });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const { token } = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
+      expect(token).not.toBe(env['DROVER_TOKEN']);
+      expect((await run(['bots', 'list'])).stdout).toContain('demo-1');
+      // A token goes to the service that it is for, and to no other.
+      const elsewhere = await run([
+        'bots',
+        'list',
+        '--url',
+        `http://127.0.0.1:${await freePort()}`,
+      ]);
+      expectFailure(elsewhere, EXIT.not_allowed, /there is no token for http:/);
+      const second = await run(['login', '--pin-file', pinPath]);
+      expect(second).toMatchObject({ code: 0, stderr: '' });
+      // Nobody has the first token any more.
+      expectFailure(
+        await drover(['bots', 'list', '--token', token]),
+        EXIT.not_allowed,
+        /invalid token/,
+      );
+      expect((await run(['login', '--pin', pin, '--profile', 'second'])).code).toBe(
+        EXIT.no_service,
+      );
+      expect((await run(['login', '--pin', pin, '--profile', 'second', '--url', url])).code).toBe(
+        0,
+      );
+      expect((await run(['bots', 'list', '--profile', 'second'])).code).toBe(0);
+      expect((await run(['bots', 'list'], { env: { DROVER_PROFILE: 'second' } })).code).toBe(0);
+      expect((await run(['logout', '--profile', 'second'])).stdout).toBe(`logged out of ${url}\n`);
+      const gone = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
+      expect((await run(['logout'])).code).toBe(0);
+      expect(existsSync(file)).toBe(false);
+      const after = await drover(['bots', 'list', '--token', gone.token]);
+      expectFailure(after, EXIT.not_allowed, /invalid token/);
+      expectFailure(await run(['logout']), EXIT.usage, /nobody is logged in/);
+    } finally {
+      removeDir(own);
+    }
+  });
+
+  it('leaves a token that was given to it alone, and says of one that it cannot revoke', async () => {
+    const own = makeDir();
+    try {
+      const { url, pin } = service;
+      const run = (args: string[]) => runCli(own, ['login', ...args]);
+      const shared = (await done(['tokens', 'create', 'shared', '--scope', 'read'])).trim();
+      expect((await run(['--url', url, '--token', shared])).code).toBe(0);
+      expect(await run(['--url', url, '--pin', pin])).toMatchObject({ code: 0, stderr: '' });
+      await done(['bots', 'list', '--token', shared]);
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      const gone = `http://127.0.0.1:${await freePort()}`;
+      writeFileSync(file, JSON.stringify({ url: gone, token: 'x', own: true }));
+      expect(await run(['--url', url, '--pin', pin])).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(
+          /^drover: the token that this profile had before, at \S+, is still good: no answer from [^\n]+\n$/,
+        ),
+      });
+    } finally {
+      removeDir(own);
+    }
+  });
+
+  it('refuses a wrong PIN, none, and a file that is not there', async () => {
+    const wrong = service.pin === '000000' ? '000001' : '000000';
+    const login = (args: string[], input?: string) =>
+      drover(['login', ...args], { env: alone, ...(input === undefined ? {} : { input }) });
+    expectFailure(
+      await login(['--pin', wrong]),
+      EXIT.not_allowed,
+      /wrong pin; the service prints its PIN/,
+    );
+    expectFailure(await login([], ''), EXIT.usage, /no PIN was given/);
+    expectFailure(
+      await login(['--pin-file', '/nowhere']),
+      EXIT.usage,
+      /the PIN file cannot be read/,
+    );
+    expect(existsSync(path.join(home, 'config/drover'))).toBe(false);
+  });
+
+  it('says what is wrong with a profile, and makes a broken one anew', async () => {
+    const own = makeDir();
+    try {
+      const url = service.url;
+      const run = (args: string[]) => runCli(own, args);
+      await run(['login', '--url', url, '--pin', service.pin]);
+      const file = path.join(own, 'config/drover/profiles/default.json');
+      execFileSync('chmod', ['644', file]);
+      expectFailure(
+        await run(['bots', 'list']),
+        EXIT.usage,
+        /others may read the token in it; run chmod 600 \//,
+      );
+      execFileSync('chmod', ['600', file]);
+      for (const text of [
+        '',
+        '{',
+        '{}',
+        '[]',
+        'null',
+        '{"url":"x","token":"y"}',
+        '{"url":"http://a","token":""}',
+      ]) {
+        writeFileSync(file, text);
+        expectFailure(
+          await run(['bots', 'list']),
+          EXIT.usage,
+          /is broken; make it anew with drover login/,
+        );
+      }
+      expect((await run(['login', '--url', url, '--pin', service.pin])).code).toBe(0);
+      expect((await run(['bots', 'list'])).code).toBe(0);
+      expectFailure(
+        await run(['bots', 'list', '--profile', 'x']),
+        EXIT.usage,
+        /there is no profile \S+x\.json; make it with/,
+      );
+      expectFailure(
+        await run(['bots', 'list', '--profile', '../x']),
+        EXIT.usage,
+        /"..\/x" is no name of a profile/,
+      );
+    } finally {
+      removeDir(own);
+    }
+  });
+});
