@@ -7,16 +7,18 @@ import type { PressureReport } from '../contract/pressure.js';
 import { EVENT, INCIDENT, KINDS, PRESSURE } from './answers.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';
+import { eventsIn } from './download.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
+import type { StreamEvent } from './events.js';
 import { type EventFilter, filterQuery } from './filter.js';
-import type { EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
-import { type CallOptions, type Fetch, Http } from './http.js';
+import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
+import { type CallOptions, expectType, type Fetch, Http } from './http.js';
 import { TokenCalls } from './token-calls.js';
 
 export interface DroverClientOptions {
   /** Where the service is, for example `http://localhost:8090`; a path in front of its own is kept. */
   url: string;
-  /** Without one only `health` and `exchangePin` are answered. */
+  /** Without one only `health`, `exchangePin` and `openapi` are answered. */
   token?: string | undefined;
   /** Instead of the platform's own. */
   fetch?: Fetch | undefined;
@@ -134,6 +136,42 @@ export class DroverClient {
       signal,
       query: { ...filter, order, after, before, q, limit, cursor },
       shape: { events: [EVENT], cursor: 'anything' },
+    });
+  }
+
+  /**
+   * `GET /api/events?format=ndjson`: all of the past that fits, oldest first, event by event as it arrives. Who leaves the
+   * loop ends it; what the service cannot finish ends with an ApiError.
+   */
+  async *download(
+    query: DownloadQuery & CallOptions = {},
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const { order, after, before, q, signal } = query;
+    const response = await this.#http.send('GET', '/api/events', {
+      signal,
+      query: { ...filterQuery(query), order, after, before, q, format: 'ndjson' },
+    });
+    expectType(response, 'application/x-ndjson', 'GET /api/events');
+    try {
+      for await (const events of eventsIn(this.#http.pieces(response, signal))) yield* events;
+    } catch (cause) {
+      if (!(cause instanceof SyntaxError || cause instanceof RangeError)) throw cause;
+      throw new ApiError(0, `the download is damaged: ${cause.message}`, { cause });
+    }
+  }
+
+  /** `GET /metrics`: the figures of the service, in the text format of Prometheus. */
+  async metrics(options?: CallOptions): Promise<string> {
+    const response = await this.#http.send('GET', '/metrics', options);
+    expectType(response, 'text/plain', 'GET /metrics');
+    return this.#http.text(response, options?.signal);
+  }
+
+  /** `GET /openapi.json`: the API in OpenAPI 3.1; it needs no token. */
+  async openapi(options?: CallOptions): Promise<JsonObject> {
+    return this.#http.json('GET', '/openapi.json', {
+      ...options,
+      shape: { openapi: 'string', paths: 'object' },
     });
   }
 

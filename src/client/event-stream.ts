@@ -4,7 +4,7 @@
 import { ApiError } from './api-error.js';
 import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { type StreamEvent, typedEvent } from './events.js';
-import { reasonOf } from './http.js';
+import { expectType, reasonOf } from './http.js';
 import { SseParser } from './sse-parser.js';
 
 /** Longest event, in characters; far above what the service lets through. One that is longer breaks the connection. */
@@ -190,11 +190,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
 
   async #open(signal: AbortSignal): Promise<Response> {
     const response = await this.#connect(this.#position, signal);
-    const type = response.headers.get('content-type') ?? '';
-    if (type.startsWith('text/event-stream') && response.body) return response;
-    const what = type === '' ? 'something without a type' : type;
-    const message = `GET /events was answered with ${what}, not an event stream`;
-    throw new ApiError(response.status, message, { isForeign: true });
+    expectType(response, 'text/event-stream', 'GET /events');
+    return response;
   }
 
   /** What the connection brings next, unless that takes too long. */

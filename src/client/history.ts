@@ -20,6 +20,9 @@ export interface EventsQuery extends EventFilter {
   cursor?: string | undefined;
 }
 
+/** Query of a download: the whole range. */
+export type DownloadQuery = Omit<EventsQuery, 'limit' | 'cursor'>;
+
 /** One page. It may be empty and still have a cursor; without one the range is over. */
 export interface EventsPage {
   events: StreamEvent[];

@@ -112,6 +112,27 @@ export class Http {
     return this.#orApiError(signal, () => response.text());
   }
 
+  /** The body of an answer, as it arrives; who leaves it ends it. @throws as {@link send}. */
+  async *pieces(
+    response: Response,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<string, void, undefined> {
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        yield decoder.decode(value, { stream: true });
+      }
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new ApiError(0, `the answer of ${this.url} broke off: ${reasonOf(cause)}`, { cause });
+    } finally {
+      await reader.cancel().catch(() => {});
+    }
+  }
+
   async #errorOf(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
     const { status } = response;
     const text = await this.text(response, signal);
@@ -130,6 +151,14 @@ export class Http {
       throw new ApiError(0, `no answer from ${this.url}: ${reasonOf(cause)}`, { cause });
     }
   }
+}
+
+/** @throws ApiError when an answer is of another type. */
+export function expectType(response: Response, wanted: string, call: string): void {
+  const type = response.headers.get('content-type') ?? 'something without a type';
+  if (type.startsWith(wanted)) return;
+  const message = `${call} was answered with ${type}, not ${wanted}`;
+  throw new ApiError(response.status, message, { isForeign: true });
 }
 
 /** Why a fetch failed, in one line. Node says it in a cause, browsers say nothing. */

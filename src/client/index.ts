@@ -30,6 +30,13 @@ export { DroverClient, type DroverClientOptions, type LiveOptions } from './clie
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
 export type { StreamEvent } from './events.js';
 export type { EventFilter } from './filter.js';
-export type { EventsPage, EventsQuery, Stats, StatsBucket, StatsQuery } from './history.js';
+export type {
+  DownloadQuery,
+  EventsPage,
+  EventsQuery,
+  Stats,
+  StatsBucket,
+  StatsQuery,
+} from './history.js';
 export type { CallOptions, Fetch, FetchInit } from './http.js';
 export type { NewToken } from './token-calls.js';

@@ -83,6 +83,13 @@ describe('the calls of the client', () => {
     expect(wrong).toMatchObject({ status: 400, message: 'args.y is missing' });
   });
 
+  it('metrics, and what the API is', async () => {
+    expect(await client.metrics()).toMatch(/^# HELP drover_/m);
+    const stranger = client.withToken(undefined);
+    expect(await stranger.openapi()).toMatchObject({ openapi: '3.1.0', info: { title: 'Drover' } });
+    expect((await errorOf(stranger.metrics())).status).toBe(401);
+  });
+
   it('kinds, pressure and incidents', async () => {
     const { kinds } = await client.kinds();
     expect(kinds.map(({ kind }) => kind)).toContain('demo');
@@ -176,6 +183,9 @@ describe('what is no answer of the service', () => {
       ['invokeMany', () => other.invokeMany(['a'], 'b')],
       ['events', () => other.events()],
       ['stats', () => other.stats()],
+      ['metrics', () => other.metrics()],
+      ['openapi', () => other.openapi()],
+      ['download', () => other.download().next()],
       ['bots.list', () => bots.list()],
       ['bots.create', () => bots.create({ id: 'a', kind: 'b' })],
       ['bots.get', () => bots.get('a')],

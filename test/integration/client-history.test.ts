@@ -1,6 +1,9 @@
 // drover/client and `drover logs` on what the journal keeps: pages of the past, its figures, and the seam to what comes.
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { ApiError, DroverClient, type StreamEvent } from '../../src/client/index.js';
 import { type CliOptions, type CliRun, runCli, startCli } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
@@ -72,6 +75,62 @@ it('the client pages through the past, in both directions, and has its figures',
   expect(sum).toBeGreaterThanOrEqual(60);
   const wrong = client.events({ limit: 0 });
   await expect(wrong).rejects.toThrow(ApiError);
+});
+
+it('the client downloads the whole range, event by event', async () => {
+  await lines(60);
+  const range = { session: ['busy'], kind: ['log'] as const };
+  const all: StreamEvent[] = [];
+  for await (const event of client.download(range)) all.push(event);
+  const numbers = all.map(numberOf);
+  expect(numbers.length).toBeGreaterThanOrEqual(60);
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  for (const event of all) {
+    expect(event).toMatchObject({ event: 'log', data: { session_id: 'busy' } });
+  }
+  const [first, second] = all;
+  for await (const event of client.download({ ...range, after: first?.id ?? '' })) {
+    expect(event).toEqual(second);
+    break;
+  }
+  await expect(client.download({ after: 'nonsense' }).next()).rejects.toMatchObject({
+    status: 400,
+  });
+  const gone = client.download({ ...range, signal: AbortSignal.abort(new Error('enough')) });
+  await expect(gone.next()).rejects.toThrow('enough');
+});
+
+it.each([
+  ['cut in the middle', '{"id":"a-1","event":"log","data":{}}\n{"id":"a-2","ev', /broke off/],
+  [
+    'one that is ended in the middle of a line',
+    '{"id":"a-1","event":"log","data":{}}\n{"id"',
+    /damaged/,
+  ],
+  [
+    'one with a line that is no event',
+    '{"id":"a-1","event":"log","data":{}}\n{}\n',
+    /damaged: \{\} is no/,
+  ],
+])('a download that is %s is no end', async (what, text, message) => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).write(text);
+    setTimeout(() => (what.startsWith('cut') ? response.destroy() : response.end()), 100);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const download = new DroverClient({ url, token: 'x' }).download();
+  const seen: unknown[] = [];
+  const reading = (async () => {
+    for await (const event of download) seen.push(event.id);
+  })();
+  await expect(reading).rejects.toMatchObject({
+    name: 'ApiError',
+    status: 0,
+    message: expect.stringMatching(message),
+  });
+  if (what.startsWith('cut')) expect(seen).toEqual(['a-1']);
 });
 
 it('drover logs shows the last lines, by number, by text and by time', async () => {

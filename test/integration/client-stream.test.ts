@@ -430,7 +430,7 @@ describe('on a scripted service', () => {
     const { error } = await readAll();
     expect(error).toMatchObject({
       status: 200,
-      message: 'GET /events was answered with text/html, not an event stream',
+      message: 'GET /events was answered with text/html, not text/event-stream',
     });
   });
 
