@@ -1,8 +1,8 @@
 // Runs in the command line. Owns `drover bots`.
 
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
-import type { BotAction, BotSnapshot, JsonObject, NewBot } from '../client/index.js';
+import { type Command, Option } from 'commander';
+import type { BotAction, BotSnapshot, JsonObject, NewBot, RestartPolicy } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
 import { showDuration } from './duration.js';
@@ -16,6 +16,8 @@ import { action, complain } from './run.js';
 const BATCH = 50;
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
 
+const POLICIES: readonly RestartPolicy['policy'][] = ['always', 'on-failure', 'never'];
+
 interface ListOptions extends ConnectionOptions {
   status?: string[];
   kind?: string[];
@@ -27,6 +29,7 @@ interface CreateOptions extends ConnectionOptions {
   kind: string;
   config?: string;
   label?: Record<string, string>;
+  restart?: RestartPolicy['policy'];
   dedicated?: true;
   stopped?: true;
   json?: true;
@@ -57,6 +60,11 @@ export function addBots(program: Command): void {
     .requiredOption('--kind <kind>', 'which kind of bot')
     .option('--config <json>', "the bot's configuration, or @file with it")
     .option('--label <name=value>', 'a label; several comma-separated or repeated', labels)
+    .addOption(
+      new Option('--restart <policy>', 'when it is started again after it has ended').choices(
+        POLICIES,
+      ),
+    )
     .option('--dedicated', 'give it a host thread of its own')
     .option('--stopped', 'do not start it')
     .option('--json', 'its snapshot as JSON')
@@ -108,6 +116,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   const { client, call } = connect(options);
   const bot: NewBot = { id, kind: options.kind, labels: options.label ?? {} };
   if (options.config !== undefined) bot.config = configOf(options.config);
+  if (options.restart) bot.restart = { policy: options.restart };
   if (options.dedicated) bot.dedicated = true;
   if (options.stopped) bot.desired = 'stopped';
   const made = await client.bots.create(bot, call());

@@ -79,6 +79,26 @@ describe('bots', () => {
     expect(some.stdout.split('\n').sort()).toEqual(['', 'one deleted', 'two deleted']);
   });
 
+  it('are created with when they are started again, or as the service has it', async () => {
+    const create = ['bots', 'create', 'again', '--kind', 'synthetic', '--stopped'];
+    const policy = async (): Promise<unknown> => {
+      const response = await fetch(`${service.url}/api/bots/again/config`, {
+        headers: { authorization: `Bearer ${env['DROVER_TOKEN']}` },
+      });
+      await done(['bots', 'rm', 'again']);
+      return ((await response.json()) as { restart: { policy: string } }).restart.policy;
+    };
+    await done([...create, '--restart', 'never']);
+    expect(await policy()).toBe('never');
+    await done(create);
+    expect(await policy()).toBe('on-failure');
+    expectFailure(
+      await drover([...create, '--restart', 'sometimes']),
+      EXIT.usage,
+      /Allowed choices are always, on-failure, never/,
+    );
+  });
+
   it('many are done in several requests', async () => {
     for (let n = 0; n < 60; n++) {
       const { code } = await createQuietly(`many-${n}`);
