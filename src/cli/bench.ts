@@ -16,7 +16,8 @@ import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { duration, wholeNumber } from './options.js';
-import { Progress, print, printJson, table } from './output.js';
+import { print, printJson, table } from './output.js';
+import { showProgress } from './progress.js';
 import { action } from './run.js';
 
 const CLI = fileURLToPath(new URL('../cli.js', import.meta.url));
@@ -64,7 +65,6 @@ export function addBench(program: Command): void {
 
 async function bench(options: BenchOptions): Promise<undefined> {
   const dir = makeDataDir();
-  const progress = new Progress();
   const service = spawn(
     process.execPath,
     [CLI, 'start', '--host', '127.0.0.1', '--port', '0', '--no-demo', '--data-dir', dir],
@@ -73,13 +73,12 @@ async function bench(options: BenchOptions): Promise<undefined> {
   const end = (): void => void service.kill('SIGKILL');
   stopSignal.addEventListener('abort', end, { once: true });
   try {
-    progress.show('starting a service');
+    showProgress('starting a service');
     const client = await clientOf(service);
-    progress.show(`reading ${options.streams} streams`);
+    showProgress(`reading ${options.streams} streams`);
     const delivered = await measureStreams(client, options);
-    progress.show('asking');
+    showProgress('asking');
     const asked = await measureRequests(client, options.for);
-    progress.end();
     const report: BenchReport = {
       streams: options.streams,
       events_per_second: options.rate,
@@ -89,7 +88,6 @@ async function bench(options: BenchOptions): Promise<undefined> {
     if (options.json) await printJson(report);
     else await print(text(report));
   } finally {
-    progress.end();
     service.kill('SIGTERM');
     const hard = setTimeout(end, STOP_MS);
     if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');

@@ -9,7 +9,8 @@ import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { jsonObject, labels, list } from './options.js';
-import { Progress, print, printJson, table } from './output.js';
+import { print, printJson, table } from './output.js';
+import { showProgress } from './progress.js';
 import { action, complain } from './run.js';
 
 /** Bots of one request: so many are done within its time, and the progress moves. */
@@ -152,16 +153,14 @@ async function actOnBots(
     throw new CliError(EXIT.usage, 'no bot was named; give ids or --label');
   }
   const ids = [...new Set([...given, ...(await labelled(connection, options.label))])];
-  const progress = new Progress();
   let failed = 0;
   for (let at = 0; at < ids.length; at += BATCH) {
-    progress.show(`${verb}: ${at} of ${ids.length}`);
+    showProgress(`${verb}: ${at} of ${ids.length}`);
     const batch = ids.slice(at, at + BATCH);
     const results = await connection.client.bots.act(
       { action: verb, ids: batch },
       connection.call(),
     );
-    progress.end();
     for (const [id, outcome] of Object.entries(results)) {
       if ('status' in outcome) await print(`${id} ${outcome.status}\n`);
       else {

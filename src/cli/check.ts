@@ -15,6 +15,7 @@ import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
 import { StreamWatch } from './follow.js';
 import { duration, wholeNumber } from './options.js';
 import { print, safeJson } from './output.js';
+import { elapsed, followProgress } from './progress.js';
 import { readRecording } from './recording.js';
 import { action, complain } from './run.js';
 
@@ -176,6 +177,11 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   const over = new AbortController();
   delay(limitMs, undefined, { signal: over.signal }).then(end, () => {});
   let events = 0;
+  followProgress(() => {
+    const met = expectations.filter((one) => one.verdict(null).passed).length;
+    const sum = `${met} of ${expectations.length} hold`;
+    return `looking: ${elapsed(began, limitMs)}, ${sum}, ${events} events`;
+  });
   for await (const batch of stream.batches()) {
     const atMs = performance.now() - began;
     for (const event of batch) {

@@ -1,9 +1,11 @@
-// Runs in the command line. Owns what goes to standard output: text at the pace of its reader, tables, colours, progress.
+// Runs in the command line. Owns what goes to standard output: text at the pace of its reader, tables, colours.
 
 import { once } from 'node:events';
+import { clearProgress } from './progress.js';
 
 /** Writes, and waits while the reader is behind. */
 export async function print(text: string): Promise<void> {
+  clearProgress();
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
@@ -58,17 +60,4 @@ export function isColored(
 ): boolean {
   if (!flag || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;
   return isTerminal === true || !['', '0', undefined].includes(env['FORCE_COLOR']);
-}
-
-/** A line that is written over again and again, on a terminal only. */
-export class Progress {
-  readonly #isShown = process.stderr.isTTY === true;
-
-  show(text: string): void {
-    if (this.#isShown) process.stderr.write(`\r\u001b[K${text}`);
-  }
-
-  end(): void {
-    if (this.#isShown) process.stderr.write('\r\u001b[K');
-  }
 }

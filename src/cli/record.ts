@@ -20,6 +20,7 @@ import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
 import { StreamWatch } from './follow.js';
 import { duration } from './options.js';
+import { elapsed, followProgress } from './progress.js';
 import { type RecordingEnd, RecordingWriter } from './recording.js';
 import { action, complain } from './run.js';
 
@@ -87,6 +88,11 @@ async function record(file: string, command: string[], options: RecordOptions): 
       stop('command');
     }
   };
+  const began = performance.now();
+  // A command has the terminal for itself.
+  if (command.length === 0) {
+    followProgress(() => `recording: ${elapsed(began, options.for)}, ${writer.events} events`);
+  }
   const reading = (async () => {
     for await (const batch of stream.batches()) {
       await writer.write(batch);

@@ -43,8 +43,8 @@ export class RecordingWriter {
   readonly #path: string;
   readonly #file: WriteStream;
   readonly #startedAtMs: number;
+  events = 0;
   #fault: unknown;
-  #events = 0;
   #gaps = 0;
 
   private constructor(path: string, file: WriteStream, startedAtMs: number) {
@@ -79,7 +79,7 @@ export class RecordingWriter {
   /** @throws CliError when the disk has refused something. */
   async write(events: readonly StreamEvent[]): Promise<void> {
     const at_ms = Date.now();
-    this.#events += events.length;
+    this.events += events.length;
     for (const { event } of events) if (event === 'gap') this.#gaps++;
     await this.#write(events.map((event) => `${safeJson({ at_ms, ...event })}\n`).join(''));
   }
@@ -88,7 +88,7 @@ export class RecordingWriter {
   async end(how: Pick<RecordingEnd, 'by' | 'disconnects' | 'missing'>): Promise<RecordingEnd> {
     const at_ms = Date.now();
     const run_ms = at_ms - this.#startedAtMs;
-    const data = { ...how, run_ms, events: this.#events, gaps: this.#gaps };
+    const data = { ...how, run_ms, events: this.events, gaps: this.#gaps };
     await this.#write(`${safeJson({ at_ms, event: END, data })}\n`);
     await this.#close();
     this.#check();

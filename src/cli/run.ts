@@ -4,6 +4,7 @@ import { messageOf } from '../errors.js';
 import { stopSignal } from '../stop-signals.js';
 import { EXIT } from './exit-codes.js';
 import { failureOf } from './failure.js';
+import { clearProgress, endProgress } from './progress.js';
 
 /**
  * An action for commander that runs `task` and ends the process with its exit code, 0 when it gives none. When the process
@@ -20,6 +21,7 @@ export function action<A extends unknown[]>(
       process.exit(EXIT.failed);
     });
     process.exitCode = await ended(() => task(...args));
+    endProgress();
     // Connections that are kept alive would keep the process for some seconds; what is printed goes out first.
     await flush(process.stdout);
     await flush(process.stderr);
@@ -41,6 +43,7 @@ async function ended(task: () => Promise<number | undefined>): Promise<number> {
 
 /** One line on standard error. */
 export function complain(message: string): void {
+  clearProgress();
   process.stderr.write(`drover: ${messageOf(message)}\n`);
 }
 

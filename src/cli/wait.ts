@@ -16,7 +16,8 @@ import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { duration, list } from './options.js';
-import { print } from './output.js';
+import { print, safeText } from './output.js';
+import { elapsed, followProgress } from './progress.js';
 import { action } from './run.js';
 
 const AGAIN_MS = 200;
@@ -53,6 +54,10 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
   await client.bots.get(bot, { signal: late });
   let last: BotSnapshot | undefined;
   const stream = client.stream({ session: [bot], kind: ['session'], signal: late });
+  followProgress(() => {
+    const is = last === undefined ? '' : `, it is ${safeText(last.status)}`;
+    return `waiting for ${bot} to be ${wanted.join(' or ')}${is}: ${elapsed(began, timeout)}`;
+  });
   for await (const event of stream) {
     if (event.event !== 'session') continue;
     last = event.data.snapshot;
@@ -79,6 +84,7 @@ async function waitForService(options: WaitOptions): Promise<void> {
   const client = new DroverClient({ url });
   const began = performance.now();
   const late = limit(options.timeout);
+  followProgress(() => `waiting for ${url}: ${elapsed(began, options.timeout)}`);
   for (;;) {
     try {
       await client.health({ signal: late });

@@ -1,0 +1,93 @@
+// The command line on a terminal (script, of util-linux, makes one): what it says while something takes long.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { runCli } from '../harness/cli.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const SCRIPT = '/usr/bin/script';
+
+let service: Service;
+let home: string;
+let env: Record<string, string>;
+beforeAll(async () => {
+  home = makeDir();
+  service = await startService({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(home);
+});
+
+/** All that the terminal got. */
+async function onTerminal(args: string, more: Record<string, string> = {}): Promise<string> {
+  const line = `stty columns 60; '${process.execPath}' '${CLI}' ${args}`;
+  const child = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'xterm', ...env, ...more },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  await once(child, 'close');
+  return output;
+}
+
+/** What is there when all was written over. */
+const left = (output: string): string =>
+  output
+    .split('\n')
+    .map((line) => line.replace(/\r$/, '').split('\r\u001b[K').at(-1))
+    .join('\n');
+
+const file = () => path.join(home, 'run.ndjson');
+const NEVER = `--expect 'bot busy nowhere within 2s' --no-gaps`;
+
+describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
+  it.each([
+    ['record', () => `record '${file()}' --for 3s --force`, /recording: 2s of 3s, [1-9]\d* events/],
+    ['check --live', () => `check --live ${NEVER}`, /looking: 1s of 2s, 1 of 2 hold, [1-9]\d* ev/],
+    [
+      'wait',
+      () => 'wait busy --status nowhere --timeout 3s',
+      /waiting for busy to be nowhere, it is running: 2s of 3s/,
+    ],
+    [
+      'a wait that does not fit',
+      () => `wait busy --status ${'nowhere,'.repeat(9)}never --timeout 2s`,
+      /waiting for busy to be nowhere or nowhere or [a-z ]+\r/,
+    ],
+    [
+      'wait for a service',
+      () => 'wait --url http://127.0.0.1:9 --timeout 2500ms',
+      /waiting for http:\/\/127\.0\.0\.1:9: 1s of 2s/,
+    ],
+  ])('%s says how far it is, and nothing of that is left', async (_, args, shown) => {
+    const output = await onTerminal(args());
+    expect(output).toMatch(shown);
+    for (const line of output.replaceAll('\r\u001b[K', '\r\n').split('\r\n')) {
+      if (!line.startsWith('drover: ')) expect(line.length).toBeLessThan(60);
+    }
+    expect(left(output)).not.toMatch(/recording:|looking:|waiting for/);
+    expect(left(output)).not.toContain('\u001b');
+  });
+
+  it('not on a terminal that can do nothing', async () => {
+    const output = await onTerminal(`record '${file()}' --for 1s --force`, { TERM: 'dumb' });
+    expect(output).toMatch(/^drover: \d+ events are in \S+\r\n$/);
+  });
+});
+
+it('where it is no terminal nothing is said of it', async () => {
+  const args = ['record', file(), '--for', '1s', '--force'];
+  const { stderr } = await runCli(home, args, { env });
+  expect(stderr).toMatch(/^drover: \d+ events are in \S+\n$/);
+});
