@@ -103,6 +103,39 @@ it('finds what is long ago, and shows the place of a link to it', async () => {
   await context.close();
 });
 
+it('stays where a person has scrolled to from the place of a link, when older lines load', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await show(page, `#/log?q=number+${PAST - 100}.`);
+  const id = await page
+    .locator('.log-row', { hasText: `number ${PAST - 100}.` })
+    .getAttribute('data-id');
+  // Of a page that has none of the lines: all is loaded from the journal, page by page.
+  await page.goto(`${service.url}/#/log?at=${id}`);
+  await page.reload();
+  await page.locator('.log-row.is-active', { hasText: `number ${PAST - 100}.` }).waitFor();
+  const lines = async (): Promise<number> =>
+    Number.parseInt((await page.locator('.log-foot').innerText()).replace(',', ''), 10);
+  await page.locator('[data-top=more]').waitFor();
+  const before = await lines();
+  let seen = await numbers(page);
+  await expect
+    .poll(
+      async () => {
+        seen = await numbers(page);
+        await scrollUp(page);
+        return lines();
+      },
+      { timeout: 20_000, interval: 10 },
+    )
+    .toBeGreaterThan(before);
+  const drawn = await numbers(page);
+  // A turn of the wheel further up, not back at the line of the link.
+  expect(drawn[0]).toBeLessThanOrEqual(seen[0] ?? 0);
+  expect(drawn).not.toContain(PAST - 100);
+  await context.close();
+});
+
 it('downloads all that the journal has of a filter', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());

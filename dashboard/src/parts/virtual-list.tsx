@@ -22,7 +22,7 @@ interface Props {
   /** The first rows are seen, or nearly. */
   onNearTop?: () => void;
   onNearEnd?: () => void;
-  /** Row that is to be seen; with `revealKey` another, it is asked for again. */
+  /** Row that is to be brought into view: once, when it is there and whenever `revealKey` is another. */
   reveal?: number | undefined;
   revealKey?: unknown;
   header?: ComponentChildren;
@@ -67,7 +67,8 @@ export function VirtualList(props: Props) {
     const room = element.clientHeight - header;
     if (top < element.scrollTop) scrollTo(element, top);
     else if (top + rowHeight > element.scrollTop + room) scrollTo(element, top + rowHeight - room);
-  }, [props.reveal, props.revealKey]);
+    // Not when its index changes: it does with each page that is put before it, and a person may have scrolled on.
+  }, [props.revealKey, props.reveal === undefined]);
 
   function scrollTo(element: HTMLElement, top: number): void {
     const most = Math.max(0, element.scrollHeight - element.clientHeight);
