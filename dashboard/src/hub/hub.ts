@@ -5,6 +5,7 @@ import {
   type BotSnapshot,
   DroverClient,
   type EventStream,
+  type Fetch,
   type StreamEvent,
   type StreamState,
 } from '../../../src/client/index.js';
@@ -150,7 +151,11 @@ export class Hub {
   }
 
   async #read(token: string, lastEventId: string | null): Promise<void> {
-    const client = new DroverClient({ url: this.#url, token });
+    const client = new DroverClient({
+      url: this.#url,
+      token,
+      fetch: (...request) => this.#ask(...request),
+    });
     const stream = client.stream({
       lastEventId,
       backoff: { firstMs: 500, maxMs: 10_000 },
@@ -176,7 +181,6 @@ export class Hub {
   #become(state: StreamState): void {
     switch (state.state) {
       case 'open':
-        void this.#lookAtClock();
         this.#setConnection({ state: 'open' });
         break;
       case 'connecting':
@@ -205,20 +209,20 @@ export class Hub {
   }
 
   /** Every answer says what time it is for the service. */
-  async #lookAtClock(): Promise<void> {
-    try {
-      const asked = Date.now();
-      const answer = await fetch(`${this.#url}/health`, { cache: 'no-store' });
-      const now = (asked + Date.now()) / 2;
-      const theirs = Date.parse(answer.headers.get('date') ?? '');
-      // The header is cut to the second.
-      const ahead = now - (theirs + 500);
-      if (Number.isNaN(ahead)) return;
-      this.#clockAheadMs = Math.abs(ahead) < CLOCK_SLACK_MS ? 0 : Math.round(ahead);
-      this.#markStale();
-    } catch {
-      // The stream will tell that the service has gone.
-    }
+  async #ask(...request: Parameters<Fetch>): Promise<Response> {
+    const asked = Date.now();
+    const answer = await fetch(...request);
+    const theirs = Date.parse(answer.headers.get('date') ?? '');
+    // The header is cut to the second.
+    if (!Number.isNaN(theirs)) this.#setClock((asked + Date.now()) / 2 - (theirs + 500));
+    return answer;
+  }
+
+  #setClock(aheadMs: number): void {
+    const ahead = Math.abs(aheadMs) < CLOCK_SLACK_MS ? 0 : Math.round(aheadMs);
+    if (ahead === this.#clockAheadMs) return;
+    this.#clockAheadMs = ahead;
+    this.#markStale();
   }
 
   #take(events: StreamEvent[], client: DroverClient): void {
