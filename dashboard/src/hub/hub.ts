@@ -61,6 +61,9 @@ export class Hub {
   readonly #url: string;
   readonly #tabs = new Set<Tab>();
   #token: string | null = null;
+  /** The service has taken the token. Until then those of other tabs are remembered: it may be one of them that is good. */
+  #isAccepted = false;
+  readonly #others = new Set<string>();
   #stream: EventStream | undefined;
   #connection: Connection = { state: 'connecting' };
   #clockAheadMs = 0;
@@ -89,8 +92,7 @@ export class Hub {
         this.#tabs.add(tab);
         tab.cursor = undefined;
         tab.isReady = true;
-        if (message.token !== null && message.token !== this.#token) this.#signIn(message.token);
-        else tab.port.send({ type: 'session', token: this.#token, reason: null });
+        this.#greet(tab, message.token, message.isNew);
         this.#feedSoon();
         break;
       case 'taken':
@@ -109,9 +111,21 @@ export class Hub {
     }
   }
 
+  #greet({ port }: Tab, token: string | null, isNew: boolean): void {
+    const isOther = token !== null && token !== this.#token;
+    if (isOther && (isNew || this.#token === null)) {
+      if (isNew) this.#others.clear();
+      this.#signIn(token);
+      return;
+    }
+    if (isOther && !this.#isAccepted) this.#others.add(token);
+    port.send({ type: 'session', token: this.#token, reason: null });
+  }
+
   #signIn(token: string): void {
     this.#forget();
     this.#token = token;
+    this.#others.delete(token);
     this.#tellSession(null);
     void this.#read(token, this.#inherit(token));
   }
@@ -131,7 +145,14 @@ export class Hub {
 
   #signOut(reason: string | null): void {
     this.#forget();
+    this.#others.clear();
     this.#tellSession(reason);
+  }
+
+  #refuse(): void {
+    const [other] = this.#others;
+    if (other !== undefined) this.#signIn(other);
+    else this.#signOut('The token is not accepted any more: it was revoked or has run out.');
   }
 
   #tellSession(reason: string | null): void {
@@ -142,6 +163,7 @@ export class Hub {
     this.#stream?.close();
     this.#stream = undefined;
     this.#token = null;
+    this.#isAccepted = false;
     this.#bots.clear();
     this.#lines.clear();
     this.#changes.clear();
@@ -171,9 +193,7 @@ export class Hub {
       }
     } catch (thrown) {
       if (this.#stream !== stream) return;
-      if (thrown instanceof ApiError && thrown.status === 401) {
-        return this.#signOut('The token is not accepted any more: it was revoked or has run out.');
-      }
+      if (thrown instanceof ApiError && thrown.status === 401) return this.#refuse();
       this.#setConnection({ state: 'refused', reason: messageOf(thrown) });
     }
   }
@@ -181,6 +201,8 @@ export class Hub {
   #become(state: StreamState): void {
     switch (state.state) {
       case 'open':
+        this.#isAccepted = true;
+        this.#others.clear();
         this.#setConnection({ state: 'open' });
         break;
       case 'connecting':

@@ -77,8 +77,11 @@ export interface SessionMessage {
 export type ToTab = SessionMessage | { type: 'update'; update: Update };
 
 export type ToHub =
-  /** First message of a tab; null asks for the token that the others use. */
-  | { type: 'hello'; token: string | null }
+  /**
+   * First message of a tab, and whoever signs in. A new token, which is good, is taken by all tabs; one that the tab has had
+   * from before only when they have none. Null asks for theirs.
+   */
+  | { type: 'hello'; token: string | null; isNew: boolean }
   /** The last update is drawn. */
   | { type: 'taken' }
   | { type: 'retry' }

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { ApiError, DroverClient } from '../../../src/client/index.js';
 import { type Link, openLink } from '../hub/link.js';
 import type { Inheritance, ToTab } from '../hub/messages.js';
+import { forgetToken, keepToken, keepTokenHere, keptToken, longKeptToken } from './kept-token.js';
 import { forgetAll, keptHere, takeUpdate } from './live.js';
 import { replace } from './route.js';
 
@@ -11,8 +12,6 @@ export type Session =
   | { state: 'starting' }
   | { state: 'out'; reason: string | null }
   | { state: 'in'; token: string };
-
-const KEY = 'drover.token';
 
 export const session = signal<Session>({ state: 'starting' });
 const nobody = new DroverClient({ url: location.origin });
@@ -24,6 +23,18 @@ export function api(): DroverClient {
   return client;
 }
 
+/** What the tab comes to the hub with. */
+interface Offer {
+  token: string | null;
+  /** It was just given or made, and is good. */
+  isNew: boolean;
+  /** Why there is none. */
+  reason?: string;
+}
+
+/** Until the hub has answered: after that it is the hub that knows who is signed in. */
+let offer: Offer | undefined;
+
 /** Begins: with the token of the address, that of the last time, or that of the other tabs. */
 export async function startSession(): Promise<void> {
   // A page that is open already is given another one.
@@ -31,8 +42,15 @@ export async function startSession(): Promise<void> {
     if (location.hash.startsWith('#token=')) location.reload();
   });
   const handed = takeFromAddress();
-  if (handed !== undefined) return startWith(handed);
-  openHub(kept());
+  const before = longKeptToken();
+  const first = handed === undefined ? { token: keptToken(), isNew: false } : await tried(handed);
+  link = openLink(receive, hello, inheritance);
+  comeWith(first);
+  if (first.isNew) forgo(before, first.token);
+  window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) hello();
+  });
 }
 
 /** `#token=…`, as an embedded webview gives it. It leaves the address before anything else happens. */
@@ -46,30 +64,27 @@ function takeFromAddress(): string | undefined {
   return fixed;
 }
 
-async function startWith(token: string): Promise<void> {
+async function tried(token: string): Promise<Offer> {
   try {
-    const info = await nobody.withToken(token).apiInfo();
-    keep(info.token, false);
-    openHub(info.token);
+    await nobody.withToken(token).apiInfo();
   } catch (thrown) {
-    if (thrown instanceof ApiError && thrown.isPassing) {
-      // Nobody there yet; the stream goes on trying.
-      keep(token, false);
-      return openHub(token);
-    }
-    openHub(null, 'The token that this page was opened with is not accepted.');
+    // Nobody there yet, who could say whether it is good; the stream goes on trying.
+    if (thrown instanceof ApiError && thrown.isPassing) return { token, isNew: false };
+    const reason = 'The token that this page was opened with is not accepted.';
+    return { token: null, isNew: false, reason };
   }
+  keepToken(token, false);
+  return { token, isNew: true };
 }
 
-/** @param reason why there is no token. */
-function openHub(token: string | null, reason: string | null = null): void {
-  const hello = (): void => link?.send({ type: 'hello', token: tokenNow() ?? token });
-  link = openLink((message) => receive(message, reason), hello, inheritance);
+function comeWith(next: Offer): void {
+  offer = next;
   hello();
-  window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
-  window.addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) hello();
-  });
+}
+
+function hello(): void {
+  const { token, isNew } = offer ?? { token: tokenNow(), isNew: false };
+  link?.send({ type: 'hello', token, isNew });
 }
 
 function inheritance(): Inheritance | undefined {
@@ -81,17 +96,21 @@ function tokenNow(): string | null {
   return session.value.state === 'in' ? session.value.token : null;
 }
 
-function receive(message: ToTab, reason: string | null): void {
+function receive(message: ToTab): void {
   if (message.type === 'session') {
     const { token } = message;
+    const reason = message.reason ?? offer?.reason ?? null;
+    offer = undefined;
     if (token === tokenNow() && token !== null) return;
     forgetAll();
     client = token === null ? nobody : nobody.withToken(token);
     if (token === null) {
       // Also when another tab has signed out.
       if (session.value.state === 'in' || message.reason !== null) forgetToken();
-      session.value = { state: 'out', reason: message.reason ?? reason };
+      session.value = { state: 'out', reason };
     } else {
+      // A reload begins with what the tabs have now, and not with what this one came with.
+      keepTokenHere(token);
       session.value = { state: 'in', token };
     }
     return;
@@ -106,8 +125,21 @@ function receive(message: ToTab, reason: string | null): void {
 /** @param isKept beyond this tab's life. @throws ApiError 401 wrong PIN, 429 locked. */
 export async function signIn(pin: string, isKept: boolean): Promise<void> {
   const token = await nobody.exchangePin(pin);
-  keep(token, isKept);
-  link?.send({ type: 'hello', token });
+  const before = keptToken();
+  keepToken(token, isKept);
+  comeWith({ token, isNew: true });
+  forgo(before, token);
+}
+
+/** Revokes a token that another has taken the place of: nobody could sign it out any more. */
+function forgo(before: string | null, token: string | null): void {
+  if (before === null || token === null || before === token) return;
+  nobody
+    .withToken(before)
+    .tokens.revokeCurrent()
+    .catch(() => {
+      // It was not good any more, most likely; the list of tokens has it if it is.
+    });
 }
 
 /** Revokes the token. @throws ApiError when that did not work; it is forgotten here all the same. */
@@ -124,31 +156,4 @@ export async function signOut(): Promise<void> {
 /** Tries the stream again at once. */
 export function retryNow(): void {
   link?.send({ type: 'retry' });
-}
-
-function kept(): string | null {
-  try {
-    return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-function keep(token: string, isKept: boolean): void {
-  try {
-    sessionStorage.setItem(KEY, token);
-    if (isKept) localStorage.setItem(KEY, token);
-    else localStorage.removeItem(KEY);
-  } catch {
-    // Not allowed: it lives as long as the tab.
-  }
-}
-
-function forgetToken(): void {
-  try {
-    sessionStorage.removeItem(KEY);
-    localStorage.removeItem(KEY);
-  } catch {
-    // Nor was it kept.
-  }
 }

@@ -1,0 +1,87 @@
+// Who is signed in to the dashboard, over several tabs and tokens.
+
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import type { Service } from '../harness/service.js';
+import { type Made, makeToken } from '../harness/tokens.js';
+import { launchChromium } from './chromium.js';
+import { openPage, openWithToken, signIn, startForDashboard } from './dashboard-page.js';
+
+const KEPT = "sessionStorage.getItem('drover.token')";
+
+let browser: Browser;
+let service: Service;
+let context: BrowserContext;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard({ demo: false });
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach(async () => {
+  ({ context, page } = await openPage(browser));
+  onTestFinished(() => context.close());
+});
+
+const make = (name: string): Promise<Made> => makeToken(service, { name, scopes: ['admin'] });
+const statusOf = async (token: string): Promise<number> =>
+  (await call(service, 'GET', '/api-info', { token })).status;
+
+/** A page that holds this token from the last time. */
+async function keep(place: string, token: string): Promise<void> {
+  // A page of the same origin that is not the dashboard.
+  await page.goto(`${service.url}/health`);
+  await page.evaluate(`${place}.setItem('drover.token', ${JSON.stringify(token)})`);
+}
+
+it('goes on with the token of the other tabs, whatever a tab has had from before', async () => {
+  const [older, newer] = [await make('older'), await make('newer')];
+  await keep('sessionStorage', older.token);
+  const other = await context.newPage();
+  await openWithToken(other, service, newer.token);
+  await page.goto(service.url);
+  await page.locator('[data-connection=open]').waitFor();
+  // Also after a reload, when there may be no other tab any more.
+  for (const tab of [page, other]) {
+    await expect.poll(() => tab.evaluate<string>(KEPT)).toBe(newer.token);
+  }
+  expect(await statusOf(older.token)).toBe(200);
+});
+
+it('revokes the kept token that a sign-in takes the place of', async () => {
+  const before = await make('kept');
+  await keep('localStorage', before.token);
+  await page.goto(`${service.url}/#token=nonsense`);
+  await page.getByText('is not accepted').waitFor();
+  expect(await statusOf(before.token)).toBe(200);
+  await page.getByLabel('Figure 1 of 6').click();
+  await page.keyboard.type(service.pin);
+  await page.locator('[data-connection=open]').waitFor();
+  await expect.poll(() => statusOf(before.token)).toBe(401);
+});
+
+it('revokes the kept token that one of the address takes the place of', async () => {
+  const [before, handed] = [await make('kept'), await make('handed')];
+  await keep('localStorage', before.token);
+  await openWithToken(page, service, handed.token);
+  await expect.poll(() => statusOf(before.token)).toBe(401);
+  expect(await page.evaluate<string>(KEPT)).toBe(handed.token);
+  expect(await page.evaluate('localStorage.length')).toBe(0);
+});
+
+it('does not say at a later sign-out why it began without a token', async () => {
+  await page.goto(`${service.url}/#token=nonsense`);
+  await page.getByText('is not accepted').waitFor();
+  await page.getByLabel('Figure 1 of 6').click();
+  await page.keyboard.type(service.pin);
+  await page.locator('[data-connection=open]').waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Figure 1 of 6').waitFor();
+  expect(await page.getByText('is not accepted').count()).toBe(0);
+  await signIn(page, service);
+});
