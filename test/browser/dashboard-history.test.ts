@@ -1,8 +1,8 @@
 // The log of the dashboard and the past: scrolled back into the journal without a seam, searched, linked to.
 
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { invoke } from '../harness/bots.js';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { invoke, snapshot } from '../harness/bots.js';
 import type { Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
@@ -161,5 +161,69 @@ it('draws what the journal has counted', async () => {
   await openWithToken(page, service, await service.token());
   await page.getByLabel('1 h').check();
   await page.getByRole('img', { name: /last 1 h/ }).waitFor();
+  await context.close();
+});
+
+it('searches on by itself while it has found little, and further when it is told to', async () => {
+  const own = await startForDashboard();
+  onTestFinished(async () => void (await own.stop()));
+  const fill = async (times: number): Promise<void> => {
+    await invoke(own, 'painter-1', 'print', { text: 'off the wire %n', times });
+  };
+  // More pages of what does not pass than are asked for in one go, and a little between them that does.
+  await expect.poll(async () => (await snapshot(own, 'demo-1')).status).toBe('in_world');
+  await fill(6000);
+  await invoke(own, 'demo-1', 'say', { text: 'a word in between' });
+  await fill(6000);
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, own, await own.token());
+  await show(page, '#/log?dir=wire&bot=demo-1,painter-1');
+  await page.getByRole('button', { name: 'Search further back' }).click();
+  await page.locator('[data-top=end]').waitFor();
+  const found = await page.locator('.log-row').allInnerTexts();
+  expect(found.length).toBeGreaterThan(1);
+  expect(found.join()).toContain('a word in between');
+  await context.close();
+});
+
+it('asks again while too many search', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  let refused = 0;
+  // As the service does it; so many searches at a time are hard to come by.
+  await page.route('**/api/events?*', (route) => {
+    if (refused === 2) return route.continue();
+    refused += 1;
+    return route.fulfill({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      json: { error: 'too many requests are waiting for an answer, retry in 1s' },
+    });
+  });
+  await show(page, '#/log?q=number+17.');
+  await page.locator('.log-row', { hasText: 'number 17.' }).waitFor();
+  expect(refused).toBe(2);
+  await context.close();
+});
+
+it('says that the past could not be loaded, and tries again when told to', async () => {
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await page.route('**/api/events?*', (route) => route.abort());
+  await show(page, '#/log?q=number+17.');
+  await page.locator('[data-top=failed]').waitFor();
+  await page.unroute('**/api/events?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.locator('.log-row', { hasText: 'number 17.' }).waitFor();
+  await context.close();
+});
+
+it('says that there is no past where the journal is off', async () => {
+  const own = await startForDashboard({ demo: false, config: { journal: { enabled: false } } });
+  onTestFinished(async () => void (await own.stop()));
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, own, await own.token());
+  await show(page, '#/log');
+  await page.locator('[data-top=off]', { hasText: 'the journal is off' }).waitFor();
   await context.close();
 });

@@ -2,12 +2,17 @@
 // scrolled to, and what joins the two: no line is there twice, and none is missing without a mark.
 
 import { signal } from '@preact/signals';
-import { ApiError, type EventsQuery, type Level } from '../../../src/client/index.js';
+import {
+  ApiError,
+  type DroverClient,
+  type EventsPage,
+  type EventsQuery,
+  type Level,
+} from '../../../src/client/index.js';
 import { idBefore, isBehind, pastLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import { plain } from '../parts/ansi.js';
 import { connection, lines, linesEpoch } from './live.js';
-import { api } from './session.js';
 
 export interface LogFilter {
   /** Empty lets all pass. So with the others. */
@@ -24,11 +29,17 @@ const MAX_FOLLOWING = 20_000;
 const MAX_HELD = 60_000;
 const CUT = 2000;
 const PAGE = 500;
-/** Pages of a search for what is rare that are asked for in one go. */
-const MAX_EMPTY_PAGES = 20;
+/** A window with fewer rows than this asks for more of the past by itself. */
+const FEW_ROWS = 200;
+/** Pages that are asked for in one go, when they bring little or nothing: a search for what is rare. */
+const MAX_PAGES = 20;
+/** How often a page is asked for while the service says that it is to be asked for later. */
+const MAX_TRIES = 10;
 
-/** How it is with what came before the first row, or comes after the last. */
-export type Edge = 'more' | 'loading' | 'end' | 'off' | 'failed';
+/** How it is with what came before the first row. `stopped`: much was searched, little was found, and there is more. */
+export type Edge = 'more' | 'stopped' | 'loading' | 'end' | 'off' | 'failed';
+/** In which of them the past can be asked for. */
+const OPEN_EDGES: readonly Edge[] = ['more', 'stopped', 'failed'];
 
 export class LogWindow {
   rows: Line[] = [];
@@ -43,6 +54,7 @@ export class LogWindow {
   /** New lines that are not among the rows. */
   readonly held = signal(0);
   readonly filter: LogFilter;
+  readonly #api: () => DroverClient;
   readonly #mark: string;
   #next = 0;
   #epoch = -1;
@@ -51,8 +63,10 @@ export class LogWindow {
   #abort = new AbortController();
   #isBusy = false;
 
-  constructor(filter: LogFilter) {
+  /** @param api of whoever is signed in when it is called. */
+  constructor(filter: LogFilter, api: () => DroverClient) {
     this.filter = filter;
+    this.#api = api;
     this.#mark = filter.text.toLowerCase();
   }
 
@@ -80,14 +94,7 @@ export class LogWindow {
     this.isJoined.value = false;
     this.#changed();
     try {
-      const before = idBefore(id);
-      const from = await api().events({
-        ...this.#query(),
-        order: 'oldest',
-        limit: PAGE,
-        ...(before ? { after: before } : {}),
-        signal,
-      });
+      const from = await this.#page({ order: 'oldest', after: idBefore(id) }, signal);
       this.rows = pastLines(from.events).filter((line) => this.passes(line));
       this.#changed();
       if (from.cursor === null) this.#join();
@@ -147,56 +154,55 @@ export class LogWindow {
     this.#changed();
   }
 
-  /** The service is there again: what it could not do it may do now. */
-  tryAgain(): void {
+  /** Loads what a window should have at the least. Not before the stream has begun: nobody knows then where the past ends. */
+  fill(): void {
+    // The service is there again: what it could not do it may do now.
     if (this.top.peek() === 'off') this.top.value = 'more';
+    if (this.rows.length < FEW_ROWS) void this.older();
   }
 
-  /** Puts a page of the past before the first row. */
+  /** Puts a page of the past before the first row, or as many as it takes to have some rows. */
   async older(): Promise<void> {
-    if (this.#isBusy || !['more', 'failed'].includes(this.top.peek())) return;
-    // Before the stream has begun nobody knows where the past ends.
+    if (this.#isBusy || !OPEN_EDGES.includes(this.top.peek())) return;
     if (connection.peek().state !== 'open') return;
     this.#isBusy = true;
     this.top.value = 'loading';
     const { signal } = this.#abort;
     try {
-      for (let pages = 0; pages < MAX_EMPTY_PAGES; pages++) {
-        const first = this.rows[0];
-        const before = first?.id ?? lines[0]?.id;
-        const place = this.#cursor ? { cursor: this.#cursor } : {};
-        const query: EventsQuery = { ...this.#query(), order: 'newest', limit: PAGE, ...place };
-        // The cursor goes with the query that it came from.
-        if (!this.#cursor) this.#beforeOfCursor = before;
-        if (this.#beforeOfCursor !== undefined) query.before = this.#beforeOfCursor;
-        const page = await api().events({ ...query, signal });
-        this.#cursor = page.cursor ?? undefined;
-        const now = this.rows[0];
-        // The first row was cut off meanwhile: what was asked for does not stand before the new one.
-        if (first && now !== first) {
-          this.#cursor = undefined;
-          break;
-        }
-        const found = pastLines(page.events)
-          // There was none, and what came meanwhile is in the page too.
-          .filter((line) => this.passes(line) && (!now || isBehind(now.id, line.id) !== false))
-          .reverse();
-        this.rows = [...found, ...this.rows];
-        this.base -= found.length;
-        if (found.length > 0) this.#changed();
-        if (page.cursor === null) {
-          this.top.value = 'end';
-          return;
-        }
-        if (found.length > 0) break;
-      }
-      this.top.value = 'more';
+      this.top.value = await this.#search(signal);
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
       // Another beginning has its own.
       if (!signal.aborted) this.#isBusy = false;
     }
+  }
+
+  async #search(signal: AbortSignal): Promise<Edge> {
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const first = this.rows[0];
+      // The cursor goes with the query that it came from.
+      if (!this.#cursor) this.#beforeOfCursor = first?.id ?? lines[0]?.id;
+      const place = { cursor: this.#cursor, before: this.#beforeOfCursor };
+      const page = await this.#page({ order: 'newest', ...place }, signal);
+      this.#cursor = page.cursor ?? undefined;
+      const now = this.rows[0];
+      // The first row was cut off meanwhile: what was asked for does not stand before the new one.
+      if (first && now !== first) {
+        this.#cursor = undefined;
+        return 'more';
+      }
+      const found = pastLines(page.events)
+        // There was none, and what came meanwhile is in the page too.
+        .filter((line) => this.passes(line) && (!now || isBehind(now.id, line.id) !== false))
+        .reverse();
+      this.rows = [...found, ...this.rows];
+      this.base -= found.length;
+      if (found.length > 0) this.#changed();
+      if (page.cursor === null) return 'end';
+      if (found.length > 0 && this.rows.length >= FEW_ROWS) return 'more';
+    }
+    return 'stopped';
   }
 
   /** Puts what came next behind the last row, until that is the present. */
@@ -207,8 +213,7 @@ export class LogWindow {
     this.#isBusy = true;
     const { signal } = this.#abort;
     try {
-      const query: EventsQuery = { ...this.#query(), order: 'oldest', limit: PAGE, after: last.id };
-      const page = await api().events({ ...query, signal });
+      const page = await this.#page({ order: 'oldest', after: last.id }, signal);
       this.rows.push(...pastLines(page.events).filter((line) => this.passes(line)));
       const first = lines[0];
       const reached = this.rows.at(-1);
@@ -231,6 +236,23 @@ export class LogWindow {
     this.takeNew(false);
   }
 
+  /** Asks for a page with the filter, again when the service says that it is to be asked later: many search there. */
+  async #page(place: EventsQuery, signal: AbortSignal): Promise<EventsPage> {
+    const query = { ...this.#query(), ...place, limit: PAGE, signal };
+    for (let tries = 1; ; tries++) {
+      try {
+        const page = await this.#api().events(query);
+        signal.throwIfAborted();
+        return page;
+      } catch (thrown) {
+        const wait = thrown instanceof ApiError ? thrown.retryAfterMs : undefined;
+        if (wait === undefined || tries === MAX_TRIES) throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+        signal.throwIfAborted();
+      }
+    }
+  }
+
   #query(): EventsQuery {
     const { levels, scopes, bots, text } = this.filter;
     return {
@@ -243,10 +265,11 @@ export class LogWindow {
   }
 
   #failTop(thrown: unknown): void {
-    const { message } = thrown as Error;
-    const isOff = thrown instanceof ApiError && (thrown.status === 404 || thrown.status === 503);
+    // What is busy says when to come again; what is off says nothing.
+    const isOff =
+      thrown instanceof ApiError && thrown.status === 503 && thrown.retryAfterMs === undefined;
     this.top.value = isOff ? 'off' : 'failed';
-    this.topError.value = thrown instanceof ApiError && thrown.status === 404 ? '' : message;
+    this.topError.value = (thrown as Error).message;
   }
 
   #reset(): void {

@@ -1,38 +1,26 @@
-// Owns a log: its filters, its list, what is done with lines. Used for the log of all bots and for that of one.
+// Owns a log: its list, and what is done with lines. Used for the log of all bots and for that of one.
 
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Line } from '../hub/messages.js';
-import { downloadJournal, downloadRows, eventOf } from '../model/download.js';
-import {
-  bots as allBots,
-  connection,
-  isLoaded,
-  linesEpoch,
-  linesVersion,
-  scopes,
-} from '../model/live.js';
+import { connection, linesEpoch, linesVersion } from '../model/live.js';
 import { type LogFilter, LogWindow } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
+import { api } from '../model/session.js';
 import { settings } from '../model/settings.js';
-import { clockTime, day, fullTime, serverNow } from '../model/time.js';
+import { day, serverNow } from '../model/time.js';
 import { useWidth } from '../model/width.js';
-import { plain } from '../parts/ansi.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
-import { Level } from '../parts/status.js';
-import { LineText } from '../parts/text.js';
-import { TextBox } from '../parts/text-box.js';
-import { say, sayError } from '../parts/toasts.js';
+import { say } from '../parts/toasts.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
+import { Foot, Head, Nothing } from './log-edges.js';
+import { textOf, Whole } from './log-line.js';
 import { LogRow } from './log-row.js';
+import { Menu, Toolbar } from './log-toolbar.js';
 
-export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
-/** With fewer rows than this the past is asked for at once. */
-const FEW_ROWS = 200;
 const NARROW_PX = 720;
-const SEARCH_WAIT_MS = 200;
 const CHOOSE_FIRST = 'Choose a line first, with j and k or with the mouse.';
 const NO_FILTER: LogFilter = { levels: [], scopes: [], bots: [], dir: '', text: '' };
 
@@ -62,7 +50,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   const [reveal, setReveal] = useState<{ id: string; round: number }>();
   const isNarrow = useWidth() < NARROW_PX;
 
-  const shown = useLogWindow(filter, at, following, (index) => {
+  const { shown, load } = useLogWindow(filter, at, following, (index) => {
     if (at === undefined) return;
     if (index === undefined) return say('This line is not kept any more.');
     setFollowing(false);
@@ -154,6 +142,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
         </button>
         <Menu shown={shown} filter={filter} />
       </Toolbar>
+      <Head shown={shown} onMore={load} />
       {rows.length === 0 ? (
         <Nothing shown={shown} />
       ) : (
@@ -220,26 +209,35 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   }
 }
 
+interface Shown {
+  shown: LogWindow;
+  /** Loads what there should be of the past. */
+  load: () => void;
+}
+
 /** A window on the lines of a filter, that takes what is new. */
 function useLogWindow(
   filter: LogFilter,
   at: string | undefined,
   following: { current: boolean },
   onPlace: (index: number | undefined) => void,
-): LogWindow {
+): Shown {
   const key = JSON.stringify(filter);
   const shown = useMemo(() => {
-    const made = new LogWindow(filter);
+    const made = new LogWindow(filter, api);
     if (at === undefined) made.begin();
     return made;
   }, [key, at]);
+  const load = (): void => {
+    if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);
+    else void shown.older();
+  };
   const isOpen = connection.value.state === 'open';
   useEffect(() => () => shown.close(), [shown]);
   useEffect(() => {
     if (!isOpen) return;
-    shown.tryAgain();
-    if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);
-    else if (shown.rows.length < FEW_ROWS) void shown.older();
+    if (at !== undefined && shown.rows.length === 0) load();
+    else shown.fill();
   }, [shown, isOpen]);
   useEffect(
     () =>
@@ -250,271 +248,5 @@ function useLogWindow(
       }),
     [shown],
   );
-  return shown;
-}
-
-interface ToolbarProps {
-  filter: LogFilter;
-  onFilter: (filter: LogFilter) => void;
-  withBot: boolean;
-  children: preact.ComponentChildren;
-}
-
-function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
-  const [text, setText] = useState(filter.text);
-  const latest = useRef(filter);
-  latest.current = filter;
-  // Not with each letter: a search of the past is work.
-  useEffect(() => {
-    if (text === filter.text) return;
-    const timer = setTimeout(() => onFilter({ ...latest.current, text }), SEARCH_WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  useEffect(() => setText(filter.text), [filter.text]);
-  const { levels } = filter;
-  return (
-    <div class="toolbar" role="search">
-      <fieldset class="levels" aria-label="Levels">
-        {LEVEL_NAMES.map((level) => (
-          <button
-            key={level}
-            type="button"
-            class={`chip level-${level}`}
-            aria-pressed={levels.includes(level)}
-            onClick={() =>
-              onFilter({
-                ...filter,
-                levels: levels.includes(level)
-                  ? levels.filter((other) => other !== level)
-                  : [...levels, level],
-              })
-            }
-          >
-            {level}
-          </button>
-        ))}
-      </fieldset>
-      <label class="search">
-        <Icon name="search" />
-        <input
-          type="search"
-          data-search
-          placeholder="Search lines"
-          aria-label="Search lines"
-          maxLength={1000}
-          value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-      </label>
-      {withBot ? <BotChoice filter={filter} onFilter={onFilter} /> : null}
-      <select
-        aria-label="Scope"
-        value={filter.scopes[0] ?? ''}
-        onChange={({ currentTarget: { value } }) =>
-          onFilter({ ...filter, scopes: value === '' ? [] : [value] })
-        }
-      >
-        <option value="">All scopes</option>
-        {[...new Set([...scopes.value, ...filter.scopes])].map((scope) => (
-          <option key={scope}>{scope}</option>
-        ))}
-      </select>
-      <select
-        aria-label="Direction"
-        value={filter.dir}
-        onChange={({ currentTarget: { value } }) =>
-          onFilter({ ...filter, dir: value as LogFilter['dir'] })
-        }
-      >
-        <option value="">All lines</option>
-        <option value="wire">On the wire</option>
-        <option value="in">← incoming</option>
-        <option value="out">→ outgoing</option>
-      </select>
-      <span class="toolbar-end">{children}</span>
-    </div>
-  );
-}
-
-/** Names offered while one is typed: more make a list of no use. */
-const MAX_OFFERED = 50;
-
-function BotChoice({ filter, onFilter }: Omit<ToolbarProps, 'withBot' | 'children'>) {
-  const [text, setText] = useState(filter.bots.join(', '));
-  useEffect(() => setText(filter.bots.join(', ')), [filter.bots.join()]);
-  // Looked for while somebody types: the log is drawn often, and bots are many.
-  const [isTyping, setTyping] = useState(false);
-  const wanted = text.toLowerCase();
-  const offered = isTyping
-    ? [...allBots.keys()].filter((id) => id.toLowerCase().includes(wanted)).slice(0, MAX_OFFERED)
-    : [];
-  const take = (value: string): void => {
-    const bots = value.split(/[\s,]+/).filter((part) => part !== '');
-    if (bots.join() !== filter.bots.join()) onFilter({ ...filter, bots });
-  };
-  return (
-    <>
-      <input
-        class="bot-choice"
-        list="bots-offered"
-        aria-label="Bots"
-        placeholder="All bots"
-        value={text}
-        onFocus={() => setTyping(true)}
-        onBlur={() => setTyping(false)}
-        onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
-          if (currentTarget.value === '' || allBots.has(currentTarget.value))
-            take(currentTarget.value);
-        }}
-        onChange={({ currentTarget }) => take(currentTarget.value)}
-      />
-      <datalist id="bots-offered">
-        {offered.map((id) => (
-          <option key={id} value={id} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter }) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  const close = (): void => menu.current?.removeAttribute('open');
-  return (
-    <details
-      class="menu"
-      ref={menu}
-      onBlur={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
-    >
-      <summary aria-label="Download">
-        <Icon name="download" />
-      </summary>
-      <div class="menu-items">
-        <button
-          type="button"
-          onClick={() => {
-            close();
-            downloadRows(shown.rows);
-          }}
-        >
-          What is loaded ({shown.rows.length.toLocaleString('en')} lines)
-        </button>
-        <button
-          type="button"
-          onClick={() => {
-            close();
-            say('The download is being put together.');
-            downloadJournal(filter).catch((thrown: unknown) => sayError(thrown, 'No download'));
-          }}
-        >
-          All in the journal, with this filter
-        </button>
-      </div>
-    </details>
-  );
-}
-
-function Nothing({ shown }: { shown: LogWindow }) {
-  const isSearching = shown.top.value === 'loading' || !isLoaded.value;
-  return <p class="empty muted log-list">{isSearching ? 'Loading …' : 'No line yet.'}</p>;
-}
-
-function Foot({
-  shown,
-  isFollowing,
-  onFollow,
-}: {
-  shown: LogWindow;
-  isFollowing: boolean;
-  onFollow: () => void;
-}) {
-  const { rows } = shown;
-  const top = shown.top.value;
-  const held = shown.held.value;
-  const past =
-    top === 'loading'
-      ? 'loading the past …'
-      : top === 'end'
-        ? 'from the beginning'
-        : top === 'off'
-          ? `no older lines here${shown.topError.value === '' ? '' : `: ${shown.topError.value}`}`
-          : top === 'failed'
-            ? `the past could not be loaded: ${shown.topError.value}`
-            : 'older lines above';
-  return (
-    <footer class="log-foot">
-      <span data-top={top}>
-        {rows.length.toLocaleString('en')} lines, {past}
-      </span>
-      {isFollowing ? null : (
-        <button type="button" class="to-end" onClick={onFollow}>
-          <Icon name="follow" />
-          {held > 0
-            ? `${held.toLocaleString('en')} new lines`
-            : shown.isJoined.value
-              ? 'To the end'
-              : 'To the present'}
-        </button>
-      )}
-    </footer>
-  );
-}
-
-interface WholeProps {
-  line: Line;
-  onClose: () => void;
-  onLink: () => void;
-  filter: LogFilter;
-  onFilter: ((filter: LogFilter) => void) | undefined;
-}
-
-function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
-  const { level, at, scope, bot, dir, transport, text, id } = line;
-  return (
-    <section class="whole" aria-label="The whole line">
-      <header>
-        <Level level={level} />
-        <time>{fullTime(at)}</time>
-        {scope === '' ? null : <span>{scope}</span>}
-        {bot === null ? null : <a href={hrefTo('bots', bot)}>{bot}</a>}
-        {dir === null ? null : (
-          <span class={`dir-${dir}`}>
-            {dir === 'in' ? '← incoming' : '→ outgoing'} {transport}
-          </span>
-        )}
-        <code class="muted">{id}</code>
-        <span class="whole-actions">
-          {onFilter && bot !== null ? (
-            <button type="button" onClick={() => onFilter({ ...filter, bots: [bot] })}>
-              Only this bot
-            </button>
-          ) : null}
-          <button type="button" onClick={() => void copy(plain(text), 'Line')}>
-            <Icon name="copy" />
-            Copy
-          </button>
-          <button type="button" onClick={() => void copy(JSON.stringify(eventOf(line)), 'JSON')}>
-            JSON
-          </button>
-          <button type="button" onClick={onLink}>
-            <Icon name="link" />
-            Link
-          </button>
-          <button type="button" class="quiet square" aria-label="Close the line" onClick={onClose}>
-            <Icon name="close" />
-          </button>
-        </span>
-      </header>
-      <TextBox name="Message">
-        <LineText text={text} isWhole />
-      </TextBox>
-    </section>
-  );
-}
-
-/** A line as it is copied. */
-function textOf({ at, level, scope, bot, dir, text }: Line): string {
-  const arrow = dir === null ? '' : dir === 'in' ? '<- ' : '-> ';
-  return `${day(at)} ${clockTime(at)} ${level} ${scope} ${bot ?? '-'} ${arrow}${plain(text)}`;
+  return { shown, load };
 }

@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks';
 import type { Level } from '../../../src/client/index.js';
 import type { LogFilter } from '../model/log-window.js';
 import { replaceQuery, route } from '../model/route.js';
-import { LEVEL_NAMES, LogPane } from './log-pane.js';
+import { LogPane } from './log-pane.js';
+import { LEVEL_NAMES } from './log-toolbar.js';
 
 export function LogView() {
   const { query } = route.value;

@@ -1,0 +1,71 @@
+// Owns one line in full, and as it is copied.
+
+import type { Line } from '../hub/messages.js';
+import { eventOf } from '../model/download.js';
+import type { LogFilter } from '../model/log-window.js';
+import { hrefTo } from '../model/route.js';
+import { clockTime, day, fullTime } from '../model/time.js';
+import { plain } from '../parts/ansi.js';
+import { copy } from '../parts/copy.js';
+import { Icon } from '../parts/icons.js';
+import { Level } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { TextBox } from '../parts/text-box.js';
+
+interface WholeProps {
+  line: Line;
+  onClose: () => void;
+  onLink: () => void;
+  filter: LogFilter;
+  onFilter: ((filter: LogFilter) => void) | undefined;
+}
+
+export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
+  const { level, at, scope, bot, dir, transport, text, id } = line;
+  return (
+    <section class="whole" aria-label="The whole line">
+      <header>
+        <Level level={level} />
+        <time>{fullTime(at)}</time>
+        {scope === '' ? null : <span>{scope}</span>}
+        {bot === null ? null : <a href={hrefTo('bots', bot)}>{bot}</a>}
+        {dir === null ? null : (
+          <span class={`dir-${dir}`}>
+            {dir === 'in' ? '← incoming' : '→ outgoing'} {transport}
+          </span>
+        )}
+        <code class="muted">{id}</code>
+        <span class="whole-actions">
+          {onFilter && bot !== null ? (
+            <button type="button" onClick={() => onFilter({ ...filter, bots: [bot] })}>
+              Only this bot
+            </button>
+          ) : null}
+          <button type="button" onClick={() => void copy(plain(text), 'Line')}>
+            <Icon name="copy" />
+            Copy
+          </button>
+          <button type="button" onClick={() => void copy(JSON.stringify(eventOf(line)), 'JSON')}>
+            JSON
+          </button>
+          <button type="button" onClick={onLink}>
+            <Icon name="link" />
+            Link
+          </button>
+          <button type="button" class="quiet square" aria-label="Close the line" onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        </span>
+      </header>
+      <TextBox name="Message">
+        <LineText text={text} isWhole />
+      </TextBox>
+    </section>
+  );
+}
+
+/** A line as it is copied. */
+export function textOf({ at, level, scope, bot, dir, text }: Line): string {
+  const arrow = dir === null ? '' : dir === 'in' ? '<- ' : '-> ';
+  return `${day(at)} ${clockTime(at)} ${level} ${scope} ${bot ?? '-'} ${arrow}${plain(text)}`;
+}
