@@ -35,6 +35,8 @@ const LAP_TOLD_MS = 10_000;
 const SYNC_MS = 5;
 /** How long a request waits for a journal that is being opened, in ms. */
 const OPEN_WITHIN_MS = 15_000;
+/** What one is told to wait then that comes too early, in s. */
+const RETRY_OPENING_S = 5;
 /** Errors of LMDB that say the file is broken, or that nothing more can be done with it as it is open now. */
 const BROKEN: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30794, -30793, -30779]);
 
@@ -438,6 +440,7 @@ export class Journal {
     const opened = this.#opened;
     if (opened && !this.#closing) return opened;
     const why = this.#reason ?? 'it is being opened';
-    throw new DroverError('unavailable', `the journal is not there: ${why}`);
+    const retryAfterS = this.#reason === null ? RETRY_OPENING_S : undefined;
+    throw new DroverError('unavailable', `the journal is not there: ${why}`, retryAfterS);
   }
 }

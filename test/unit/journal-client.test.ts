@@ -81,7 +81,7 @@ it('a stream keeps its place while one journal is gone and the next is not there
   dying.port.close();
   await dying.closed;
   expect(client.isThere).toBe(true);
-  await expect(client.page(PAGE)).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(client.page(PAGE)).rejects.toMatchObject({ code: 'unavailable', retryAfterS: 1 });
   expect(seen).toEqual([]);
   journal();
   await arrived;
@@ -91,7 +91,11 @@ it('a stream keeps its place while one journal is gone and the next is not there
 it('a service without a journal has none to wait for', async () => {
   const none = new JournalClient({ enabled: false });
   expect(none.isThere).toBe(false);
-  await expect(none.page(PAGE)).rejects.toThrow('the journal is off');
+  // Which is nothing to wait for.
+  await expect(none.page(PAGE)).rejects.toMatchObject({
+    message: 'the journal is off',
+    retryAfterS: undefined,
+  });
 });
 
 it('the journal is told when the client of a search has gone', async () => {

@@ -19,6 +19,8 @@ const MAX_WAITING = 256;
 const RESERVED_REPLAYS = 16;
 /** How long the journal may take for an answer, in ms: a disk may stand still. */
 const WITHIN_MS = 20_000;
+/** What a caller is told to wait while one journal is gone and the next is not there yet, in s. */
+const RETRY_AFTER_S = 1;
 
 type Output<K extends keyof JournalFrontMethods> = ReturnType<JournalFrontMethods[K]>;
 type Peer = Rpc<never, JournalFrontMethods>;
@@ -48,7 +50,7 @@ export class JournalClient implements ReplaySource {
   }
 
   detach(): void {
-    this.#peer?.close(new DroverError('unavailable', 'the journal was lost'));
+    this.#peer?.close(new DroverError('unavailable', 'the journal was lost', RETRY_AFTER_S));
     this.#port?.close();
     this.#peer = undefined;
     this.#port = undefined;
@@ -76,8 +78,9 @@ export class JournalClient implements ReplaySource {
     transfer?: Transferable[],
   ): Promise<Output<K>> {
     if (!this.#peer) {
-      const why = this.isThere ? 'is not there: another begins' : 'is off';
-      throw new DroverError('unavailable', `the journal ${why}`);
+      throw this.isThere
+        ? new DroverError('unavailable', 'the journal is not there: another begins', RETRY_AFTER_S)
+        : new DroverError('unavailable', 'the journal is off');
     }
     const cancel = new AbortController();
     const giveUp = (): void => cancel.abort();
