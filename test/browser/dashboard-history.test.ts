@@ -38,12 +38,27 @@ async function numbers(page: Page): Promise<number[]> {
   return rows.flatMap(({ text }) => /number (\d+)\.$/.exec(text)?.[1] ?? []).map(Number);
 }
 
-/** Scrolls by as much as a turn of the wheel does, and waits until that is drawn. */
+/** Scrolls by as much as a turn of the wheel does, and waits until the rows that are to be seen then are drawn. */
 async function scrollUp(page: Page): Promise<void> {
-  await page.locator('.log-list').evaluate((box) => {
+  const list = page.locator('.log-list');
+  await list.evaluate((box) => {
     box.scrollTop -= 600;
-    return new Promise((done) => setTimeout(done, 50));
   });
+  await expect
+    .poll(
+      () =>
+        list.evaluate((box) => {
+          const { top, bottom } = box.getBoundingClientRect();
+          const rows = [...box.querySelectorAll('.list-row')].map((row) =>
+            row.getBoundingClientRect(),
+          );
+          const isCovered = (y: number): boolean =>
+            rows.some((row) => row.top <= y && row.bottom > y);
+          return isCovered(top + 1) && isCovered(bottom - 1);
+        }),
+      { interval: 10 },
+    )
+    .toBe(true);
 }
 
 it('scrolls back to the first line, and from the past into what comes, with each line once', async () => {
