@@ -345,6 +345,7 @@ export class Hub {
       connection: this.#connection,
       clockAheadMs: this.#clockAheadMs,
       lines: this.#lines.from(isLapped ? 0 : cursor.line),
+      firstLine: this.#lines.first,
       changes: this.#changes.from(isLapped ? 0 : cursor.change),
       bots: ids.flatMap((id) => this.#bots.get(id) ?? []),
       gone: ids.filter((id) => !this.#bots.has(id)),

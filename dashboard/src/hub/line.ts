@@ -17,8 +17,14 @@ export function logLine(id: string, event: LogEvent): Omit<Line, 'n'> {
     bot: session_id,
     transport,
     dir: direction === null ? null : direction === 'incoming' ? 'in' : 'out',
-    text: isLong ? `${message.slice(0, MAX_TEXT)}… [cut, ${message.length} characters]` : message,
+    text: isLong ? cut(message) : message,
   };
+}
+
+function cut(message: string): string {
+  // A copy: a slice would hold on to the whole message.
+  const begin = structuredClone(message.slice(0, MAX_TEXT));
+  return `${begin}… [cut, ${message.length} characters]`;
 }
 
 /** @param at when it was found: the event itself does not say. */

@@ -54,6 +54,8 @@ export interface Update {
   /** How far this machine's clock is ahead of the service's, in ms. */
   clockAheadMs: number;
   lines: Line[];
+  /** Number of the oldest line that the hub keeps: its bounds are the tab's too. */
+  firstLine: number;
   changes: StatusChange[];
   bots: BotSnapshot[];
   gone: string[];

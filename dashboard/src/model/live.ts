@@ -5,9 +5,6 @@ import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import type { Connection, Line, Second, StatusChange, Update } from '../hub/messages.js';
 
-/** As many lines as the hub keeps, and a bit: cutting costs. */
-const MAX_LINES = 20_000;
-const CUT_LINES = 2000;
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
 
@@ -20,7 +17,7 @@ export const isLoaded = signal(false);
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
 
-/** Oldest first. */
+/** Oldest first, those that the hub keeps too. */
 export let lines: Line[] = [];
 export const linesVersion = signal(0);
 /** Goes up when the lines before and after are not of one sequence. */
@@ -49,7 +46,7 @@ export function takeUpdate(update: Update): void {
       linesEpoch.value += 1;
     }
     takeBots(update);
-    takeLines(update.lines);
+    takeLines(update);
     for (const change of update.changes) takeChange(change);
     takeSeconds(update.seconds);
     isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
@@ -74,6 +71,7 @@ export function forgetAll(): void {
     connection: { state: 'connecting' },
     clockAheadMs: 0,
     lines: [],
+    firstLine: 0,
     changes: [],
     bots: [],
     gone: [],
@@ -92,7 +90,7 @@ function takeBots(update: Update): void {
   botsVersion.value += 1;
 }
 
-function takeLines(more: Line[]): void {
+function takeLines({ lines: more, firstLine }: Update): void {
   if (more.length === 0) return;
   for (const line of more) {
     if (line.bot !== null) lastLines.set(line.bot, line);
@@ -101,10 +99,10 @@ function takeLines(more: Line[]): void {
   if (lastLines.size > bots.size * 2 + 100) {
     for (const id of lastLines.keys()) if (!bots.has(id)) lastLines.delete(id);
   }
-  if (lines.length + more.length > MAX_LINES + CUT_LINES) {
-    lines = lines.slice(lines.length + more.length - MAX_LINES);
-  }
-  lines.push(...more);
+  for (const line of more) lines.push(line);
+  // The hub cuts off many at once.
+  const gone = firstLine - (lines[0]?.n ?? 0);
+  if (gone > 0) lines = lines.slice(gone);
   linesVersion.value += 1;
 }
 

@@ -2,39 +2,27 @@
 // scrolled to, and what joins the two: no line is there twice, and none is missing without a mark.
 
 import { signal } from '@preact/signals';
-import {
-  ApiError,
-  type DroverClient,
-  type EventsPage,
-  type EventsQuery,
-  type Level,
-} from '../../../src/client/index.js';
-import { idBefore, isBehind, pastLines } from '../hub/line.js';
+import { ApiError, type DroverClient } from '../../../src/client/index.js';
+import { idBefore, isBehind } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { plain } from '../parts/ansi.js';
 import { connection, lines, linesEpoch } from './live.js';
+import { type LogFilter, passesOf } from './log-filter.js';
+import { LogPast } from './log-past.js';
+import { type Bounds, LogRows } from './log-rows.js';
 
-export interface LogFilter {
-  /** Empty lets all pass. So with the others. */
-  levels: readonly Level[];
-  scopes: readonly string[];
-  bots: readonly string[];
-  dir: '' | 'in' | 'out' | 'wire';
-  text: string;
-}
+export type { LogFilter } from './log-filter.js';
 
-/** While it follows, rows beyond this are cut off at the top; they can be scrolled back to. */
-const MAX_FOLLOWING = 20_000;
-/** While it does not, nothing moves, up to this; then new lines are counted and not shown until it follows again. */
-const MAX_HELD = 60_000;
-const CUT = 2000;
-const PAGE = 500;
+/** While it follows, what is beyond this is cut off at the top; it can be scrolled back to. */
+const FOLLOWING: Bounds = { rows: 20_000, chars: 16 * 1024 * 1024 };
+/**
+ * While it does not, nothing moves, up to this: then new lines are counted and not shown until it follows again, and who goes
+ * on into the past or back from it loses what is far behind.
+ */
+const HELD: Bounds = { rows: 60_000, chars: 48 * 1024 * 1024 };
 /** A window with fewer rows than this asks for more of the past by itself. */
 const FEW_ROWS = 200;
 /** Pages that are asked for in one go, when they bring little or nothing: a search for what is rare. */
 const MAX_PAGES = 20;
-/** How often a page is asked for while the service says that it is to be asked for later. */
-const MAX_TRIES = 10;
 
 /** How it is with what came before the first row. `stopped`: much was searched, little was found, and there is more. */
 export type Edge = 'more' | 'stopped' | 'loading' | 'end' | 'off' | 'failed';
@@ -42,32 +30,37 @@ export type Edge = 'more' | 'stopped' | 'loading' | 'end' | 'off' | 'failed';
 const OPEN_EDGES: readonly Edge[] = ['more', 'stopped', 'failed'];
 
 export class LogWindow {
-  rows: Line[] = [];
-  /** Number of the first row: lower with what is put before it, higher with what is cut off. */
-  base = 0;
+  readonly #rows = new LogRows();
   /** Changes with the rows. */
   readonly version = signal(0);
   readonly top = signal<Edge>('more');
   readonly topError = signal('');
   /** False while it shows a place in the past which has not been joined with the present. */
   readonly isJoined = signal(true);
-  /** New lines that are not among the rows. */
+  /** New lines that pass and are not among the rows. */
   readonly held = signal(0);
-  readonly filter: LogFilter;
-  readonly #api: () => DroverClient;
-  readonly #mark: string;
+  /** What comes is counted only: between it and the last row some is left out. */
+  #isHeld = false;
+  readonly #passes: (line: Line) => boolean;
+  readonly #past: LogPast;
   #next = 0;
   #epoch = -1;
-  #cursor: string | undefined;
-  #beforeOfCursor: string | undefined;
   #abort = new AbortController();
   #isBusy = false;
 
   /** @param api of whoever is signed in when it is called. */
   constructor(filter: LogFilter, api: () => DroverClient) {
-    this.filter = filter;
-    this.#api = api;
-    this.#mark = filter.text.toLowerCase();
+    this.#passes = passesOf(filter);
+    this.#past = new LogPast(filter, api);
+  }
+
+  get rows(): readonly Line[] {
+    return this.#rows.list;
+  }
+
+  /** Number of the first row. */
+  get base(): number {
+    return this.#rows.base;
   }
 
   close(): void {
@@ -77,7 +70,7 @@ export class LogWindow {
   /** Begins with what is in the ring. */
   begin(): void {
     this.#reset();
-    this.rows = lines.filter((line) => this.passes(line));
+    this.#rows.append(lines.filter(this.#passes));
     this.#next = nextOf(lines);
     this.isJoined.value = true;
     this.#changed();
@@ -89,15 +82,15 @@ export class LogWindow {
     const { signal } = this.#abort;
     if (lines.some((line) => line.id === id)) {
       this.begin();
+      this.fill();
       return this.indexOf(id);
     }
     this.isJoined.value = false;
     this.#changed();
     try {
-      const from = await this.#page({ order: 'oldest', after: idBefore(id) }, signal);
-      this.rows = pastLines(from.events).filter((line) => this.passes(line));
-      this.#changed();
-      if (from.cursor === null) this.#join();
+      const from = await this.#past.behind(idBefore(id), signal);
+      this.#putBehind(from.lines);
+      if (from.isLast) this.#join();
       await this.older();
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
@@ -110,48 +103,48 @@ export class LogWindow {
     return at < 0 ? undefined : at;
   }
 
-  passes(line: Line): boolean {
-    if (line.level === 'gap') return true;
-    const { levels, scopes, bots, dir } = this.filter;
-    if (levels.length > 0 && !levels.includes(line.level)) return false;
-    if (scopes.length > 0 && !scopes.includes(line.scope)) return false;
-    if (bots.length > 0 && (line.bot === null || !bots.includes(line.bot))) return false;
-    if (dir === 'wire' ? line.dir === null : dir !== '' && line.dir !== dir) return false;
-    return this.#mark === '' || plain(line.text).toLowerCase().includes(this.#mark);
-  }
-
   /** Takes what is new in the ring. @param isFollowing whether rows may be cut off at the top. */
   takeNew(isFollowing: boolean): void {
     if (!this.isJoined.peek()) return;
     if (this.#epoch !== linesEpoch.peek()) {
-      // What is in the ring now does not go on from what was (this tab has slept): it begins anew, or stays as it is until
-      // it is let go.
-      if (isFollowing || this.rows.length === 0) this.begin();
-      else this.held.value = lines.length;
+      // What is in the ring now does not go on from what was: this tab has slept.
+      this.#epoch = linesEpoch.peek();
+      this.#next = 0;
+      this.#isHeld ||= this.rows.length > 0;
+    }
+    if (isFollowing && this.#isHeld) {
+      this.begin();
+      this.fill();
       return;
     }
     const fresh = lines.slice(Math.max(0, this.#next - firstOf(lines)));
-    if (fresh.length === 0) return;
-    const last = this.rows.at(-1);
-    const passing = fresh.filter(
-      (line) => this.passes(line) && (!last || isBehind(line.id, last.id) !== false),
-    );
-    if (!isFollowing && this.rows.length + passing.length > MAX_HELD) {
-      this.held.value += passing.length;
-      this.#next = nextOf(lines);
+    this.#next = nextOf(lines);
+    const passing = this.#behindLast(fresh);
+    if (passing.length === 0) return;
+    // Once one line is left out all are: whatever fitted behind it would stand there as if nothing were missing.
+    this.#isHeld ||= !isFollowing && !this.#rows.hasRoomFor(passing, HELD);
+    if (this.#isHeld) {
+      this.held.value = this.held.peek() + passing.length;
       return;
     }
-    this.#next = nextOf(lines);
-    if (passing.length === 0) return;
-    this.rows.push(...passing);
-    if (isFollowing && this.rows.length > MAX_FOLLOWING + CUT) {
-      const cut = this.rows.length - MAX_FOLLOWING;
-      this.rows = this.rows.slice(cut);
-      this.base += cut;
-      this.#cursor = undefined;
-      if (this.top.peek() === 'end') this.top.value = 'more';
-    }
+    this.#rows.append(passing);
+    if (isFollowing && this.#rows.cutOldest(FOLLOWING)) this.#goOnAbove();
     this.#changed();
+  }
+
+  /** Those that pass and are not among the rows. */
+  #behindLast(some: readonly Line[]): Line[] {
+    const last = this.rows.at(-1);
+    return some.filter(
+      (line) => this.#passes(line) && (!last || isBehind(line.id, last.id) !== false),
+    );
+  }
+
+  /** To the present, from wherever it is. */
+  catchUp(): void {
+    if (!this.#isHeld && this.isJoined.peek()) return;
+    this.begin();
+    this.fill();
   }
 
   /** Loads what a window should have at the least. Not before the stream has begun: nobody knows then where the past ends. */
@@ -181,45 +174,57 @@ export class LogWindow {
   async #search(signal: AbortSignal): Promise<Edge> {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const first = this.rows[0];
-      // The cursor goes with the query that it came from.
-      if (!this.#cursor) this.#beforeOfCursor = first?.id ?? lines[0]?.id;
-      const place = { cursor: this.#cursor, before: this.#beforeOfCursor };
-      const page = await this.#page({ order: 'newest', ...place }, signal);
-      this.#cursor = page.cursor ?? undefined;
+      const page = await this.#past.before(first?.id ?? lines[0]?.id, signal);
       const now = this.rows[0];
       // The first row was cut off meanwhile: what was asked for does not stand before the new one.
-      if (first && now !== first) {
-        this.#cursor = undefined;
-        return 'more';
-      }
-      const found = pastLines(page.events)
-        // There was none, and what came meanwhile is in the page too.
-        .filter((line) => this.passes(line) && (!now || isBehind(now.id, line.id) !== false))
-        .reverse();
-      this.rows = [...found, ...this.rows];
-      this.base -= found.length;
-      if (found.length > 0) this.#changed();
-      if (page.cursor === null) return 'end';
+      if (first && now !== first) return 'more';
+      // There was none, and what came meanwhile is in the page too.
+      const found = page.lines.filter((line) => !now || isBehind(now.id, line.id) !== false);
+      if (found.length > 0) this.#putBefore(found);
+      if (page.isLast) return 'end';
       if (found.length > 0 && this.rows.length >= FEW_ROWS) return 'more';
     }
     return 'stopped';
   }
 
+  #putBefore(found: readonly Line[]): void {
+    this.#rows.prepend(found);
+    if (this.#rows.cutNewest(HELD)) {
+      this.#past.forgetBehind();
+      this.isJoined.value = false;
+      this.#isHeld = false;
+      this.held.value = 0;
+    }
+    this.#changed();
+  }
+
+  #putBehind(found: readonly Line[]): void {
+    this.#rows.append(found);
+    if (this.#rows.cutOldest(HELD)) this.#goOnAbove();
+    this.#changed();
+  }
+
+  /** What was the first row is not there any more. */
+  #goOnAbove(): void {
+    this.#past.forgetBefore();
+    if (this.top.peek() === 'end') this.top.value = 'more';
+  }
+
   /** Puts what came next behind the last row, until that is the present. */
   async newer(): Promise<void> {
     if (this.#isBusy || this.isJoined.peek()) return;
-    const last = this.rows.at(-1);
-    if (!last) return this.#join();
+    if (this.rows.length === 0) return this.#join();
     this.#isBusy = true;
     const { signal } = this.#abort;
     try {
-      const page = await this.#page({ order: 'oldest', after: last.id }, signal);
-      this.rows.push(...pastLines(page.events).filter((line) => this.passes(line)));
-      const first = lines[0];
-      const reached = this.rows.at(-1);
-      const isAtRing = first && reached && isBehind(reached.id, first.id) === true;
-      if (page.cursor === null || isAtRing) this.#join();
-      this.#changed();
+      for (let pages = 0; pages < MAX_PAGES && !this.isJoined.peek(); pages++) {
+        const page = await this.#past.behind(this.rows.at(-1)?.id, signal);
+        this.#putBehind(page.lines);
+        const reached = this.rows.at(-1);
+        const isAtRing = lines[0] && reached && isBehind(reached.id, lines[0].id) === true;
+        if (page.isLast || isAtRing) this.#join();
+        if (page.lines.length > 0) break;
+      }
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
@@ -232,36 +237,8 @@ export class LogWindow {
   #join(): void {
     this.isJoined.value = true;
     this.#epoch = linesEpoch.peek();
-    this.#next = 0;
-    this.takeNew(false);
-  }
-
-  /** Asks for a page with the filter, again when the service says that it is to be asked later: many search there. */
-  async #page(place: EventsQuery, signal: AbortSignal): Promise<EventsPage> {
-    const query = { ...this.#query(), ...place, limit: PAGE, signal };
-    for (let tries = 1; ; tries++) {
-      try {
-        const page = await this.#api().events(query);
-        signal.throwIfAborted();
-        return page;
-      } catch (thrown) {
-        const wait = thrown instanceof ApiError ? thrown.retryAfterMs : undefined;
-        if (wait === undefined || tries === MAX_TRIES) throw thrown;
-        await new Promise((resolve) => setTimeout(resolve, wait));
-        signal.throwIfAborted();
-      }
-    }
-  }
-
-  #query(): EventsQuery {
-    const { levels, scopes, bots, text } = this.filter;
-    return {
-      kind: ['log'],
-      ...(levels.length > 0 ? { level: levels } : {}),
-      ...(scopes.length > 0 ? { scope: scopes } : {}),
-      ...(bots.length > 0 ? { session: bots } : {}),
-      ...(text !== '' ? { q: text.slice(0, 1000) } : {}),
-    };
+    this.#next = nextOf(lines);
+    this.#putBehind(this.#behindLast(lines));
   }
 
   #failTop(thrown: unknown): void {
@@ -276,16 +253,17 @@ export class LogWindow {
     this.#abort.abort();
     this.#abort = new AbortController();
     this.#isBusy = false;
-    this.#cursor = undefined;
+    this.#past.forgetBefore();
+    this.#past.forgetBehind();
     this.#epoch = linesEpoch.peek();
-    this.rows = [];
-    this.base = 0;
+    this.#rows.clear();
+    this.#isHeld = false;
     this.held.value = 0;
     this.top.value = 'more';
   }
 
   #changed(): void {
-    this.version.value += 1;
+    this.version.value = this.version.peek() + 1;
   }
 }
 

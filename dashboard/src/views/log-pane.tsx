@@ -69,7 +69,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   const chosen = cursorAt < 0 ? undefined : rows[cursorAt];
 
   const follow = (): void => {
-    if (shown.held.peek() > 0 || !shown.isJoined.peek()) shown.begin();
+    shown.catchUp();
     setFollowing(true);
   };
   const step = (by: number, isRange = false): void => {

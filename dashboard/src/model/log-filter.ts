@@ -1,0 +1,27 @@
+// Pure; runs in tabs. Owns what a log is filtered by.
+
+import type { Level } from '../../../src/client/index.js';
+import type { Line } from '../hub/messages.js';
+import { plain } from '../parts/ansi.js';
+
+export interface LogFilter {
+  /** Empty lets all pass. So with the others. */
+  levels: readonly Level[];
+  scopes: readonly string[];
+  bots: readonly string[];
+  dir: '' | 'in' | 'out' | 'wire';
+  text: string;
+}
+
+/** Says of a line whether it passes. Where something is missing is always told. */
+export function passesOf({ levels, scopes, bots, dir, text }: LogFilter): (line: Line) => boolean {
+  const mark = text.toLowerCase();
+  return (line) => {
+    if (line.level === 'gap') return true;
+    if (levels.length > 0 && !levels.includes(line.level)) return false;
+    if (scopes.length > 0 && !scopes.includes(line.scope)) return false;
+    if (bots.length > 0 && (line.bot === null || !bots.includes(line.bot))) return false;
+    if (dir === 'wire' ? line.dir === null : dir !== '' && line.dir !== dir) return false;
+    return mark === '' || plain(line.text).toLowerCase().includes(mark);
+  };
+}

@@ -1,0 +1,83 @@
+// The dashboard's log on the past of a real service, without a browser: it holds a bounded piece of it, wherever it is.
+
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { pastLines } from '../../dashboard/src/hub/line.js';
+import { forgetAll, takeUpdate } from '../../dashboard/src/model/live.js';
+import { type LogFilter, LogWindow } from '../../dashboard/src/model/log-window.js';
+import { DroverClient } from '../../src/client/index.js';
+import { eventually, invoke, snapshot } from '../harness/bots.js';
+import { startService } from '../harness/service.js';
+
+const KINDS = fileURLToPath(new URL('../fixtures/dashboard-kinds', import.meta.url));
+const FILTER: LogFilter = { levels: [], scopes: [], bots: ['painter-1'], dir: '', text: '' };
+/** So few at a time that the host skips none. */
+const BATCH = 5000;
+const BATCHES = 14;
+/** 60,000 rows, and a tenth of that so that not each page cuts. */
+const MOST_ROWS = 66_000;
+
+it('lets go of what is far behind on the way into the past and back, and has each line once', async () => {
+  const service = await startService({
+    config: {
+      kinds: [KINDS],
+      bots: [{ id: 'painter-1', kind: 'painter', config: { greeting: 'good morning' } }],
+    },
+  });
+  onTestFinished(async () => {
+    forgetAll();
+    await service.stop();
+  });
+  const client = new DroverClient({ url: service.url, token: await service.token() });
+  await eventually(
+    async () => (await snapshot(service, 'painter-1')).status === 'painting',
+    'painting',
+  );
+  for (let batch = 0; batch < BATCHES; batch++) {
+    await invoke(service, 'painter-1', 'print', { text: `${batch} number %n`, times: BATCH });
+    const q = `${batch} number ${BATCH}`;
+    await eventually(async () => (await client.events({ q })).events.length === 1, q);
+  }
+  // The ring of a hub that was there for the last lines only.
+  const { events } = await client.events({ kind: ['log'], limit: 1000 });
+  const lines = pastLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
+  takeUpdate({
+    reset: true,
+    connection: { state: 'open' },
+    clockAheadMs: 0,
+    lines,
+    firstLine: 1,
+    changes: [],
+    bots: [],
+    gone: [],
+    seconds: [],
+  });
+  const shown = new LogWindow(FILTER, () => client);
+  onTestFinished(() => shown.close());
+  shown.begin();
+
+  /** Of the rows that were printed. */
+  const numbers = (): number[] =>
+    shown.rows.flatMap(({ text }) => {
+      const [, batch, number] = /^(\d+) number (\d+)$/.exec(text) ?? [];
+      return number === undefined ? [] : Number(batch) * BATCH + Number(number);
+    });
+  const isRun = (): boolean => numbers().every((number, at, all) => number === (all[0] ?? 0) + at);
+  let most = 0;
+  while (shown.top.peek() !== 'end') {
+    await shown.older();
+    most = Math.max(most, shown.rows.length);
+  }
+  expect(numbers()[0]).toBe(1);
+  expect(isRun()).toBe(true);
+  expect(shown.isJoined.peek()).toBe(false);
+
+  while (!shown.isJoined.peek()) {
+    await shown.newer();
+    most = Math.max(most, shown.rows.length);
+  }
+  expect(numbers().at(-1)).toBe(BATCH * BATCHES);
+  expect(isRun()).toBe(true);
+  expect(most).toBeLessThanOrEqual(MOST_ROWS);
+  expect(shown.top.peek()).toBe('more');
+});
