@@ -92,6 +92,53 @@ describe.each([
   });
 });
 
+it('has another tab lead when the one that leads stands still', async () => {
+  const { context, page } = await openPage(browser);
+  await context.addInitScript('delete globalThis.SharedWorker');
+  await openWithToken(page, service, token);
+  await show(page, '#/log');
+  const second = await anotherTab(context);
+  await print('while the first leads');
+  await seesLine(second, 'while the first leads');
+  // By the debugger, as browsers do it to tabs that nobody looks at: not one statement of it runs.
+  const debug = await context.newCDPSession(page);
+  await debug.send('Debugger.enable');
+  const paused = new Promise((resolve) => debug.once('Debugger.paused', resolve));
+  await debug.send('Debugger.pause');
+  await paused;
+  await print('while the first stands still');
+  await seesLine(second, 'while the first stands still');
+  await debug.send('Debugger.disable');
+  await expect.poll(openStreams, { timeout: 10_000 }).toBe(1);
+  await print('when it is awake again');
+  for (const tab of [page, second]) await seesLine(tab, 'when it is awake again');
+  for (const tab of [page, second]) {
+    expect(await tab.locator('.log-row', { hasText: 'while the first' }).count()).toBe(2);
+  }
+  await context.close();
+});
+
+it('goes without the shared worker when that does not load', async () => {
+  const { context, page } = await openPage(browser);
+  // One of the same name that is no module: the browser refuses the other.
+  await context.addInitScript(`
+    const Real = SharedWorker;
+    globalThis.SharedWorker = class {
+      constructor(url, options) {
+        new Real(url, { ...options, type: 'classic' });
+        return new Real(url, options);
+      }
+    };
+  `);
+  await openWithToken(page, service, token);
+  await show(page, '#/log');
+  const second = await anotherTab(context);
+  await print('heard without a worker');
+  for (const tab of [page, second]) await seesLine(tab, 'heard without a worker');
+  expect(await openStreams()).toBe(1);
+  await context.close();
+});
+
 it('marks a gap where it is', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, token);

@@ -131,6 +131,18 @@ describe('a log that is paused', () => {
     expect(shown.held.peek()).toBe(since.filter(({ text }) => text.includes('7')).length);
   });
 
+  it('goes on where it was when a ring that is filled anew has its last row', () => {
+    const first = more(20);
+    update({ lines: first });
+    const shown = openWindow();
+    const again = first.slice(10).map((line, at) => ({ ...line, n: at + 1 }));
+    const since = more(5).map((line, at) => ({ ...line, n: at + 11 }));
+    update({ reset: true, lines: [...again, ...since], firstLine: 1 });
+    shown.takeNew(false);
+    expect(shown.rows).toEqual([...first, ...since]);
+    expect(shown.held.peek()).toBe(0);
+  });
+
   it('is bounded in characters too', () => {
     const shown = openWindow();
     for (let n = 0; n < 20; n++) {

@@ -86,6 +86,13 @@ export class Hub {
     port.receive = (message) => this.#receive(tab, message);
   }
 
+  /** Ends it, because another has taken over: that one tells the tabs. */
+  close(): void {
+    this.#tabs.clear();
+    this.#forget();
+    clearTimeout(this.#timer);
+  }
+
   #receive(tab: Tab, message: ToHub): void {
     switch (message.type) {
       case 'hello':

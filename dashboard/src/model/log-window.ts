@@ -107,10 +107,10 @@ export class LogWindow {
   takeNew(isFollowing: boolean): void {
     if (!this.isJoined.peek()) return;
     if (this.#epoch !== linesEpoch.peek()) {
-      // What is in the ring now does not go on from what was: this tab has slept.
+      // The ring was filled anew: another hub has it, or this tab has slept, for long when all of it is behind the last row.
       this.#epoch = linesEpoch.peek();
       this.#next = 0;
-      this.#isHeld ||= this.rows.length > 0;
+      this.#isHeld ||= this.rows.length > 0 && !this.#isInRing();
     }
     if (isFollowing && this.#isHeld) {
       this.begin();
@@ -130,6 +130,12 @@ export class LogWindow {
     this.#rows.append(passing);
     if (isFollowing && this.#rows.cutOldest(FOLLOWING)) this.#goOnAbove();
     this.#changed();
+  }
+
+  /** Whether the ring has all that came behind the last row. */
+  #isInRing(): boolean {
+    const [first, last] = [lines[0], this.rows.at(-1)];
+    return first !== undefined && last !== undefined && isBehind(first.id, last.id) === false;
   }
 
   /** Those that pass and are not among the rows. */

@@ -44,7 +44,7 @@ export async function startSession(): Promise<void> {
   const handed = takeFromAddress();
   const before = longKeptToken();
   const first = handed === undefined ? { token: keptToken(), isNew: false } : await tried(handed);
-  link = openLink(receive, hello, inheritance);
+  link = openLink({ receive, renewed: hello, inheritance });
   comeWith(first);
   if (first.isNew) forgo(before, first.token);
   window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
