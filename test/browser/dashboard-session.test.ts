@@ -6,7 +6,7 @@ import { call } from '../harness/api.js';
 import type { Service } from '../harness/service.js';
 import { type Made, makeToken } from '../harness/tokens.js';
 import { launchChromium } from './chromium.js';
-import { openPage, openWithToken, signIn, startForDashboard } from './dashboard-page.js';
+import { openPage, openWithToken, show, signIn, startForDashboard } from './dashboard-page.js';
 
 const KEPT = "sessionStorage.getItem('drover.token')";
 
@@ -84,4 +84,41 @@ it('does not say at a later sign-out why it began without a token', async () => 
   await page.getByLabel('Figure 1 of 6').waitFor();
   expect(await page.getByText('is not accepted').count()).toBe(0);
   await signIn(page, service);
+});
+
+it('leaves nothing of what a token has seen to another, and nothing on the page at sign-out', async () => {
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/log');
+  // A line that is of no bot.
+  await call(service, 'POST', '/auth/pin', { token: null, body: { pin: 'not one' } });
+  await page.locator('.log-row', { hasText: 'auth' }).first().click();
+  await page.locator('[data-following=false]').waitFor();
+  await page.keyboard.press('Escape');
+  const scopes = page.getByLabel('Scope').locator('option');
+  await expect.poll(() => scopes.allInnerTexts()).toContain('auth');
+  const limited = await makeToken(service, {
+    name: 'one bot',
+    scopes: ['read'],
+    bots: ['painter-1'],
+  });
+  const other = await context.newPage();
+  await openWithToken(other, service, limited.token);
+  await expect.poll(() => page.evaluate<string>(KEPT)).toBe(limited.token);
+  await expect.poll(() => page.locator('.log-row', { hasText: 'auth' }).count()).toBe(0);
+  expect(await scopes.allInnerTexts()).not.toContain('auth');
+  // A message that would stay for some seconds.
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('c');
+  await page.getByText('Choose a line first').waitFor();
+  await other.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Figure 1 of 6').waitFor();
+  expect(await page.getByText('Choose a line first').count()).toBe(0);
+});
+
+it('says that a token could not be revoked', async () => {
+  await openWithToken(page, service, (await make('stays')).token);
+  await page.route('**/api/tokens/current', (route) => route.abort());
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Figure 1 of 6').waitFor();
+  await page.getByText('Signed out here, but the token could not be revoked').waitFor();
 });

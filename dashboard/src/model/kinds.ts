@@ -11,11 +11,18 @@ export const failedKinds = signal<{ module: string; error: string }[]>([]);
 
 // Anew with each connection: the service may have come back with others.
 effect(() => {
-  if (session.value.state !== 'in' || connection.value.state !== 'open') return;
+  const { value: now } = session;
+  if (now.state !== 'in') {
+    kinds.value = [];
+    failedKinds.value = [];
+    return;
+  }
+  if (connection.value.state !== 'open') return;
   api()
     .kinds()
     .then(
       (loaded) => {
+        if (session.value !== now) return;
         kinds.value = loaded.kinds;
         failedKinds.value = loaded.failed;
       },

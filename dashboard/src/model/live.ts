@@ -66,6 +66,7 @@ export function keptHere(): Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds
 /** Forgets everything: another token may see other bots. */
 export function forgetAll(): void {
   lastLines.clear();
+  scopes.value = [];
   takeUpdate({
     reset: true,
     connection: { state: 'connecting' },

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { ApiError, DroverClient } from '../../../src/client/index.js';
 import { type Link, openLink } from '../hub/link.js';
 import type { Inheritance, ToTab } from '../hub/messages.js';
+import { clearToasts } from '../parts/toasts.js';
 import { forgetToken, keepToken, keepTokenHere, keptToken, longKeptToken } from './kept-token.js';
 import { forgetAll, keptHere, takeUpdate } from './live.js';
 import { replace } from './route.js';
@@ -98,28 +99,37 @@ function tokenNow(): string | null {
 
 function receive(message: ToTab): void {
   if (message.type === 'session') {
-    const { token } = message;
     const reason = message.reason ?? offer?.reason ?? null;
     offer = undefined;
-    if (token === tokenNow() && token !== null) return;
-    forgetAll();
-    client = token === null ? nobody : nobody.withToken(token);
-    if (token === null) {
-      // Also when another tab has signed out.
-      if (session.value.state === 'in' || message.reason !== null) forgetToken();
-      session.value = { state: 'out', reason };
-    } else {
-      // A reload begins with what the tabs have now, and not with what this one came with.
-      keepTokenHere(token);
-      session.value = { state: 'in', token };
-    }
+    become(message.token, reason);
     return;
   }
+  const { value: then } = session;
   // With the next frame: a tab that is not seen has none, takes nothing, and holds nobody up.
   requestAnimationFrame(() => {
-    takeUpdate(message.update);
+    // Not what was on its way for somebody who has gone.
+    if (then.state === 'in' && session.value === then) takeUpdate(message.update);
     link?.send({ type: 'taken' });
   });
+}
+
+/** Somebody else, or nobody: nothing of what the last one saw is left. */
+function become(token: string | null, reason: string | null): void {
+  const { value: before } = session;
+  if (before.state === 'in' && before.token === token) return;
+  if (before.state === 'out' && token === null && reason === null) return;
+  forgetAll();
+  clearToasts();
+  client = token === null ? nobody : nobody.withToken(token);
+  if (token === null) {
+    // What it came with is no good, or somebody has signed out, in this tab or another.
+    if (before.state === 'in') forgetToken();
+    session.value = { state: 'out', reason };
+  } else {
+    // A reload begins with what the tabs have now, and not with what this one came with.
+    keepTokenHere(token);
+    session.value = { state: 'in', token };
+  }
 }
 
 /** @param isKept beyond this tab's life. @throws ApiError 401 wrong PIN, 429 locked. */
@@ -150,6 +160,8 @@ export async function signOut(): Promise<void> {
     await leaving.tokens.revokeCurrent();
   } finally {
     link?.send({ type: 'sign-out' });
+    // At once, so that what is said of it afterwards stays.
+    become(null, null);
   }
 }
 

@@ -26,6 +26,11 @@ export function sayError(thrown: unknown, what = ''): void {
   add(what === '' ? text : `${what}: ${text}`, true);
 }
 
+/** They were for somebody who has gone. */
+export function clearToasts(): void {
+  toasts.value = [];
+}
+
 function add(text: string, isError: boolean): Toast {
   const toast = { key: next++, text, isError };
   toasts.value = [...toasts.value, toast].slice(-MAX_TOASTS);

@@ -26,11 +26,12 @@ const VIEWS: { name: string; title: string; icon: IconName }[] = [
 ];
 
 export function App() {
-  const { state } = session.value;
-  if (state === 'starting') return null;
+  const now = session.value;
+  if (now.state === 'starting') return null;
   return (
     <>
-      {state === 'out' ? <SignIn /> : <Frame />}
+      {/* Another token may see other things: nothing that is shown goes over to it. */}
+      {now.state === 'out' ? <SignIn /> : <Frame key={now.token} />}
       <Toasts />
     </>
   );
