@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import './style/index.css';
+import './model/last-lines.js';
 import { startSession } from './model/session.js';
 import { App } from './shell/app.js';
 

@@ -151,6 +151,21 @@ it('stays where a person has scrolled to from the place of a link, when older li
   await context.close();
 });
 
+it('has the last lines of bots from before the page was opened, and newer ones as they come', async () => {
+  // What came of it is a line too, and the last.
+  await print('said before', 2);
+  const { context, page } = await openPage(browser);
+  await openWithToken(page, service, await service.token());
+  await show(page, '#/bots');
+  const last = page.locator('[data-bot=painter-1] .cell-line');
+  // The table is drawn anew each second.
+  const isDrawn = { timeout: 10_000 };
+  await expect.poll(() => last.innerText(), isDrawn).toBe('print -> {"written":2}');
+  await print('said since', 3);
+  await expect.poll(() => last.innerText(), isDrawn).toBe('print -> {"written":3}');
+  await context.close();
+});
+
 it('downloads all that the journal has of a filter', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());

@@ -107,6 +107,14 @@ function takeLines({ lines: more, firstLine }: Update): void {
   linesVersion.value += 1;
 }
 
+/** Lines from before, newest first: for bots of which nothing newer is known. */
+export function takePastLines(past: readonly Line[]): void {
+  for (const line of past) {
+    if (line.bot !== null && !lastLines.has(line.bot)) lastLines.set(line.bot, line);
+  }
+  botsVersion.value += 1;
+}
+
 function addScope(scope: string): void {
   if (scopes.peek().length < MAX_SCOPES) scopes.value = [...scopes.peek(), scope].sort();
 }
