@@ -8,12 +8,13 @@ import { Icon } from '../parts/icons.js';
 /** A clock that is off by less than this, in ms, is no news; by how much is said in whole ones. */
 const MINUTE_MS = 60_000;
 
+/** It is there from the beginning: what comes into it is read aloud then, politely and once. */
 export function Banner() {
   return (
-    <>
+    <div role="status" aria-atomic={false}>
       <ConnectionBanner />
       <ClockBanner />
-    </>
+    </div>
   );
 }
 
@@ -21,7 +22,7 @@ function ConnectionBanner() {
   const now = connection.value;
   if (now.state === 'refused') {
     return (
-      <div class="banner bad" role="alert">
+      <div class="banner bad">
         <Icon name="warn" />
         <span>No live data: {now.reason}</span>
       </div>
@@ -32,11 +33,12 @@ function ConnectionBanner() {
   void second.value;
   const left = Math.max(0, Math.ceil((now.retryAtMs - Date.now()) / 1000));
   return (
-    <div class="banner bad" role="alert">
+    <div class="banner bad">
       <Icon name="warn" />
       <span>
         <strong>Connection lost.</strong> What is shown may be old.{' '}
-        {left > 0 ? `Next try in ${left} s.` : 'Trying …'}
+        {/* Each second another: nobody wants to hear that. */}
+        <span aria-hidden="true">{left > 0 ? `Next try in ${left} s.` : 'Trying …'}</span>
       </span>
       <button type="button" onClick={retryNow}>
         Try now
@@ -50,7 +52,7 @@ function ClockBanner() {
   const minutes = Math.round(Math.abs(ahead) / MINUTE_MS);
   if (minutes === 0) return null;
   return (
-    <div class="banner" role="status">
+    <div class="banner">
       <Icon name="warn" />
       <span>
         This machine's clock is {span(minutes * MINUTE_MS)} {ahead > 0 ? 'ahead of' : 'behind'} the
