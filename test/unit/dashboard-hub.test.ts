@@ -1,9 +1,11 @@
 // What the dashboard's hub keeps: bounded, and numbered without a hole.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Hub } from '../../dashboard/src/hub/hub.js';
 import { idBefore, isBehind } from '../../dashboard/src/hub/line.js';
 import { Ring } from '../../dashboard/src/hub/line-ring.js';
+import type { Port, ToHub, ToTab } from '../../dashboard/src/hub/messages.js';
 import { KEPT_SECONDS, Seconds } from '../../dashboard/src/hub/seconds.js';
 
 interface Item {
@@ -66,5 +68,42 @@ describe('ids', () => {
     expect(isBehind('cd-1', 'ab-9')).toBeUndefined();
     expect(idBefore('ab-10')).toBe('ab-9');
     expect(idBefore('ab-1')).toBeUndefined();
+  });
+});
+
+describe('tabs', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** A tab that has said hello; what it is told of sessions, and whether it answers when it is asked. */
+  function join(hub: Hub, answers: boolean) {
+    const heard: string[] = [];
+    const port: Port<ToTab, ToHub> = {
+      send: ({ type }) => {
+        heard.push(type);
+        if (type === 'ping' && answers) port.receive({ type: 'here' });
+      },
+      receive: () => {},
+    };
+    hub.attach(port);
+    port.receive({ type: 'hello', token: null, isNew: false });
+    return { heard, say: (message: ToHub) => port.receive(message) };
+  }
+
+  it('are asked when they are silent, forgotten when they do not answer, and known again when they do', () => {
+    const hub = new Hub('http://localhost:1');
+    const [hidden, dead] = [join(hub, true), join(hub, false)];
+    vi.advanceTimersByTime(10 * 60_000);
+    expect(hidden.heard.filter((type) => type === 'ping').length).toBeGreaterThan(3);
+    expect(dead.heard.filter((type) => type === 'ping').length).toBe(3);
+    const asked = dead.heard.length;
+    hidden.say({ type: 'sign-out' });
+    expect(hidden.heard.at(-1)).toBe('session');
+    expect(dead.heard.length).toBe(asked);
+    // It had only slept: what it has missed it is told.
+    dead.say({ type: 'here' });
+    expect(dead.heard.slice(asked)).toEqual(['session']);
+    hub.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -2,59 +2,39 @@
 
 import {
   ApiError,
-  type BotSnapshot,
   DroverClient,
   type EventStream,
-  type Fetch,
   type StreamEvent,
   type StreamState,
 } from '../../../src/client/index.js';
-import { gapLine, logLine } from './line.js';
-import { Ring } from './line-ring.js';
-import type {
-  Connection,
-  Inheritance,
-  Line,
-  Port,
-  StatusChange,
-  ToHub,
-  ToTab,
-  Update,
-} from './messages.js';
-import { Seconds } from './seconds.js';
+import { type Cursor, Kept } from './kept.js';
+import type { Connection, Inheritance, Port, ToHub, ToTab, Update } from './messages.js';
+import { ServiceClock } from './service-clock.js';
 
-/** Lines that are kept for the tabs, and their characters; the oldest go. What is older is in the service's journal. */
-const MAX_LINES = 20_000;
-const MAX_LINE_CHARS = 16 * 1024 * 1024;
-/** Changes of status that are kept, of all bots together; the oldest go. */
-const MAX_CHANGES = 10_000;
 /** A tab that has taken nothing for so long, in ms, is asleep: what it would need is not kept for it any more. */
 const ASLEEP_MS = 60_000;
+/** How often tabs are asked whether they are there, in ms, and after how many times without a word they are forgotten. */
+const PING_MS = 60_000;
+const MAX_PINGS = 3;
 /** Events are gathered for so long, in ms, before tabs are told: a page that is drawn more often shows nobody more. */
 const GATHER_MS = 33;
-/** The Date header has whole seconds; a difference below this is none. */
-const CLOCK_SLACK_MS = 2000;
 
 type TabPort = Port<ToTab, ToHub>;
 
-/** How far a tab has got. */
 interface Tab {
   port: TabPort;
   /** It has drawn its last update. */
   isReady: boolean;
   /** When it last took something, by performance.now(). */
   tookAt: number;
+  /** How often it was asked since it last said something. Not for how long: this machine may have slept. */
+  pings: number;
   /** Undefined while it has nothing or is asleep: the next update is everything. */
   cursor: Cursor | undefined;
-}
-
-interface Cursor {
-  line: number;
-  change: number;
-  second: number;
-  bots: Set<string>;
   /** Connection or clock have changed. */
   isStale: boolean;
+  /** It was not there when it was asked. */
+  isForgotten: boolean;
 }
 
 export class Hub {
@@ -66,23 +46,31 @@ export class Hub {
   readonly #others = new Set<string>();
   #stream: EventStream | undefined;
   #connection: Connection = { state: 'connecting' };
-  #clockAheadMs = 0;
-  readonly #bots = new Map<string, BotSnapshot>();
-  readonly #lines = new Ring<Line>(MAX_LINES, MAX_LINE_CHARS, ({ text }) => text.length);
-  readonly #changes = new Ring<StatusChange>(MAX_CHANGES);
-  readonly #seconds = new Seconds();
+  readonly #clock = new ServiceClock(() => this.#markStale());
+  readonly #kept = new Kept((bot) => {
+    for (const { cursor } of this.#tabs) cursor?.bots.add(bot);
+  });
   #timer: ReturnType<typeof setTimeout> | undefined;
-
+  readonly #asking: ReturnType<typeof setInterval>;
   #inheritance: Inheritance | undefined;
 
   /** @param url of the service. @param inheritance what another hub has left behind; it counts for its own token only. */
   constructor(url: string, inheritance?: Inheritance) {
     this.#url = url;
     this.#inheritance = inheritance;
+    this.#asking = setInterval(() => this.#askTabs(), PING_MS);
   }
 
   attach(port: TabPort): void {
-    const tab: Tab = { port, isReady: false, tookAt: performance.now(), cursor: undefined };
+    const tab: Tab = {
+      port,
+      isReady: false,
+      tookAt: performance.now(),
+      pings: 0,
+      cursor: undefined,
+      isStale: false,
+      isForgotten: false,
+    };
     port.receive = (message) => this.#receive(tab, message);
   }
 
@@ -91,21 +79,23 @@ export class Hub {
     this.#tabs.clear();
     this.#forget();
     clearTimeout(this.#timer);
+    clearInterval(this.#asking);
   }
 
   #receive(tab: Tab, message: ToHub): void {
+    tab.pings = 0;
+    // It has only slept.
+    if (tab.isForgotten && message.type !== 'bye') this.#greet(tab, null, false);
     switch (message.type) {
       case 'hello':
-        this.#tabs.add(tab);
-        tab.cursor = undefined;
-        tab.isReady = true;
         this.#greet(tab, message.token, message.isNew);
-        this.#feedSoon();
         break;
       case 'taken':
         tab.isReady = true;
         tab.tookAt = performance.now();
         this.#feedSoon();
+        break;
+      case 'here':
         break;
       case 'retry':
         this.#stream?.retryNow();
@@ -118,7 +108,12 @@ export class Hub {
     }
   }
 
-  #greet({ port }: Tab, token: string | null, isNew: boolean): void {
+  #greet(tab: Tab, token: string | null, isNew: boolean): void {
+    this.#tabs.add(tab);
+    tab.isForgotten = false;
+    tab.cursor = undefined;
+    tab.isReady = true;
+    this.#feedSoon();
     const isOther = token !== null && token !== this.#token;
     if (isOther && (isNew || this.#token === null)) {
       if (isNew) this.#others.clear();
@@ -126,7 +121,7 @@ export class Hub {
       return;
     }
     if (isOther && !this.#isAccepted) this.#others.add(token);
-    port.send({ type: 'session', token: this.#token, reason: null });
+    tab.port.send({ type: 'session', token: this.#token, reason: null });
   }
 
   #signIn(token: string): void {
@@ -142,12 +137,8 @@ export class Hub {
     const left = this.#inheritance;
     this.#inheritance = undefined;
     if (left?.token !== token) return null;
-    for (const bot of left.bots) this.#bots.set(bot.id, bot);
-    for (const line of left.lines) this.#lines.push(line);
-    for (const change of left.changes) this.#changes.push(change);
-    this.#seconds.add(left.seconds);
     // What came behind it and was no line comes once more, which changes nothing.
-    return left.lines.at(-1)?.id ?? null;
+    return this.#kept.inherit(left);
   }
 
   #signOut(reason: string | null): void {
@@ -171,10 +162,7 @@ export class Hub {
     this.#stream = undefined;
     this.#token = null;
     this.#isAccepted = false;
-    this.#bots.clear();
-    this.#lines.clear();
-    this.#changes.clear();
-    this.#seconds.clear();
+    this.#kept.clear();
     this.#connection = { state: 'connecting' };
     for (const tab of this.#tabs) tab.cursor = undefined;
   }
@@ -183,7 +171,7 @@ export class Hub {
     const client = new DroverClient({
       url: this.#url,
       token,
-      fetch: (...request) => this.#ask(...request),
+      fetch: this.#clock.fetch,
     });
     const stream = client.stream({
       lastEventId,
@@ -233,79 +221,55 @@ export class Hub {
   }
 
   #markStale(): void {
-    for (const { cursor } of this.#tabs) if (cursor) cursor.isStale = true;
+    for (const tab of this.#tabs) tab.isStale = true;
     this.#feedSoon();
-  }
-
-  /** Every answer says what time it is for the service. */
-  async #ask(...request: Parameters<Fetch>): Promise<Response> {
-    const asked = Date.now();
-    const answer = await fetch(...request);
-    const theirs = Date.parse(answer.headers.get('date') ?? '');
-    // The header is cut to the second.
-    if (!Number.isNaN(theirs)) this.#setClock((asked + Date.now()) / 2 - (theirs + 500));
-    return answer;
-  }
-
-  #setClock(aheadMs: number): void {
-    const ahead = Math.abs(aheadMs) < CLOCK_SLACK_MS ? 0 : Math.round(aheadMs);
-    if (ahead === this.#clockAheadMs) return;
-    this.#clockAheadMs = ahead;
-    this.#markStale();
   }
 
   #take(events: StreamEvent[], client: DroverClient): void {
-    const now = Date.now();
+    const kept = this.#kept;
     for (const event of events) {
       switch (event.event) {
         case 'log':
-          this.#lines.push(logLine(event.id ?? '', event.data));
-          this.#seconds.count(now, event.data.level);
+          kept.takeLine(event.id ?? '', event.data);
           break;
         case 'session':
-          this.#takeSnapshot(event.data.snapshot);
+          kept.takeSnapshot(event.data.snapshot);
           // Those at the beginning are no events.
-          if (event.id !== null) this.#seconds.count(now, undefined);
+          if (event.id !== null) kept.countOther();
           break;
         case 'gap':
-          this.#lines.push(gapLine(event.id ?? '', event.data, now - this.#clockAheadMs));
+          kept.takeGap(event.id ?? '', event.data, Date.now() - this.#clock.aheadMs);
           void this.#findGone(client);
           break;
         default:
-          this.#seconds.count(now, undefined);
+          kept.countOther();
       }
     }
     this.#feedSoon();
-  }
-
-  #takeSnapshot(snapshot: BotSnapshot): void {
-    const { id, status, since_ms: at } = snapshot;
-    const before = this.#bots.get(id);
-    if (before?.status !== status || before.since_ms !== at) {
-      this.#changes.push({ bot: id, status, at });
-    }
-    if (status === 'deleted') this.#bots.delete(id);
-    else this.#bots.set(id, snapshot);
-    this.#markBot(id);
-  }
-
-  #markBot(id: string): void {
-    for (const { cursor } of this.#tabs) cursor?.bots.add(id);
   }
 
   /** Bots that were deleted in a gap have no event that says so. */
   async #findGone(client: DroverClient): Promise<void> {
-    const before = new Set(this.#bots.keys());
+    const before = this.#kept.botIds;
     try {
       const present = new Set((await client.bots.list()).map(({ id }) => id));
-      for (const id of before) {
-        if (present.has(id)) continue;
-        this.#bots.delete(id);
-        this.#markBot(id);
-      }
+      for (const id of before) if (!present.has(id)) this.#kept.drop(id);
       this.#feedSoon();
     } catch {
       // Not there again: the next gap comes with the next connection.
+    }
+  }
+
+  /** A tab that has crashed, or was ended by the system, says no goodbye. */
+  #askTabs(): void {
+    for (const tab of this.#tabs) {
+      if (tab.pings < MAX_PINGS) {
+        tab.pings += 1;
+        tab.port.send({ type: 'ping' });
+      } else {
+        tab.isForgotten = true;
+        this.#tabs.delete(tab);
+      }
     }
   }
 
@@ -334,38 +298,12 @@ export class Hub {
 
   /** What is new for the tab, undefined when nothing is. */
   #updateFor(tab: Tab): Update | undefined {
-    const { cursor } = tab;
     if (this.#token === null) return undefined;
-    const isLapped =
-      !cursor || cursor.line < this.#lines.first || cursor.change < this.#changes.first;
-    const isNews =
-      isLapped ||
-      cursor.isStale ||
-      cursor.bots.size > 0 ||
-      cursor.line < this.#lines.next ||
-      cursor.change < this.#changes.next;
-    if (!isNews && this.#seconds.from(cursor.second + 1).length === 0) return undefined;
-    const seconds = this.#seconds.from(isLapped ? 0 : cursor.second);
-    const ids = isLapped ? [...this.#bots.keys()] : [...cursor.bots];
-    const update: Update = {
-      reset: isLapped,
-      connection: this.#connection,
-      clockAheadMs: this.#clockAheadMs,
-      lines: this.#lines.from(isLapped ? 0 : cursor.line),
-      firstLine: this.#lines.first,
-      changes: this.#changes.from(isLapped ? 0 : cursor.change),
-      bots: ids.flatMap((id) => this.#bots.get(id) ?? []),
-      gone: ids.filter((id) => !this.#bots.has(id)),
-      seconds,
-    };
-    tab.cursor = {
-      line: this.#lines.next,
-      change: this.#changes.next,
-      second: seconds.at(-1)?.[0] ?? cursor?.second ?? 0,
-      bots: new Set(),
-      isStale: false,
-    };
-    return update;
+    const since = this.#kept.since(tab.cursor, tab.isStale);
+    if (!since) return undefined;
+    tab.cursor = since.cursor;
+    tab.isStale = false;
+    return { ...since.news, connection: this.#connection, clockAheadMs: this.#clock.aheadMs };
   }
 }
 

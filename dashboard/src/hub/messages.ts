@@ -76,7 +76,11 @@ export interface SessionMessage {
   reason: string | null;
 }
 
-export type ToTab = SessionMessage | { type: 'update'; update: Update };
+export type ToTab =
+  | SessionMessage
+  | { type: 'update'; update: Update }
+  /** Is it still there? A tab that is not seen takes no updates, but answers this. */
+  | { type: 'ping' };
 
 export type ToHub =
   /**
@@ -86,6 +90,8 @@ export type ToHub =
   | { type: 'hello'; token: string | null; isNew: boolean }
   /** The last update is drawn. */
   | { type: 'taken' }
+  /** Answer to a ping. */
+  | { type: 'here' }
   | { type: 'retry' }
   | { type: 'sign-out' }
   | { type: 'bye' };

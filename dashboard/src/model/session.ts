@@ -104,6 +104,10 @@ function receive(message: ToTab): void {
     become(message.token, reason);
     return;
   }
+  if (message.type === 'ping') {
+    link?.send({ type: 'here' });
+    return;
+  }
   const { value: then } = session;
   // With the next frame: a tab that is not seen has none, takes nothing, and holds nobody up.
   requestAnimationFrame(() => {

@@ -1,0 +1,117 @@
+// Pure; runs in the hub. Owns what is kept of the stream, and what of it is new to a cursor.
+
+import type { BotSnapshot, GapEvent, LogEvent } from '../../../src/client/index.js';
+import { gapLine, logLine } from './line.js';
+import { Ring } from './line-ring.js';
+import type { Inheritance, Line, StatusChange, Update } from './messages.js';
+import { Seconds } from './seconds.js';
+
+/** Lines that are kept, and their characters; the oldest go. What is older is in the service's journal. */
+const MAX_LINES = 20_000;
+const MAX_LINE_CHARS = 16 * 1024 * 1024;
+/** Changes of status that are kept, of all bots together; the oldest go. */
+const MAX_CHANGES = 10_000;
+
+/** How far a tab has got. */
+export interface Cursor {
+  line: number;
+  change: number;
+  second: number;
+  /** Those that have changed since. */
+  readonly bots: Set<string>;
+}
+
+export type News = Omit<Update, 'connection' | 'clockAheadMs'>;
+
+export class Kept {
+  readonly #bots = new Map<string, BotSnapshot>();
+  readonly #lines = new Ring<Line>(MAX_LINES, MAX_LINE_CHARS, ({ text }) => text.length);
+  readonly #changes = new Ring<StatusChange>(MAX_CHANGES);
+  readonly #seconds = new Seconds();
+  readonly #changed: (bot: string) => void;
+
+  /** @param changed is told of each bot that is to be put into the cursors. */
+  constructor(changed: (bot: string) => void) {
+    this.#changed = changed;
+  }
+
+  get botIds(): string[] {
+    return [...this.#bots.keys()];
+  }
+
+  clear(): void {
+    this.#bots.clear();
+    this.#lines.clear();
+    this.#changes.clear();
+    this.#seconds.clear();
+  }
+
+  /** Goes on with what another hub has left. @returns the id of its last line, null for none. */
+  inherit({ bots, lines, changes, seconds }: Inheritance): string | null {
+    for (const bot of bots) this.#bots.set(bot.id, bot);
+    for (const line of lines) this.#lines.push(line);
+    for (const change of changes) this.#changes.push(change);
+    this.#seconds.add(seconds);
+    return lines.at(-1)?.id ?? null;
+  }
+
+  takeLine(id: string, event: LogEvent): void {
+    this.#lines.push(logLine(id, event));
+    this.#seconds.count(Date.now(), event.level);
+  }
+
+  /** @param at when it was found, by the service's clock. */
+  takeGap(id: string, gap: GapEvent, at: number): void {
+    this.#lines.push(gapLine(id, gap, at));
+  }
+
+  takeSnapshot(snapshot: BotSnapshot): void {
+    const { id, status, since_ms: at } = snapshot;
+    const before = this.#bots.get(id);
+    if (before?.status !== status || before.since_ms !== at) {
+      this.#changes.push({ bot: id, status, at });
+    }
+    if (status === 'deleted') this.#bots.delete(id);
+    else this.#bots.set(id, snapshot);
+    this.#changed(id);
+  }
+
+  /** Counts an event that is no line. */
+  countOther(): void {
+    this.#seconds.count(Date.now(), undefined);
+  }
+
+  drop(bot: string): void {
+    if (this.#bots.delete(bot)) this.#changed(bot);
+  }
+
+  /**
+   * What is new to a cursor, and where that brings it; everything to none, and to one that was lapped.
+   * @param isAsked whether it is wanted when nothing is new.
+   */
+  since(cursor: Cursor | undefined, isAsked: boolean): { news: News; cursor: Cursor } | undefined {
+    const [lines, changes] = [this.#lines, this.#changes];
+    const isLapped = !cursor || cursor.line < lines.first || cursor.change < changes.first;
+    const isNews =
+      isLapped ||
+      isAsked ||
+      cursor.bots.size > 0 ||
+      cursor.line < lines.next ||
+      cursor.change < changes.next ||
+      this.#seconds.from(cursor.second + 1).length > 0;
+    if (!isNews) return undefined;
+    const seconds = this.#seconds.from(isLapped ? 0 : cursor.second);
+    const ids = isLapped ? this.botIds : [...cursor.bots];
+    const news: News = {
+      reset: isLapped,
+      lines: lines.from(isLapped ? 0 : cursor.line),
+      firstLine: lines.first,
+      changes: changes.from(isLapped ? 0 : cursor.change),
+      bots: ids.flatMap((id) => this.#bots.get(id) ?? []),
+      gone: ids.filter((id) => !this.#bots.has(id)),
+      seconds,
+    };
+    const second = seconds.at(-1)?.[0] ?? cursor?.second ?? 0;
+    return { news, cursor: { line: lines.next, change: changes.next, second, bots: new Set() } };
+  }
+}
