@@ -309,6 +309,32 @@ describe('log', () => {
     expect(await page.locator('.dir-in').count()).toBe(0);
   });
 
+  it('loses no letter that is typed while the search begins', async () => {
+    await page.getByLabel('Search lines').focus();
+    // The next letter comes between the search and its drawing.
+    await page.evaluate(`{
+      const real = history.replaceState.bind(history);
+      history.replaceState = (...call) => {
+        history.replaceState = real;
+        real(...call);
+        const box = document.activeElement;
+        box.value += 'c';
+        box.dispatchEvent(new Event('input', { bubbles: true }));
+      };
+    }`);
+    await page.keyboard.type('ab');
+    await expect.poll(() => page.url()).toContain('q=abc');
+    expect(await page.getByLabel('Search lines').inputValue()).toBe('abc');
+  });
+
+  it('closes the menu when the focus leaves it', async () => {
+    await page.getByLabel('Download').click();
+    await page.getByRole('button', { name: /What is loaded/ }).focus();
+    expect(await page.locator('details.menu').getAttribute('open')).not.toBeNull();
+    await page.getByLabel('Search lines').focus();
+    expect(await page.locator('details.menu').getAttribute('open')).toBeNull();
+  });
+
   it('copies lines, and a link to one that shows it again', async () => {
     await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await print('worth a link');

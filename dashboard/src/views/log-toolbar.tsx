@@ -21,13 +21,22 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
   const [text, setText] = useState(filter.text);
   const latest = useRef(filter);
   latest.current = filter;
+  /** What is searched for, or asked to be: when it comes back as the filter's text somebody may have typed on. */
+  const asked = useRef(filter.text);
   // Not with each letter: a search of the past is work.
   useEffect(() => {
-    if (text === filter.text) return;
-    const timer = setTimeout(() => onFilter({ ...latest.current, text }), SEARCH_WAIT_MS);
+    if (text === asked.current) return;
+    const timer = setTimeout(() => {
+      asked.current = text;
+      onFilter({ ...latest.current, text });
+    }, SEARCH_WAIT_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  useEffect(() => setText(filter.text), [filter.text]);
+  useEffect(() => {
+    if (filter.text === asked.current) return;
+    asked.current = filter.text;
+    setText(filter.text);
+  }, [filter.text]);
   const { levels } = filter;
   return (
     <div class="toolbar" role="search">
@@ -142,7 +151,7 @@ export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter })
     <details
       class="menu"
       ref={menu}
-      onBlur={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
+      onFocusOut={(event) => menu.current?.contains(event.relatedTarget as Node) || close()}
     >
       <summary aria-label="Download">
         <Icon name="download" />
