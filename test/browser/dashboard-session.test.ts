@@ -53,6 +53,18 @@ it('goes on with the token of the other tabs, whatever a tab has had from before
   expect(await statusOf(older.token)).toBe(200);
 });
 
+it('opens the view that comes with a token, and none that is not of this page', async () => {
+  const [one, two] = [await make('one'), await make('two')];
+  await page.goto(`${service.url}/#token=${encodeURIComponent(one.token)}&to=%23%2Flog%3Fq%3Dx`);
+  await page.locator('[data-connection=open]').waitFor();
+  expect(page.url()).toBe(`${service.url}/#/log?q=x`);
+  const elsewhere = encodeURIComponent('http://evil.example/#/log');
+  await page.goto(`${service.url}/#token=${encodeURIComponent(two.token)}&to=${elsewhere}`);
+  await expect.poll(() => page.evaluate<string>(KEPT)).toBe(two.token);
+  await page.locator('[data-connection=open]').waitFor();
+  expect(page.url()).toBe(`${service.url}/#/overview`);
+});
+
 it('revokes the kept token that a sign-in takes the place of', async () => {
   const before = await make('kept');
   await keep('localStorage', before.token);

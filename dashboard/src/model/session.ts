@@ -61,7 +61,9 @@ function takeFromAddress(): string | undefined {
   if (token === null) return undefined;
   // What was not percent-encoded has its plus signs as spaces now.
   const fixed = token.replaceAll(' ', '+');
-  replace(parameters.get('to') ?? '#/overview');
+  // A place of this page only: the browser takes no other, and says so with an error.
+  const to = parameters.get('to') ?? '';
+  replace(to.startsWith('#/') ? to : '#/overview');
   return fixed;
 }
 
