@@ -159,6 +159,30 @@ describe('bots', () => {
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   });
 
+  it('leaves what lies behind a dialog alone: keys do nothing, and what was asked is what is done', async () => {
+    for (const id of ['behind-1', 'behind-2']) {
+      await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic' } });
+    }
+    await show(page, '#/bots?q=behind');
+    await page.getByLabel('Select behind-1').click();
+    await page.getByLabel('Select behind-2').click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Stop 2 bots?' });
+    // Beside whatever could have the focus.
+    await dialog.getByText('behind-1, behind-2').click();
+    for (const key of ['j', 'x', '*', 'n', 'g', 'l']) await page.keyboard.press(key);
+    // One goes away meanwhile.
+    await call(service, 'DELETE', '/api/bots/behind-1');
+    await expect.poll(() => row('behind-1').count()).toBe(0);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(page.url()).toContain('#/bots?q=behind');
+    await dialog.getByText('behind-1, behind-2').waitFor();
+    await dialog.getByRole('button', { name: 'Stop 2' }).click();
+    await page.getByText('1 bot stopped').waitFor();
+    await page.getByText(/Stop failed: behind-1/).waitFor();
+    await status('behind-2', 'stopped').waitFor();
+  });
+
   it('creates one from the form of its kind, and says what is wrong with it beside the field', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();

@@ -74,7 +74,9 @@ let firstAt = 0;
 window.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target as HTMLElement;
-  if (target.closest('dialog') && event.key !== '?') return;
+  // What lies behind a dialog is not to be worked, wherever the focus is: a click beside its fields takes it out of them.
+  const isBehindDialog = document.querySelector('dialog[open]') !== null;
+  if (isBehindDialog && !(event.key === '?' && isHelpOpen.peek())) return;
   if (isField(target)) {
     if (event.key === 'Escape') target.blur();
     return;

@@ -78,7 +78,7 @@ export function BotsView() {
   const isNarrow = useWidth() < NARROW_PX;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState<string>();
-  const [asking, setAsking] = useState<BotAction>();
+  const [asking, setAsking] = useState<Question>();
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
@@ -152,7 +152,7 @@ export function BotsView() {
               key={action}
               type="button"
               class={action === 'delete' ? 'danger' : ''}
-              onClick={() => setAsking(action)}
+              onClick={() => setAsking({ action, ids: present })}
             >
               <Icon name={icon} />
               {ACTION_NAMES[action]}
@@ -199,8 +199,7 @@ export function BotsView() {
       )}
       {asking ? (
         <ConfirmAction
-          action={asking}
-          ids={present}
+          {...asking}
           onClose={() => setAsking(undefined)}
           onDone={(errors) => {
             setAsking(undefined);
@@ -436,9 +435,13 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
   );
 }
 
-interface ConfirmProps {
+/** What is asked before it is done. The bots are those of when it was asked: what is confirmed is what was read. */
+interface Question {
   action: BotAction;
   ids: readonly string[];
+}
+
+interface ConfirmProps extends Question {
   onClose: () => void;
   onDone: (errors: ReadonlyMap<string, string>) => void;
 }
