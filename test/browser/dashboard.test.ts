@@ -227,6 +227,50 @@ describe('bots', () => {
     await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
   });
 
+  it('sends no JSON that is none, and says so beside the field', async () => {
+    await show(page, '#/bots/painter-1?tab=config');
+    await page.getByLabel('frame').fill('{"left": 1');
+    await page.getByText('is not JSON').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByLabel('frame').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('size').fill('6');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.getByText('painter-1 changed').count()).toBe(0);
+    await page.getByLabel('frame').fill('{"left": 1}');
+    await expect.poll(() => page.getByText('is not JSON').count()).toBe(0);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('painter-1 changed').waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
+      config: unknown;
+    };
+    expect(config).toMatchObject({ size: 6, frame: { left: 1 } });
+    // As it is kept, not as it was left.
+    await page.getByLabel('frame').fill('[');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect(JSON.parse(await page.getByLabel('frame').inputValue())).toEqual({ left: 1 });
+  });
+
+  it('changes the labels that were touched, and keeps what others have made of the rest', async () => {
+    const update = (labels: object) =>
+      call(service, 'PATCH', '/api/bots/demo-2', { body: { labels } });
+    await update({ team: 'a', zone: 'eu' });
+    await show(page, '#/bots/demo-2?tab=config');
+    const labels = page.getByLabel('Labels');
+    await expect.poll(() => labels.inputValue()).toBe('team=a\nzone=eu');
+    await update({ team: 'a', zone: 'us' });
+    await expect.poll(() => labels.inputValue()).toBe('team=a\nzone=us');
+    await labels.fill('team=b\nzone=us');
+    await update({ team: 'a', zone: 'us', tier: 'gold' });
+    await page.getByText('Meanwhile somebody').getByText('tier=gold').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('demo-2 changed').waitFor();
+    expect((await snapshot(service, 'demo-2')).labels).toEqual({
+      team: 'b',
+      zone: 'us',
+      tier: 'gold',
+    });
+  });
+
   it('invokes a command, and shows its result and its error', async () => {
     await show(page, '#/bots/demo-1?tab=commands');
     await page.getByLabel(/^text/).fill('hello from a browser');

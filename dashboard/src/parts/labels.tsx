@@ -31,3 +31,19 @@ export function parseLabels(text: string): Record<string, string> {
   }
   return labels;
 }
+
+/** What somebody made of `base`, done to what it has become meanwhile: what was not touched stays as it is now. */
+export function rebasedLabels(
+  base: Readonly<Record<string, string>>,
+  edited: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const result = { ...now };
+  for (const name of new Set([...Object.keys(base), ...Object.keys(edited)])) {
+    const value = edited[name];
+    if (value === base[name]) continue;
+    if (value === undefined) delete result[name];
+    else result[name] = value;
+  }
+  return result;
+}

@@ -2,7 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
-import { type Field, fieldFor, isObject, type Schema } from './schema.js';
+import { type Field, fieldFor, isObject, NOT_JSON, NotJson, type Schema } from './schema.js';
 
 interface FieldsProps {
   schema: Schema;
@@ -51,7 +51,9 @@ function OneField(props: FieldProps) {
   const { name, schema, value, path, isRequired, faults, onChange } = props;
   const id = useId();
   const field = fieldFor(schema);
-  const fault = faults.get(path);
+  const told = faults.get(path);
+  // Said while it is typed, and gone when it is right.
+  const fault = value instanceof NotJson ? NOT_JSON : told === NOT_JSON ? undefined : told;
   const label = schema.title ?? name;
   if (field.type === 'group') {
     return (
@@ -222,34 +224,36 @@ interface JsonInputProps {
   onChange: (value: Json | undefined) => void;
 }
 
-/** Text that is no JSON stays in the field, and the value as it was. */
+/** Shows what was typed, spaces and all, as long as that is what the value is. */
 function JsonInput({ id, value, onChange, ...rest }: JsonInputProps) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
-  const [fault, setFault] = useState('');
+  const [typed, setTyped] = useState('');
   return (
-    <>
-      <textarea
-        id={id}
-        {...rest}
-        class="mono"
-        rows={4}
-        placeholder="JSON"
-        value={text}
-        onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
-          try {
-            onChange(
-              currentTarget.value.trim() === ''
-                ? undefined
-                : (JSON.parse(currentTarget.value) as Json),
-            );
-            setFault('');
-          } catch {
-            setFault('is not JSON yet');
-          }
-        }}
-      />
-      {fault === '' ? null : <p class="fault">{fault}</p>}
-    </>
+    <textarea
+      id={id}
+      {...rest}
+      class="mono"
+      rows={4}
+      placeholder="JSON"
+      spellcheck={false}
+      value={textOf(parsed(typed)) === textOf(value) ? typed : textOf(value)}
+      onInput={({ currentTarget }) => {
+        setTyped(currentTarget.value);
+        onChange(parsed(currentTarget.value));
+      }}
+    />
   );
+}
+
+function parsed(text: string): Json | undefined {
+  if (text.trim() === '') return undefined;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return new NotJson(text);
+  }
+}
+
+function textOf(value: Json | undefined): string {
+  if (value === undefined) return '';
+  return value instanceof NotJson ? value.text : JSON.stringify(value, null, 2);
 }

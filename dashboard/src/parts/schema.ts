@@ -33,6 +33,17 @@ export type Field =
   /** Whatever has no field of its own. */
   | { type: 'json' };
 
+/** What a field for JSON holds while its text is none: it keeps the form from being sent. */
+export class NotJson {
+  [name: string]: Json;
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+export const NOT_JSON = 'is not JSON';
+
 /** A text longer than this gets a field of several lines. */
 const LONG_TEXT = 400;
 
@@ -92,6 +103,8 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
     if (given === undefined || given === '') {
       if (schema.required?.includes(name) && field.default === undefined)
         faults.set(at, 'is needed');
+    } else if (given instanceof NotJson) {
+      faults.set(at, NOT_JSON);
     } else if (fieldFor(field).type === 'group' && isObject(given)) {
       for (const [below, fault] of faultsOf(field, given, at)) faults.set(below, fault);
     } else if (typeof given === 'number') {

@@ -11,7 +11,7 @@ import type {
 import { kinds } from '../model/kinds.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
-import { labelsText, parseLabels } from '../parts/labels.js';
+import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
 import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
@@ -29,14 +29,16 @@ export function BotConfig({ bot }: { bot: BotSnapshot }) {
 function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSaved: () => void }) {
   const schema = (kinds.value.find((one) => one.kind === bot.kind)?.config ?? {}) as Schema;
   const [config, setConfig] = useState<JsonObject>(kept.config);
-  const [labels, setLabels] = useState(labelsText(bot.labels));
+  /** Undefined until they are touched: then they are those of the bot, whoever changes them. */
+  const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [isBusy, setBusy] = useState(false);
   useEffect(() => setConfig(kept.config), [kept]);
 
   const changed = changesBetween(filled(kept.config), filled(config));
   const isChanged = Object.keys(changed).length > 0;
-  const areLabelsChanged = labels.trim() !== labelsText(bot.labels);
+  const areLabelsChanged = labels !== undefined && labels.text.trim() !== labelsText(labels.base);
+  const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
   const save = async (): Promise<void> => {
     // What is secret is not shown, and so cannot be missing.
     const found = faultsOf(withoutSecretNeeds(schema), config, 'config');
@@ -46,9 +48,12 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
     try {
       const body: UpdateBotBody = {
         ...(isChanged ? { config: changed } : {}),
-        ...(areLabelsChanged ? { labels: parseLabels(labels) } : {}),
+        ...(areLabelsChanged
+          ? { labels: rebasedLabels(labels.base, parseLabels(labels.text), bot.labels) }
+          : {}),
       };
       await api().bots.update(bot.id, body);
+      setLabels(undefined);
       say(isChanged ? `${bot.id} changed; if it runs it is restarted` : `${bot.id} changed`);
       onSaved();
     } catch (thrown) {
@@ -82,9 +87,18 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           id="bot-labels"
           rows={3}
           placeholder="team=a, one a line"
-          value={labels}
-          onInput={({ currentTarget }) => setLabels(currentTarget.value)}
+          value={labels?.text ?? labelsText(bot.labels)}
+          onInput={({ currentTarget: { value: text } }) =>
+            setLabels({ text, base: labels?.base ?? bot.labels })
+          }
         />
+        {isMovedOn ? (
+          <p class="hint">
+            Meanwhile somebody has made them{' '}
+            <span class="mono">{labelsText(bot.labels).replaceAll('\n', ', ') || 'none'}</span>.
+            What you have not touched stays so.
+          </p>
+        ) : null}
       </div>
       {faults.has('') ? (
         <p class="fault" role="alert">
@@ -104,7 +118,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           disabled={!isChanged && !areLabelsChanged}
           onClick={() => {
             setConfig(kept.config);
-            setLabels(labelsText(bot.labels));
+            setLabels(undefined);
             setFaults(new Map());
           }}
         >
