@@ -1,0 +1,108 @@
+// Owns what flows: events per second by level, live or from the journal.
+
+import { useState } from 'preact/hooks';
+import { ApiError } from '../../../src/client/index.js';
+import { clockAheadMs, connection, seconds, secondsVersion } from '../model/live.js';
+import { useResource } from '../model/resource.js';
+import { api } from '../model/session.js';
+import { useThrottled } from '../model/throttle.js';
+import { clockTime, day, second, serverNow } from '../model/time.js';
+import { StackedChart, short } from '../parts/chart.js';
+import { liveSeries, NOTHING, pastSeries, rateOf } from './flow-series.js';
+
+const STATS_MS = 10_000;
+const HEIGHT = 200;
+
+const RANGES = [
+  { name: '5 min', seconds: 300, isLive: true },
+  { name: '15 min', seconds: 900, isLive: true },
+  { name: '1 h', seconds: 3600, isLive: false },
+  { name: '24 h', seconds: 86_400, isLive: false },
+] as const;
+type Range = (typeof RANGES)[number];
+
+export function Flow() {
+  const [range, setRange] = useState<Range>(RANGES[0]);
+  const [point, setPoint] = useState<number>();
+  void second.value;
+  useThrottled(secondsVersion, 1000);
+  const past = useResource(
+    async (signal) => {
+      const now = serverNow();
+      const stats = await api().stats({ after: Math.floor(now - range.seconds * 1000), signal });
+      return { range, now, stats };
+    },
+    [range, connection.value.state === 'open'],
+    range.isLive ? undefined : STATS_MS,
+  );
+  // What was asked for another range stays until this one's answer is there.
+  const value = past.value?.range === range ? past.value : undefined;
+  const shown = range.isLive
+    ? liveSeries(range.seconds, seconds, Date.now(), clockAheadMs.value, value?.stats)
+    : value
+      ? pastSeries(range.seconds, value.now, value.stats)
+      : NOTHING;
+  const at = point !== undefined && point < shown.times.length ? point : undefined;
+  const rate = rateOf(seconds, Date.now());
+  const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
+  return (
+    <section class="card flow" aria-label="Events">
+      <header class="card-head">
+        <div class="rate">
+          <span class="rate-number" data-rate>
+            {short(rate)}
+          </span>
+          <span class="muted">events/s</span>
+        </div>
+        <ul class="legend">
+          {shown.series.map(({ name, colour, values }) => (
+            <li key={name}>
+              <span class={`swatch swatch-${colour}`} aria-hidden="true" />
+              {name}
+              {at === undefined ? null : <strong> {short(values[at] ?? 0)}</strong>}
+            </li>
+          ))}
+          {when === undefined ? null : (
+            <li class="muted">
+              {range.seconds > 86_000 ? `${day(when)} ` : ''}
+              {clockTime(when).slice(0, 8)}
+            </li>
+          )}
+        </ul>
+        <fieldset class="segments" aria-label="Range">
+          {RANGES.map((one) => (
+            <label key={one.name}>
+              <input
+                type="radio"
+                name="range"
+                checked={one === range}
+                onChange={() => setRange(one)}
+              />
+              <span>{one.name}</span>
+            </label>
+          ))}
+        </fieldset>
+      </header>
+      {!range.isLive && !value ? (
+        <p class="chart-none muted" style={{ height: `${HEIGHT}px` }}>
+          {past.error && !past.isLoading ? noStats(past.error) : 'Loading …'}
+        </p>
+      ) : (
+        <StackedChart
+          times={shown.times}
+          series={shown.series}
+          height={HEIGHT}
+          label={`Events per second by level, last ${range.name}; now ${short(rate)} per second`}
+          onPoint={setPoint}
+        />
+      )}
+    </section>
+  );
+}
+
+function noStats(error: Error): string {
+  const { status } = error as ApiError;
+  if (error instanceof ApiError && status === 404)
+    return 'This service keeps no journal to count in.';
+  return `Nothing to show: ${error.message}`;
+}
