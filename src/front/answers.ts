@@ -51,7 +51,9 @@ export const DASHBOARD_HEADERS = [
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
+    // The one policy that the page has is for the address of its worker (dashboard/src/hub/link.ts).
     "require-trusted-types-for 'script'",
+    'trusted-types drover',
   ].join('; '),
 ] as const;
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;

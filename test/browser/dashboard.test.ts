@@ -462,6 +462,24 @@ describe('tokens', () => {
   });
 });
 
+it('makes no markup and no script of text, and lets nobody add a way to', async () => {
+  await openWithToken(page, service, await service.token());
+  const refused = (code: string): Promise<string> =>
+    page.evaluate(
+      `(() => { try { ${code}; return 'done' } catch (thrown) { return thrown.name } })()`,
+    );
+  expect(await refused('document.body.innerHTML = "<b>markup</b>"')).toBe('TypeError');
+  expect(await refused('new Worker("/assets/x.js")')).toBe('TypeError');
+  expect(await refused('trustedTypes.createPolicy("other", {})')).toBe('TypeError');
+  // Nor once more under the name that there is.
+  expect(await refused('trustedTypes.createPolicy("drover", {})')).toBe('TypeError');
+  // The page goes on, and has said why.
+  await print('not markup');
+  await show(page, '#/log');
+  await page.locator('.log-row', { hasText: 'not markup' }).waitFor();
+  expect(opened.complaints.splice(0).length).toBeGreaterThanOrEqual(4);
+});
+
 it('keeps theme, density and time zone', async () => {
   await openWithToken(page, service, await service.token());
   await show(page, '#/settings');
