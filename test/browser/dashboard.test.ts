@@ -227,6 +227,37 @@ describe('bots', () => {
     await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
   });
 
+  it('makes bots with a restart policy, and changes it without a restart', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('synthetic');
+    await dialog.getByLabel(/^Id/).fill('stubborn');
+    await dialog.getByText('Restart policy').click();
+    await dialog.getByLabel(/started again/).selectOption('always');
+    await dialog.getByLabel('Restarts at most').fill('7');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'stubborn' }).waitFor();
+    const policy = async () =>
+      ((await call(service, 'GET', '/api/bots/stubborn/config')).json as { restart: object })
+        .restart;
+    expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 7 });
+    await expect.poll(async () => (await snapshot(service, 'stubborn')).status).toBe('running');
+    const before = await snapshot(service, 'stubborn');
+
+    await page.getByRole('tab', { name: 'Configuration' }).click();
+    await page.getByText('Restart policy').click();
+    await page.getByLabel('Restarts at most').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('is needed').waitFor();
+    await page.getByLabel('Restarts at most').fill('3');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('stubborn changed').waitFor();
+    expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 3 });
+    expect((await snapshot(service, 'stubborn')).started_at_ms).toBe(before.started_at_ms);
+    await call(service, 'DELETE', '/api/bots/stubborn');
+  });
+
   it('sends no JSON that is none, and says so beside the field', async () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.getByLabel('frame').fill('{"left": 1');

@@ -16,6 +16,7 @@ import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.j
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
+import { RESTART_WHOLE, RestartFields } from './restart-policy.js';
 
 export function BotConfig({ bot }: { bot: BotSnapshot }) {
   const { value, error, reload } = useResource(
@@ -31,17 +32,30 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   const [config, setConfig] = useState<JsonObject>(kept.config);
   /** Undefined until they are touched: then they are those of the bot, whoever changes them. */
   const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
+  const [restart, setRestart] = useState<JsonObject>(kept.restart);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => setConfig(kept.config), [kept]);
+  const undo = (): void => {
+    setConfig(kept.config);
+    setLabels(undefined);
+    setRestart(kept.restart);
+    setFaults(new Map());
+  };
+  useEffect(undo, [kept]);
 
   const changed = changesBetween(filled(kept.config), filled(config));
   const isChanged = Object.keys(changed).length > 0;
   const areLabelsChanged = labels !== undefined && labels.text.trim() !== labelsText(labels.base);
+  const restartChanged = changesBetween(kept.restart, filled(restart));
+  const isRestartChanged = Object.keys(restartChanged).length > 0;
+  const isTouched = isChanged || areLabelsChanged || isRestartChanged;
   const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
   const save = async (): Promise<void> => {
     // What is secret is not shown, and so cannot be missing.
-    const found = faultsOf(withoutSecretNeeds(schema), config, 'config');
+    const found = new Map([
+      ...faultsOf(withoutSecretNeeds(schema), config, 'config'),
+      ...faultsOf(RESTART_WHOLE, restart, 'restart'),
+    ]);
     setFaults(found);
     if (found.size > 0) return;
     setBusy(true);
@@ -51,9 +65,9 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
         ...(areLabelsChanged
           ? { labels: rebasedLabels(labels.base, parseLabels(labels.text), bot.labels) }
           : {}),
+        ...(isRestartChanged ? { restart: restartChanged } : {}),
       };
       await api().bots.update(bot.id, body);
-      setLabels(undefined);
       say(isChanged ? `${bot.id} changed; if it runs it is restarted` : `${bot.id} changed`);
       onSaved();
     } catch (thrown) {
@@ -100,43 +114,22 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           </p>
         ) : null}
       </div>
+      <RestartFields value={restart} faults={faults} onChange={setRestart} />
+      {kept.dedicated ? <p class="muted">It has a host thread of its own.</p> : null}
       {faults.has('') ? (
         <p class="fault" role="alert">
           {faults.get('')}
         </p>
       ) : null}
       <div class="form-end">
-        <button
-          type="submit"
-          class="primary"
-          disabled={isBusy || (!isChanged && !areLabelsChanged)}
-        >
+        <button type="submit" class="primary" disabled={isBusy || !isTouched}>
           Save
         </button>
-        <button
-          type="button"
-          disabled={!isChanged && !areLabelsChanged}
-          onClick={() => {
-            setConfig(kept.config);
-            setLabels(undefined);
-            setFaults(new Map());
-          }}
-        >
+        <button type="button" disabled={!isTouched} onClick={undo}>
           Undo
         </button>
         <span class="muted">{isChanged ? 'A bot that runs is restarted.' : ''}</span>
       </div>
-      <details class="card">
-        <summary>Restart policy{kept.dedicated ? ', host thread of its own' : ''}</summary>
-        <dl class="data">
-          {Object.entries(kept.restart).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{String(value)}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
     </form>
   );
 }

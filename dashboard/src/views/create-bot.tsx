@@ -11,12 +11,14 @@ import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
+import { RESTART, RestartFields } from './restart-policy.js';
 
 export function CreateBot({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
   const [kindName, setKindName] = useState('');
   const [config, setConfig] = useState<JsonObject>();
   const [labels, setLabels] = useState('');
+  const [restart, setRestart] = useState<JsonObject>({});
   const [isStarted, setStarted] = useState(true);
   const [isDedicated, setDedicated] = useState(false);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
@@ -26,8 +28,12 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const value = config ?? initialOf(schema);
 
   const create = async (): Promise<void> => {
-    const found = faultsOf(schema, value, 'config');
+    const found = new Map([
+      ...faultsOf(schema, value, 'config'),
+      ...faultsOf(RESTART, restart, 'restart'),
+    ]);
     if (id === '') found.set('id', 'is needed');
+    if (!kind) found.set('', 'No kind of bot is loaded.');
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
     try {
@@ -37,6 +43,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
         kind: kind.kind,
         config: filled(value),
         labels: parseLabels(labels),
+        restart: filled(restart),
         dedicated: isDedicated,
         desired,
       });
@@ -114,6 +121,12 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               onInput={({ currentTarget }) => setLabels(currentTarget.value)}
             />
           </div>
+          <RestartFields
+            value={restart}
+            faults={faults}
+            onChange={setRestart}
+            hint="What is left empty is as the service's configuration has it."
+          />
           <label class="check">
             <input
               type="checkbox"

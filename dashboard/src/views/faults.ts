@@ -4,7 +4,7 @@
 export function faultFrom(thrown: unknown): Map<string, string> {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   // `config.nick is missing`, `args.x must be <= 99`.
-  const named = /^((?:config|args)(?:\.[\w-]+)+) (.+)$/s.exec(message);
+  const named = /^((?:config|args|restart)(?:\.[\w-]+)+) (.+)$/s.exec(message);
   if (named?.[1] && named[2]) return new Map([[named[1], named[2]]]);
   return new Map([['', message]]);
 }
