@@ -385,6 +385,15 @@ describe('log', () => {
     expect(await page.title()).toBe('Log · Drover');
   });
 
+  it('marks what was searched for across colours', async () => {
+    await print('the \u001b[31mred\u001b[0m apple');
+    await page.getByLabel('Search lines').fill('RED app');
+    await line('the red apple').waitFor();
+    await expect
+      .poll(() => line('the red apple').locator('mark').allInnerTexts())
+      .toEqual(['red', ' app']);
+  });
+
   it('bears a line of a megabyte', async () => {
     await print('huge x', { repeat: 500_000 });
     await line('huge xhuge').click();

@@ -46,6 +46,14 @@ describe('pieces', () => {
     expect(shown(`a${ESC}[31`)).not.toContain(ESC);
   });
 
+  it('shows what stands behind a string that has no end', () => {
+    expect(shown(`a${ESC}]0;not a title, and the server is on fire`)).toBe(
+      'a0;not a title, and the server is on fire',
+    );
+    expect(shown(`a${ESC}P${ESC}[31mred${ESC}]8;;x`)).toBe('ared8;;x');
+    expect(plain(`a${ESC}]0;x`)).toBe('a0;x');
+  });
+
   it('makes controls visible, and those that turn text round', () => {
     expect(shown('a\u0000b\u0007c\u202ed')).toBe('a␀b␇c⟨202e⟩d');
     expect(shown('a\r\nb\tc')).toBe('a ⏎ b ⇥ c');

@@ -27,10 +27,13 @@ const PLAIN: Look = {
   strike: false,
 };
 
-/** CSI sequences, OSC strings (titles, links) with their end, and the two-character escapes. */
+/**
+ * CSI sequences, OSC strings (titles, links) with their end, and the two-character escapes. Of a string without an end only
+ * its beginning goes: it would take the rest of the line with it.
+ */
 const ESCAPE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /\u001b\[([0-?]*)[ -/]*([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|\u009b([0-?]*)[ -/]*([@-~])/g;
+  /\u001b\[([0-?]*)[ -/]*([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]?|\u009b([0-?]*)[ -/]*([@-~])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /\r\n?|\n|\t|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
