@@ -329,6 +329,31 @@ describe('bots', () => {
       .toBe('painting');
   });
 
+  it('knows the statuses that a bot had before, beyond pages of its data', async () => {
+    await call(service, 'POST', '/api/bots', {
+      body: { id: 'busy', kind: 'painter', config: { greeting: 'hi' } },
+    });
+    await expect.poll(async () => (await snapshot(service, 'busy')).status).toBe('painting');
+    await call(service, 'POST', '/api/bots/busy/stop');
+    await call(service, 'POST', '/api/bots/busy/start');
+    await expect.poll(async () => (await snapshot(service, 'busy')).status).toBe('painting');
+    for (let n = 1; n <= 12; n++) {
+      await invoke(service, 'busy', 'show', { name: 'stroke', value: `${n}` });
+      await expect.poll(async () => (await snapshot(service, 'busy')).data['stroke']).toBe(`${n}`);
+    }
+    // Nothing of it is in the hub of a new browser. Pages are short, so that they are as many as of a bot that has run for days.
+    const other = await openPage(browser);
+    await other.context.route(/\/api\/events\?.*kind=session/, (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=4') }),
+    );
+    await openWithToken(other.page, service, await service.token());
+    await show(other.page, '#/bots/busy');
+    await other.page.locator('.stays .status', { hasText: 'stopped' }).waitFor();
+    expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(2);
+    await other.context.close();
+    await call(service, 'DELETE', '/api/bots/busy');
+  });
+
   it('says that a bot was deleted while it is open', async () => {
     await call(service, 'POST', '/api/bots', { body: { id: 'doomed', kind: 'synthetic' } });
     await show(page, '#/bots/doomed');

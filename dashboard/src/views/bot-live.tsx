@@ -1,28 +1,13 @@
 // Owns what a bot is now: its statuses over time, its data, its lines.
 
 import { useMemo } from 'preact/hooks';
-import type { BotSnapshot, Json, StreamEvent } from '../../../src/client/index.js';
-import { changes, connection } from '../model/live.js';
-import { useResource } from '../model/resource.js';
-import { api } from '../model/session.js';
-import { age, clockTime, fullTime, second, serverNow, span } from '../model/time.js';
+import type { BotSnapshot, Json } from '../../../src/client/index.js';
+import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
-import { Status, toneOf } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
+import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
-
-/** Statuses that are listed below the bar. */
-const LISTED = 30;
-/** The bar shows at most this many: more are slivers. */
-const DRAWN = 120;
-
-interface Stay {
-  status: string;
-  from: number;
-  /** Undefined: it still is. */
-  to: number | undefined;
-}
 
 export function BotLive({ bot }: { bot: BotSnapshot }) {
   const bots = useMemo(() => [bot.id], [bot.id]);
@@ -30,7 +15,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
     <div class="bot-live">
       <div class="bot-side">
         <Facts bot={bot} />
-        <Timeline bot={bot} />
+        <BotTimeline bot={bot} />
         <Data bot={bot} />
       </div>
       <div class="bot-lines">
@@ -91,60 +76,6 @@ function Facts({ bot }: { bot: BotSnapshot }) {
       )}
     </section>
   );
-}
-
-function Timeline({ bot }: { bot: BotSnapshot }) {
-  void second.value;
-  const past = useResource(
-    (signal) => api().events({ kind: ['session'], session: [bot.id], limit: 1000, signal }),
-    [bot.id, connection.value.state === 'open'],
-  );
-  const stays = staysOf(bot, past.value?.events ?? []);
-  const drawn = stays.slice(-DRAWN);
-  const begin = drawn[0]?.from ?? 0;
-  const length = Math.max(1, serverNow() - begin);
-  return (
-    <section class="card" aria-label="Statuses">
-      <h2>Statuses</h2>
-      <div class="timeline" aria-hidden="true">
-        {drawn.map(({ status, from, to }) => (
-          <span
-            key={from}
-            class={`stay tone-${toneOf(status)}`}
-            style={{ flexGrow: Math.max(0.002, ((to ?? serverNow()) - from) / length) }}
-            title={`${status}, ${fullTime(from)}, ${span((to ?? serverNow()) - from)}`}
-          />
-        ))}
-      </div>
-      <ol class="stays">
-        {stays
-          .slice(-LISTED)
-          .reverse()
-          .map(({ status, from, to }) => (
-            <li key={`${from} ${status}`}>
-              <time title={fullTime(from)}>{clockTime(from).slice(0, 8)}</time>
-              <Status status={status} />
-              <span class="muted">{to === undefined ? `for ${age(from)}` : span(to - from)}</span>
-            </li>
-          ))}
-      </ol>
-    </section>
-  );
-}
-
-/** From the past, what the hub has seen, and what the bot is now; each status once. */
-function staysOf(bot: BotSnapshot, past: readonly StreamEvent[]): Stay[] {
-  const found = new Map<string, { status: string; at: number }>();
-  const add = (status: string, at: number): void => {
-    found.set(`${at} ${status}`, { status, at });
-  };
-  for (const event of past) {
-    if (event.event === 'session') add(event.data.snapshot.status, event.data.snapshot.since_ms);
-  }
-  for (const { status, at } of changes.get(bot.id) ?? []) add(status, at);
-  add(bot.status, bot.since_ms);
-  const sorted = [...found.values()].sort((a, b) => a.at - b.at);
-  return sorted.map(({ status, at }, index) => ({ status, from: at, to: sorted[index + 1]?.at }));
 }
 
 function Data({ bot }: { bot: BotSnapshot }) {

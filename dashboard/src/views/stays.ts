@@ -1,0 +1,22 @@
+// Pure. Owns how changes of status become the times that a bot stayed in each.
+
+export interface Change {
+  status: string;
+  /** Unix epoch ms. */
+  at: number;
+}
+
+export interface Stay {
+  status: string;
+  /** Unix epoch ms. */
+  from: number;
+  /** Undefined: it still is. */
+  to: number | undefined;
+}
+
+/** @param changes in whatever order, some of them more than once. @returns each stay once, oldest first. */
+export function staysOf(changes: readonly Change[]): Stay[] {
+  const found = new Map(changes.map(({ status, at }) => [`${at} ${status}`, { status, at }]));
+  const sorted = [...found.values()].sort((a, b) => a.at - b.at);
+  return sorted.map(({ status, at }, index) => ({ status, from: at, to: sorted[index + 1]?.at }));
+}
