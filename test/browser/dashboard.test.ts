@@ -501,6 +501,25 @@ describe('log', () => {
       .map((text) => JSON.parse(text));
     expect(events.map(({ data }) => data?.message)).toContain('to be kept');
   });
+
+  it('downloads what the journal has of a direction', async () => {
+    await show(page, '#/log?bot=demo-1&dir=out');
+    await page.locator('.dir-out').first().waitFor();
+    await page.getByLabel('Download').click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /All in the journal/ }).click(),
+    ]);
+    const events = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text) as { event: string; data: Record<string, unknown> })
+      .filter(({ event }) => event === 'log');
+    expect(events.length).toBeGreaterThan(0);
+    for (const { data } of events) {
+      expect(data).toMatchObject({ session_id: 'demo-1', direction: 'outgoing' });
+    }
+  });
 });
 
 describe('tokens', () => {

@@ -1,11 +1,12 @@
 // Runs in tabs. Owns the log as a file: one event on a line, as `GET /api/events?format=ndjson` has them.
 
-import { ApiError } from '../../../src/client/index.js';
+import type { StreamEvent } from '../../../src/client/index.js';
 import type { Line } from '../hub/messages.js';
 import { save } from '../parts/copy.js';
 import type { LogFilter } from './log-window.js';
 import { api } from './session.js';
 
+const NDJSON = 'application/x-ndjson';
 /** Lines that are put together in one go: one text of all of them would be too long for some engines. */
 const CHUNK = 1000;
 
@@ -36,30 +37,52 @@ export function downloadRows(rows: readonly Line[]): void {
         .join(''),
     );
   }
-  save(fileName(), new Blob(parts, { type: 'application/x-ndjson' }));
+  save(fileName(), new Blob(parts, { type: NDJSON }));
 }
 
-/** All that the journal has of a filter. @throws ApiError */
-export async function downloadJournal({ levels, scopes, bots, text }: LogFilter): Promise<void> {
-  const query = new URLSearchParams({ format: 'ndjson', kind: 'log' });
-  if (levels.length > 0) query.set('level', levels.join());
-  if (scopes.length > 0) query.set('scope', scopes.join());
-  if (bots.length > 0) query.set('session', bots.join());
-  if (text !== '') query.set('q', text);
-  const { url, token } = api();
-  // With the token in a header: in the address of a download it would stay in the browser's list.
-  const answer = await fetch(`${url}/api/events?${query}`, {
-    headers: { authorization: `Bearer ${token}` },
-    cache: 'no-store',
+/** All that the journal has of a filter. @throws ApiError when it is not whole; then there is no file. */
+export async function downloadJournal({
+  levels,
+  scopes,
+  bots,
+  dir,
+  text,
+}: LogFilter): Promise<void> {
+  // The token goes in a header: in the address of a download it would stay in the browser's list.
+  const events = api().download({
+    kind: ['log'],
+    level: some(levels),
+    scope: some(scopes),
+    session: some(bots),
+    q: text === '' ? undefined : text,
   });
-  if (!answer.ok) throw new ApiError(answer.status, await errorIn(answer));
-  save(fileName(), await answer.blob());
+  // A blob may be kept on the disk, a text not.
+  const parts: Blob[] = [];
+  let lines: string[] = [];
+  const cut = (): void => {
+    parts.push(new Blob(lines));
+    lines = [];
+  };
+  for await (const event of events) {
+    if (!isOfDirection(event, dir)) continue;
+    lines.push(`${JSON.stringify(event)}\n`);
+    if (lines.length === CHUNK) cut();
+  }
+  cut();
+  save(fileName(), new Blob(parts, { type: NDJSON }));
 }
 
-async function errorIn(answer: Response): Promise<string> {
-  if (answer.status === 404) return 'this service keeps no journal';
-  const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
-  return error ?? `the service answered ${answer.status}`;
+/** An empty list would let nothing pass. */
+function some<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length > 0 ? list : undefined;
+}
+
+/** The service does not filter by it. Where something is missing nobody knows of what. */
+function isOfDirection(event: StreamEvent, dir: LogFilter['dir']): boolean {
+  if (dir === '' || event.event !== 'log') return true;
+  const { direction } = event.data;
+  if (dir === 'wire') return direction !== null;
+  return direction === (dir === 'in' ? 'incoming' : 'outgoing');
 }
 
 function fileName(): string {
