@@ -150,7 +150,10 @@ export const Config = Type.Object(
         }),
         heartbeat_ms: Type.Integer({
           minimum: 100,
-          description: 'A comment is sent to a stream that was silent for this long, in ms.',
+          // Clients take 60 s without a byte for a dead connection (src/client/event-stream.ts), and so do many proxies.
+          maximum: 45_000,
+          description:
+            'A comment is sent to a stream that was silent for this long, in ms. drover/client and the dashboard take a connection for dead that was silent for 60 s.',
         }),
         stall_ms: Type.Integer({
           minimum: 100,

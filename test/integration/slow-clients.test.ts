@@ -199,7 +199,7 @@ it('a client that was blocked gets the rest although nothing more happens', {
   timeout: 60_000,
 }, async () => {
   // No heartbeat comes to push out what was left behind.
-  await start({ stall_ms: 600_000, heartbeat_ms: 600_000, ring_bytes: 64 * MIB });
+  await start({ stall_ms: 600_000, heartbeat_ms: 45_000, ring_bytes: 64 * MIB });
   const clock = await open();
   // Slow enough afterwards that the last write of all is one that does not fit at once.
   const clients = await openAll(8, { paused: true, readBytes: 16_384 });
