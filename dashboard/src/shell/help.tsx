@@ -1,6 +1,7 @@
 // Owns the sheet that names all keys.
 
 import { Dialog } from '../parts/dialog.js';
+import { areKeysOn } from './key-setting.js';
 import { allGroups, isHelpOpen } from './keys.js';
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -14,6 +15,9 @@ export function HelpSheet() {
   if (!isHelpOpen.value) return null;
   return (
     <Dialog title="Keyboard" onClose={() => (isHelpOpen.value = false)} isWide>
+      {areKeysOn.value ? null : (
+        <p class="help-note">Letters and signs are switched off in the settings.</p>
+      )}
       <div class="dialog-body help-sheet">
         {allGroups().map(({ title, bindings }) => (
           <section key={title}>

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { go } from '../model/route.js';
+import { areKeysOn } from './key-setting.js';
 
 export interface Binding {
   /** As `KeyboardEvent.key` says; two with a space between are typed one after the other. */
@@ -81,6 +82,8 @@ window.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') target.blur();
     return;
   }
+  // Letters, figures and signs; arrows, Enter and Escape are no characters.
+  if (event.key.length === 1 && !areKeysOn.peek()) return;
   // These do what they do on whatever has the focus.
   if ((event.key === 'Enter' || event.key === ' ') && target.closest('button, a, summary')) return;
   const pair = event.timeStamp - firstAt < SECOND_KEY_MS ? `${first} ${event.key}` : '';

@@ -3,6 +3,7 @@
 import { DENSITIES, type Settings, set, settings, THEMES } from '../model/settings.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { ViewHead } from '../parts/view-head.js';
+import { areKeysOn, setKeysOn } from '../shell/key-setting.js';
 
 const NAMES = {
   system: 'As the system',
@@ -40,6 +41,20 @@ export function SettingsView() {
               ))}
             </select>
             <p class="hint">Now it is {fullTime(serverNow())}.</p>
+          </div>
+        </section>
+        <section class="card">
+          <div class="field switch">
+            <input
+              id="keys"
+              type="checkbox"
+              checked={areKeysOn.value}
+              onChange={({ currentTarget }) => setKeysOn(currentTarget.checked)}
+            />
+            <label for="keys">Keyboard shortcuts of one letter or sign</label>
+            <p class="hint">
+              Arrows, Enter, Escape and Tab always work. What the others do is under Keyboard.
+            </p>
           </div>
         </section>
         <p class="muted">Settings are kept in this browser and hold for all its tabs.</p>

@@ -3,9 +3,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { session, signIn } from '../model/session.js';
+import { span } from '../model/time.js';
 import { Mark } from '../parts/mark.js';
 
 const LENGTH = 6;
+/** How long it is locked when the service does not say. */
+const UNTOLD_LOCK_MS = 5000;
 const BOXES = Array.from({ length: LENGTH }, (_, at) => at);
 
 export function SignIn() {
@@ -13,8 +16,8 @@ export function SignIn() {
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
-  const [lockedUntil, setLockedUntil] = useState(0);
-  const left = useCountdown(lockedUntil);
+  const [lock, setLock] = useState<{ until: number; ms: number }>();
+  const left = useCountdown(lock?.until ?? 0);
   const boxes = useRef<(HTMLInputElement | null)[]>([]);
   const reason = session.value.state === 'out' ? session.value.reason : null;
 
@@ -26,12 +29,14 @@ export function SignIn() {
   async function send(pin: string): Promise<void> {
     setBusy(true);
     setFault('');
+    setLock(undefined);
     try {
       await signIn(pin, isKept);
     } catch (thrown) {
       setFigures(BOXES.map(() => ''));
       if (thrown instanceof ApiError && thrown.status === 429) {
-        setLockedUntil(Date.now() + (thrown.retryAfterMs ?? 5000));
+        const ms = thrown.retryAfterMs ?? UNTOLD_LOCK_MS;
+        setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
         setFault('That is not the PIN of this run. It is new with each start of the service.');
       } else {
@@ -113,12 +118,18 @@ export function SignIn() {
           </div>
         </fieldset>
         <div class="sign-in-state" aria-live="polite">
-          {left > 0 ? (
+          {lock && left > 0 ? (
             <p class="fault" data-locked>
-              Too many wrong PINs. Next try in <strong>{left} s</strong>.
+              Too many wrong PINs. {/* Read aloud once, and not each second. */}
+              <span class="unseen">Next try in {span(lock.ms)}.</span>
+              <span aria-hidden="true">
+                Next try in <strong>{left} s</strong>.
+              </span>
             </p>
           ) : fault !== '' ? (
             <p class="fault">{fault}</p>
+          ) : lock ? (
+            <p>Now you can try again.</p>
           ) : (
             <p class="muted">The service prints it when it starts, and keeps it in pin.txt.</p>
           )}
