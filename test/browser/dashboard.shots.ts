@@ -17,6 +17,8 @@ const LOOKS = [
   { name: 'dark-wide', dark: true, width: 1440, height: 900 },
   { name: 'light-narrow', dark: false, width: 360, height: 740 },
   { name: 'dark-narrow', dark: true, width: 360, height: 740 },
+  { name: 'light-laptop', dark: false, width: 1280, height: 720 },
+  { name: 'dark-wall', dark: true, width: 2560, height: 1440 },
 ];
 
 let browser: Browser;

@@ -83,9 +83,11 @@ function optionsFor(
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const stepped = uPlot.paths.stepped?.({ align: 1 });
+  // They grow with the letters of a wall display.
+  const em = Number.parseFloat(style.fontSize);
   const axis: uPlot.Axis = {
     stroke: colour('muted'),
-    font: `11px ${style.fontFamily}`,
+    font: `${Math.round(em * 0.8)}px ${style.fontFamily}`,
     grid: { stroke: colour('line'), width: 1 },
     ticks: { show: false },
   };
@@ -93,7 +95,7 @@ function optionsFor(
     width: Math.max(200, element.clientWidth),
     height,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, em * 1.9, 0, 0],
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     tzDate: (seconds) =>
       zone === '' ? new Date(seconds * 1000) : uPlot.tzDate(new Date(seconds * 1000), zone),
@@ -102,8 +104,8 @@ function optionsFor(
       {
         ...axis,
         grid: { show: false },
-        size: 24,
-        space: 70,
+        size: em * 1.7,
+        space: em * 5,
         values: [
           [3600 * 24, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 0],
           [3600, '{HH}:{mm}', '\n{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 0],
@@ -111,7 +113,7 @@ function optionsFor(
           [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 0],
         ],
       },
-      { ...axis, size: 44, space: 32, values: (_, splits) => splits.map(short) },
+      { ...axis, size: em * 3.2, space: em * 2.3, values: (_, splits) => splits.map(short) },
     ],
     series: [
       {},

@@ -106,12 +106,19 @@ function Hint({ id, schema }: { id: string; schema: Schema }) {
       : minimum !== undefined
         ? `at least ${minimum}`
         : '';
-  const shown = preset === undefined || preset === '' ? '' : `default ${JSON.stringify(preset)}`;
+  // What is empty by default is seen to be.
+  const isEmpty =
+    preset === undefined || ['""', '[]', '{}', 'false'].includes(JSON.stringify(preset));
+  const shown = isEmpty
+    ? ''
+    : `default ${typeof preset === 'string' ? preset : JSON.stringify(preset)}`;
   const rest = [range, shown].filter((part) => part !== '').join(', ');
   if (!description && rest === '') return null;
   return (
     <p class="hint" id={id}>
-      {description} {rest === '' ? '' : `(${rest})`}
+      {description
+        ? `${description}${rest === '' ? '' : ` (${rest})`}`
+        : `${rest.slice(0, 1).toUpperCase()}${rest.slice(1)}`}
     </p>
   );
 }

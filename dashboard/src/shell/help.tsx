@@ -2,7 +2,7 @@
 
 import { Dialog } from '../parts/dialog.js';
 import { areKeysOn } from './key-setting.js';
-import { allGroups, isHelpOpen } from './keys.js';
+import { allGroups, type Binding, isHelpOpen } from './keys.js';
 
 const NAMES: Readonly<Record<string, string>> = {
   ' ': 'Space',
@@ -23,10 +23,10 @@ export function HelpSheet() {
           <section key={title}>
             <h3>{title}</h3>
             <dl>
-              {bindings.map(({ keys, does }) => (
-                <div key={keys}>
+              {[...keysByDeed(bindings)].map(([does, keys]) => (
+                <div key={does}>
                   <dt>
-                    {(keys === ' ' ? [' '] : keys.split(' ')).map((key) => (
+                    {keys.map((key) => (
                       <kbd key={key}>{NAMES[key] ?? key}</kbd>
                     ))}
                   </dt>
@@ -39,4 +39,13 @@ export function HelpSheet() {
       </div>
     </Dialog>
   );
+}
+
+/** Several keys may do the same; two that are typed one after the other stand so too. */
+function keysByDeed(bindings: readonly Binding[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { keys, does } of bindings) {
+    found.set(does, [...(found.get(does) ?? []), ...(keys === ' ' ? [' '] : keys.split(' '))]);
+  }
+  return found;
 }

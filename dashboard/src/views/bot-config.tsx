@@ -78,44 +78,52 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   };
   return (
     <form
-      class="page narrow form"
+      class="page form config-form"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
         void save();
       }}
     >
-      <fieldset class="card">
-        <legend>Configuration</legend>
-        <SchemaFields
-          schema={schema}
-          value={config}
-          path="config"
-          faults={faults}
-          onChange={setConfig}
-        />
-      </fieldset>
-      <div class="card field">
-        <label for="bot-labels">Labels</label>
-        <textarea
-          id="bot-labels"
-          rows={3}
-          placeholder="team=a, one a line"
-          value={labels?.text ?? labelsText(bot.labels)}
-          onInput={({ currentTarget: { value: text } }) =>
-            setLabels({ text, base: labels?.base ?? bot.labels })
-          }
-        />
-        {isMovedOn ? (
-          <p class="hint">
-            Meanwhile somebody has made them{' '}
-            <span class="mono">{labelsText(bot.labels).replaceAll('\n', ', ') || 'none'}</span>.
-            What you have not touched stays so.
-          </p>
-        ) : null}
-      </div>
-      <RestartFields value={restart} faults={faults} onChange={setRestart} />
-      {kept.dedicated ? <p class="muted">It has a host thread of its own.</p> : null}
+      <div class="config-columns">
+        <div>
+          {' '}
+          <fieldset class="card">
+            <legend>Configuration</legend>
+            <SchemaFields
+              schema={schema}
+              value={config}
+              path="config"
+              faults={faults}
+              onChange={setConfig}
+            />
+          </fieldset>
+        </div>
+        <div>
+          {' '}
+          <div class="card field">
+            <label for="bot-labels">Labels</label>
+            <textarea
+              id="bot-labels"
+              rows={3}
+              placeholder="team=a, one a line"
+              value={labels?.text ?? labelsText(bot.labels)}
+              onInput={({ currentTarget: { value: text } }) =>
+                setLabels({ text, base: labels?.base ?? bot.labels })
+              }
+            />
+            {isMovedOn ? (
+              <p class="hint">
+                Meanwhile somebody has made them{' '}
+                <span class="mono">{labelsText(bot.labels).replaceAll('\n', ', ') || 'none'}</span>.
+                What you have not touched stays so.
+              </p>
+            ) : null}
+          </div>
+          <RestartFields value={restart} faults={faults} onChange={setRestart} />
+          {kept.dedicated ? <p class="muted">It has a host thread of its own.</p> : null}
+        </div>
+      </div>{' '}
       {faults.has('') ? (
         <p class="fault" role="alert">
           {faults.get('')}

@@ -198,7 +198,9 @@ function BotIncidents({ id, restarts }: { id: string; restarts: number }) {
         value.length === 0 ? (
           <p class="muted">Nothing of this bot has broken.</p>
         ) : (
-          <IncidentList incidents={value} />
+          <section class="card" aria-label="Incidents">
+            <IncidentList incidents={value} />
+          </section>
         )
       ) : (
         <p class="muted">{error ? error.message : 'Loading …'}</p>

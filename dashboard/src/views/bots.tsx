@@ -23,6 +23,8 @@ import { CreateBot } from './create-bot.js';
 const REDRAW_MS = 300;
 /** Below this width, in px, a bot has two lines of its own. */
 const NARROW_PX = 720;
+/** From this width on it is a wall display, and letters are larger. */
+const WALL_PX = 2200;
 const natural = new Intl.Collator('en', { numeric: true });
 
 type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts';
@@ -75,7 +77,8 @@ function change(query: Query, part: Partial<Query>): void {
 export function BotsView() {
   const version = useThrottled(botsVersion, REDRAW_MS);
   const query = queryOf(route.value.query);
-  const isNarrow = useWidth() < NARROW_PX;
+  const width = useWidth();
+  const isNarrow = width < NARROW_PX;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState<string>();
   const [asking, setAsking] = useState<Question>();
@@ -125,7 +128,9 @@ export function BotsView() {
     { keys: 'Escape', does: 'Select none', run: () => setSelected(new Set()) },
   ]);
 
-  const rowHeight = isNarrow ? 62 : settings.value.density === 'compact' ? 30 : 38;
+  const rowHeight = isNarrow
+    ? 62
+    : (settings.value.density === 'compact' ? 30 : 38) + (width < WALL_PX ? 0 : 8);
   return (
     <div class="view-full">
       <ViewHead

@@ -11,7 +11,8 @@ import { StackedChart, short } from '../parts/chart.js';
 import { liveSeries, NOTHING, pastSeries, rateOf } from './flow-series.js';
 
 const STATS_MS = 10_000;
-const HEIGHT = 200;
+/** Of the chart, in px: a share of the window's, so that a wall display is filled. */
+const HEIGHT = { least: 180, most: 520, share: 0.3 };
 
 const RANGES = [
   { name: '5 min', seconds: 300, isLive: true },
@@ -24,7 +25,11 @@ type Range = (typeof RANGES)[number];
 export function Flow() {
   const [range, setRange] = useState<Range>(RANGES[0]);
   const [point, setPoint] = useState<number>();
+  // Once a second, and so the window's height is looked at often enough.
   void second.value;
+  const height = Math.round(
+    Math.min(HEIGHT.most, Math.max(HEIGHT.least, window.innerHeight * HEIGHT.share)),
+  );
   useThrottled(secondsVersion, 1000);
   const past = useResource(
     async (signal) => {
@@ -84,14 +89,14 @@ export function Flow() {
         </fieldset>
       </header>
       {!range.isLive && !value ? (
-        <p class="chart-none muted" style={{ height: `${HEIGHT}px` }}>
+        <p class="chart-none muted" style={{ height: `${height}px` }}>
           {past.error && !past.isLoading ? noStats(past.error) : 'Loading …'}
         </p>
       ) : (
         <StackedChart
           times={shown.times}
           series={shown.series}
-          height={HEIGHT}
+          height={height}
           label={`Events per second by level, last ${range.name}; now ${short(rate)} per second`}
           onPoint={setPoint}
         />

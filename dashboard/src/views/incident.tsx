@@ -3,6 +3,7 @@
 import type { Incident, StackFrame } from '../../../src/client/index.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
+import { Icon } from '../parts/icons.js';
 import { LineText } from '../parts/text.js';
 import { TextBox } from '../parts/text-box.js';
 
@@ -40,6 +41,7 @@ function OneIncident({ incident, withBot }: { incident: Incident; withBot: boole
   return (
     <details>
       <summary>
+        <Icon name="right" />
         <span class="tag tone-bad">{TYPES[type] ?? type}</span>
         {withBot ? (
           <strong>{suspect ?? (host === null ? 'unknown' : `host ${host}`)}</strong>

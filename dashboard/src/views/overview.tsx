@@ -100,7 +100,7 @@ function Pressure() {
 }
 
 function Meters({ report }: { report: PressureReport }) {
-  const { cpu, memory, queue, streams, bots: of, short: lacking } = report;
+  const { cpu, memory, queue, streams, bots: of, short: lacking, journal } = report;
   const percent = (value: number): string => `${Math.round(value * 100)} %`;
   const megabytes = (bytes: number): string =>
     `${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB`;
@@ -135,9 +135,6 @@ function Meters({ report }: { report: PressureReport }) {
       text: `${of.present.toLocaleString('en')} of ${of.limit.toLocaleString('en')}`,
     },
   ];
-  const journal = (
-    report as PressureReport & { journal?: { state: string; reason: string | null } }
-  ).journal;
   return (
     <>
       <ul class="meters">
@@ -158,7 +155,7 @@ function Meters({ report }: { report: PressureReport }) {
           );
         })}
       </ul>
-      {journal && journal.state !== 'on' ? (
+      {journal.state !== 'on' ? (
         <p class="muted">
           The journal is {journal.state}
           {journal.reason ? `: ${journal.reason}` : ''}.

@@ -143,7 +143,7 @@ function TokenTable({
                   </span>
                 ))}
               </td>
-              <td data-title="limited to">
+              <td class="token-limits" data-title="limited to">
                 <Limits token={token} />
               </td>
               <td data-title="made">
@@ -166,7 +166,7 @@ function TokenTable({
               <td class="token-end">
                 <button
                   type="button"
-                  class="danger"
+                  class="danger quiet"
                   aria-label={`Revoke ${token.name}`}
                   onClick={() => onRevoke(token)}
                 >
