@@ -1,39 +1,19 @@
-// Owns the tokens: all that there are, a new one, revoking one.
+// Owns the tokens: all that there are, revoking one.
 
 import { useState } from 'preact/hooks';
-import {
-  ApiError,
-  type CreateTokenBody,
-  type NewToken,
-  type Scope,
-  type TokenInfo,
-} from '../../../src/client/index.js';
+import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second, serverNow, span } from '../model/time.js';
-import { copy } from '../parts/copy.js';
-import { Confirm, Dialog } from '../parts/dialog.js';
+import { Confirm } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
-import { Labels, parseLabels } from '../parts/labels.js';
+import { Labels } from '../parts/labels.js';
 import { say, sayError } from '../parts/toasts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
+import { CreateToken, MadeToken } from './create-token.js';
 
 const RELOAD_MS = 15_000;
-const SCOPES: { name: Scope; means: string }[] = [
-  { name: 'read', means: 'see bots and their events' },
-  { name: 'control', means: 'add, change, start, stop and delete bots' },
-  { name: 'invoke', means: 'send commands' },
-  { name: 'admin', means: 'everything, and alone: tokens' },
-];
-const EXPIRIES = [
-  { name: 'never', ms: undefined },
-  { name: 'in an hour', ms: 3_600_000 },
-  { name: 'in a day', ms: 86_400_000 },
-  { name: 'in 30 days', ms: 30 * 86_400_000 },
-  { name: 'in a year', ms: 365 * 86_400_000 },
-] as const;
-
 export function TokensView() {
   const { value, error, reload } = useResource(
     (signal) => api().tokens.list({ signal }),
@@ -198,164 +178,5 @@ function Limits({ token: { bots, labels } }: { token: TokenInfo }) {
     <span title={bots.join(', ')}>
       {bots.length === 1 ? bots[0] : `${bots[0]} and ${bots.length - 1} more`}
     </span>
-  );
-}
-
-function CreateToken({
-  onClose,
-  onMade,
-}: {
-  onClose: () => void;
-  onMade: (token: NewToken) => void;
-}) {
-  const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<readonly Scope[]>(['read']);
-  const [limit, setLimit] = useState<'none' | 'bots' | 'labels'>('none');
-  const [limits, setLimits] = useState('');
-  const [expiry, setExpiry] = useState(0);
-  const [fault, setFault] = useState('');
-  const [isBusy, setBusy] = useState(false);
-
-  const create = async (): Promise<void> => {
-    setBusy(true);
-    setFault('');
-    try {
-      const ms = EXPIRIES[expiry]?.ms;
-      const body: CreateTokenBody = {
-        name,
-        scopes: [...scopes],
-        ...(limit === 'bots' ? { bots: limits.split(/[\s,]+/).filter((id) => id !== '') } : {}),
-        ...(limit === 'labels' ? { labels: parseLabels(limits) } : {}),
-        ...(ms === undefined ? {} : { expires_at_ms: Math.round(serverNow() + ms) }),
-      };
-      onMade(await api().tokens.create(body));
-    } catch (thrown) {
-      setFault((thrown as Error).message);
-      setBusy(false);
-    }
-  };
-
-  return (
-    <Dialog title="New token" onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <div class="dialog-body form">
-          <div class="field">
-            <label for="token-name">Name</label>
-            <input
-              id="token-name"
-              autocomplete="off"
-              maxLength={64}
-              placeholder="wall display"
-              value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
-            />
-            <p class="hint">What it is for.</p>
-          </div>
-          <fieldset>
-            <legend>What it may do</legend>
-            {SCOPES.map(({ name: scope, means }) => (
-              <label key={scope} class="check">
-                <input
-                  type="checkbox"
-                  checked={scopes.includes(scope)}
-                  onChange={({ currentTarget }) =>
-                    setScopes(
-                      currentTarget.checked
-                        ? [...scopes, scope]
-                        : scopes.filter((other) => other !== scope),
-                    )
-                  }
-                />
-                <span>
-                  <strong>{scope}</strong> <span class="muted">{means}</span>
-                </span>
-              </label>
-            ))}
-          </fieldset>
-          <div class="field">
-            <label for="token-limit">Limited to</label>
-            <select
-              id="token-limit"
-              value={limit}
-              onChange={({ currentTarget }) => setLimit(currentTarget.value as typeof limit)}
-            >
-              <option value="none">all bots</option>
-              <option value="bots">some bots, by id</option>
-              <option value="labels">bots that have labels</option>
-            </select>
-            {limit === 'none' ? null : (
-              <textarea
-                aria-label={limit === 'bots' ? 'Ids' : 'Labels'}
-                rows={3}
-                placeholder={
-                  limit === 'bots' ? 'ids, separated by commas or lines' : 'team=a, one a line'
-                }
-                value={limits}
-                onInput={({ currentTarget }) => setLimits(currentTarget.value)}
-              />
-            )}
-          </div>
-          <div class="field">
-            <label for="token-expiry">Runs out</label>
-            <select
-              id="token-expiry"
-              value={String(expiry)}
-              onChange={({ currentTarget }) => setExpiry(Number(currentTarget.value))}
-            >
-              {EXPIRIES.map((one, at) => (
-                <option key={one.name} value={String(at)}>
-                  {one.name}
-                </option>
-              ))}
-            </select>
-          </div>
-          {fault === '' ? null : (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
-        </div>
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            class="primary"
-            disabled={isBusy || name === '' || scopes.length === 0}
-          >
-            Create
-          </button>
-        </footer>
-      </form>
-    </Dialog>
-  );
-}
-
-function MadeToken({ token, onClose }: { token: NewToken; onClose: () => void }) {
-  return (
-    <Dialog title={`Token ${token.name}`} onClose={onClose}>
-      <div class="dialog-body">
-        <p>It is shown this once. Copy it now.</p>
-        <code class="made-token" data-made>
-          {token.token}
-        </code>
-      </div>
-      <footer>
-        <button type="button" onClick={onClose}>
-          Done
-        </button>
-        <button type="button" class="primary" onClick={() => void copy(token.token, 'Token')}>
-          <Icon name="copy" />
-          Copy
-        </button>
-      </footer>
-    </Dialog>
   );
 }

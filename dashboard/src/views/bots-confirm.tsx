@@ -1,0 +1,56 @@
+// Owns the question before something is done to many bots, and the doing.
+
+import { useState } from 'preact/hooks';
+import type { BotAction } from '../../../src/client/index.js';
+import { ACTION_NAMES, actOn, tellOutcome } from '../model/actions.js';
+import { Confirm } from '../parts/dialog.js';
+import { sayError } from '../parts/toasts.js';
+
+/** What is asked before it is done. The bots are those of when it was asked: what is confirmed is what was read. */
+export interface Question {
+  action: BotAction;
+  ids: readonly string[];
+}
+
+interface ConfirmProps extends Question {
+  onClose: () => void;
+  onDone: (errors: ReadonlyMap<string, string>) => void;
+}
+
+const NAMES_SHOWN = 8;
+
+export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
+  const [isBusy, setBusy] = useState(false);
+  const many = ids.length === 1 ? ids[0] : `${ids.length.toLocaleString('en')} bots`;
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const errors = await actOn(action, ids);
+      tellOutcome(action, ids, errors);
+      onDone(errors);
+    } catch (thrown) {
+      sayError(thrown, `${ACTION_NAMES[action]} failed`);
+      onClose();
+    }
+  };
+  return (
+    <Confirm
+      title={`${ACTION_NAMES[action]} ${many}?`}
+      action={`${ACTION_NAMES[action]} ${ids.length === 1 ? 'it' : ids.length.toLocaleString('en')}`}
+      isDangerous={action === 'delete'}
+      isBusy={isBusy}
+      onYes={run}
+      onClose={onClose}
+    >
+      <p class="wrap">
+        {ids.slice(0, NAMES_SHOWN).join(', ')}
+        {ids.length > NAMES_SHOWN
+          ? ` and ${(ids.length - NAMES_SHOWN).toLocaleString('en')} more`
+          : ''}
+      </p>
+      {action === 'delete' ? (
+        <p>They are stopped and forgotten, with their configuration. There is no way back.</p>
+      ) : null}
+    </Confirm>
+  );
+}

@@ -1,0 +1,92 @@
+// Owns which bots the table shows, and in which order: what is in the address.
+
+import { useMemo, useRef } from 'preact/hooks';
+import type { BotSnapshot } from '../../../src/client/index.js';
+import { bots } from '../model/live.js';
+import { replaceQuery } from '../model/route.js';
+
+export const natural = new Intl.Collator('en', { numeric: true });
+
+export type Column = 'id' | 'kind' | 'status' | 'since' | 'restarts';
+export const COLUMNS: { name: Column; title: string }[] = [
+  { name: 'id', title: 'Bot' },
+  { name: 'kind', title: 'Kind' },
+  { name: 'status', title: 'Status' },
+  { name: 'since', title: 'For' },
+  { name: 'restarts', title: 'Restarts' },
+];
+const COMPARE: Record<Column, (a: BotSnapshot, b: BotSnapshot) => number> = {
+  id: (a, b) => natural.compare(a.id, b.id),
+  kind: (a, b) => natural.compare(a.kind, b.kind) || natural.compare(a.id, b.id),
+  status: (a, b) => natural.compare(a.status, b.status) || natural.compare(a.id, b.id),
+  // The longest first is that which began first.
+  since: (a, b) => b.since_ms - a.since_ms || natural.compare(a.id, b.id),
+  restarts: (a, b) => a.restarts - b.restarts || natural.compare(a.id, b.id),
+};
+
+export interface Query {
+  text: string;
+  status: string;
+  kind: string;
+  sort: Column;
+  isDown: boolean;
+}
+
+export function queryOf(parameters: URLSearchParams): Query {
+  const sort = parameters.get('sort') as Column;
+  return {
+    text: parameters.get('q') ?? '',
+    status: parameters.get('status') ?? '',
+    kind: parameters.get('kind') ?? '',
+    sort: Object.hasOwn(COMPARE, sort ?? '') ? sort : 'id',
+    isDown: parameters.get('down') === '1',
+  };
+}
+
+export function change(query: Query, part: Partial<Query>): void {
+  const { text, status, kind, sort, isDown } = { ...query, ...part };
+  replaceQuery({ q: text, status, kind, sort: sort === 'id' ? '' : sort, down: isDown ? '1' : '' });
+}
+
+export function useShown(query: Query, version: number): readonly BotSnapshot[] {
+  const { text, status, kind, sort, isDown } = query;
+  /** Nearly in order already, which makes sorting it again cheap. */
+  const before = useRef<string[]>([]);
+  return useMemo(() => {
+    const wanted = text.toLowerCase();
+    const passes = (bot: BotSnapshot): boolean =>
+      (status === '' || bot.status === status) &&
+      (kind === '' || bot.kind === kind) &&
+      (wanted === '' || matches(bot, wanted));
+    const known = new Set(before.current);
+    const found: BotSnapshot[] = [];
+    for (const id of before.current) {
+      const bot = bots.get(id);
+      if (bot && passes(bot)) found.push(bot);
+    }
+    for (const bot of bots.values()) if (!known.has(bot.id) && passes(bot)) found.push(bot);
+    const compare = COMPARE[sort];
+    found.sort(isDown ? (a, b) => compare(b, a) : compare);
+    before.current = found.map(({ id }) => id);
+    return found;
+  }, [text, status, kind, sort, isDown, version]);
+}
+
+function matches({ id, kind, status, labels, last_error }: BotSnapshot, wanted: string): boolean {
+  return (
+    id.toLowerCase().includes(wanted) ||
+    kind.toLowerCase().includes(wanted) ||
+    status.toLowerCase().includes(wanted) ||
+    (last_error?.toLowerCase().includes(wanted) ?? false) ||
+    Object.entries(labels).some(([name, value]) =>
+      `${name}=${value}`.toLowerCase().includes(wanted),
+    )
+  );
+}
+
+export function idsBetween(shown: readonly BotSnapshot[], a: string, b: string): string[] {
+  const [from, to] = [a, b]
+    .map((id) => shown.findIndex((bot) => bot.id === id))
+    .sort((x, y) => x - y);
+  return shown.slice(Math.max(0, from ?? 0), (to ?? 0) + 1).map(({ id }) => id);
+}

@@ -1,0 +1,128 @@
+// Owns how the table of bots looks: its head and a row.
+
+import type { BotSnapshot } from '../../../src/client/index.js';
+import { lastLines } from '../model/live.js';
+import { hrefTo } from '../model/route.js';
+import { age, fullTime, second } from '../model/time.js';
+import { Icon } from '../parts/icons.js';
+import { Labels } from '../parts/labels.js';
+import { Status, toneOf } from '../parts/status.js';
+import { LineText } from '../parts/text.js';
+import { COLUMNS, change, type Query } from './bots-query.js';
+
+export function Head({
+  query,
+  areAll,
+  onAll,
+}: {
+  query: Query;
+  areAll: boolean;
+  onAll: () => void;
+}) {
+  return (
+    <div class="list-head bots-row" role="row" aria-rowindex={1}>
+      <span class="cell-check" role="columnheader">
+        <input
+          type="checkbox"
+          aria-label="Select all that are shown"
+          checked={areAll}
+          onChange={onAll}
+        />
+      </span>
+      {COLUMNS.map(({ name, title }) => {
+        const isSorted = query.sort === name;
+        return (
+          <span
+            key={name}
+            class={`cell-${name}`}
+            role="columnheader"
+            aria-sort={isSorted ? (query.isDown ? 'descending' : 'ascending') : 'none'}
+          >
+            <button
+              type="button"
+              class="sort"
+              onClick={() =>
+                change(query, { sort: name, isDown: isSorted ? !query.isDown : false })
+              }
+            >
+              {title}
+              {isSorted ? <Icon name={query.isDown ? 'down' : 'up'} /> : null}
+            </button>
+          </span>
+        );
+      })}
+      <span class="cell-line" role="columnheader">
+        Last line
+      </span>
+      <span class="cell-labels" role="columnheader">
+        Labels
+      </span>
+    </div>
+  );
+}
+
+interface RowProps {
+  bot: BotSnapshot;
+  index: number;
+  isSelected: boolean;
+  isActive: boolean;
+  onToggle: (isRange: boolean) => void;
+  onActive: () => void;
+}
+
+export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: RowProps) {
+  const { id, kind, status, since_ms, restarts, labels, last_error } = bot;
+  void second.value;
+  const line = lastLines.get(id);
+  const tone = toneOf(status);
+  return (
+    <div
+      class={`bots-row${isSelected ? ' is-selected' : ''}${isActive ? ' is-active' : ''}`}
+      role="row"
+      id={`bot-${id}`}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      data-bot={id}
+      onMouseDown={onActive}
+    >
+      <span class="cell-check" role="gridcell">
+        <input
+          type="checkbox"
+          aria-label={`Select ${id}`}
+          checked={isSelected}
+          onClick={(event) => {
+            event.preventDefault();
+            onToggle(event.shiftKey);
+          }}
+        />
+      </span>
+      <span class="cell-id" role="gridcell">
+        <a href={hrefTo('bots', id)}>{id}</a>
+      </span>
+      <span class="cell-kind" role="gridcell">
+        {kind}
+      </span>
+      <span class="cell-status" role="gridcell">
+        <Status status={status} />
+      </span>
+      <span class="cell-since" role="gridcell" title={`since ${fullTime(since_ms)}`}>
+        {age(since_ms)}
+      </span>
+      <span class={restarts > 0 ? 'cell-restarts some' : 'cell-restarts'} role="gridcell">
+        {restarts}
+      </span>
+      <span class="cell-line" role="gridcell">
+        {(tone === 'bad' || tone === 'wait') && last_error !== null ? (
+          <span class="line-error">
+            <LineText text={last_error} />
+          </span>
+        ) : line ? (
+          <LineText text={line.text} />
+        ) : null}
+      </span>
+      <span class="cell-labels" role="gridcell">
+        <Labels labels={labels} />
+      </span>
+    </div>
+  );
+}
