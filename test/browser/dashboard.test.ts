@@ -329,6 +329,23 @@ describe('bots', () => {
       .toBe('painting');
   });
 
+  it('shows what broke while somebody looks, also of a bot that is not started again', async () => {
+    await call(service, 'POST', '/api/bots', {
+      body: {
+        id: 'fragile',
+        kind: 'painter',
+        config: { greeting: 'hi' },
+        restart: { policy: 'never' },
+      },
+    });
+    await expect.poll(async () => (await snapshot(service, 'fragile')).status).toBe('painting');
+    await show(page, '#/bots/fragile?tab=incidents');
+    await page.getByText('Nothing of this bot has broken').waitFor();
+    await invoke(service, 'fragile', 'fall', { why: 'once and for all' });
+    await page.locator('.incidents summary', { hasText: 'once and for all' }).first().waitFor();
+    await call(service, 'DELETE', '/api/bots/fragile');
+  });
+
   it('knows the statuses that a bot had before, beyond pages of its data', async () => {
     await call(service, 'POST', '/api/bots', {
       body: { id: 'busy', kind: 'painter', config: { greeting: 'hi' } },

@@ -61,7 +61,7 @@ export function BotView({ id }: { id: string }) {
       does: title,
       run: () => showTab(name),
     })),
-    { keys: 'r', does: 'Restart', run: () => ask('restart') },
+    { keys: 'r', does: 'Restart', run: () => bot && ask('restart') },
     { keys: 'u', does: 'Back to the bots', run: () => go('#/bots') },
   ]);
 
@@ -116,7 +116,7 @@ export function BotView({ id }: { id: string }) {
                 onClick={() => ask(action)}
               >
                 <Icon name={icon} />
-                <span class="action-name">{ACTION_NAMES[action]}</span>
+                {ACTION_NAMES[action]}
               </button>
             ))
           : null}
@@ -148,7 +148,7 @@ export function BotView({ id }: { id: string }) {
         {tab === 'commands' ? (
           <BotCommands bot={shown} />
         ) : tab === 'incidents' ? (
-          <BotIncidents id={id} restarts={shown.restarts} />
+          <BotIncidents id={id} sinceMs={shown.since_ms} />
         ) : tab === 'config' ? (
           <BotConfig bot={shown} />
         ) : (
@@ -187,10 +187,11 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
   document.getElementById(`tab-${next.name}`)?.focus();
 }
 
-function BotIncidents({ id, restarts }: { id: string; restarts: number }) {
+/** @param sinceMs of its status: whatever breaks a bot changes that. */
+function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
   const { value, error } = useResource(
     (signal) => api().incidents({ bot: id, signal }),
-    [id, restarts],
+    [id, sinceMs],
   );
   return (
     <div class="page">
