@@ -1,19 +1,25 @@
 // What the dashboard's chart of events shows: by the service's clock, live and from the journal.
 
 import { describe, expect, it } from 'vitest';
-import { liveSeries, pastSeries, rateOf } from '../../dashboard/src/views/flow-series.js';
+import {
+  liveSeries,
+  type Past,
+  pastSeries,
+  rateOf,
+} from '../../dashboard/src/views/flow-series.js';
 import type { Stats } from '../../src/client/index.js';
 
 const NOW_S = 1_000_000;
 const HOUR_S = 3600;
 
-function stats(step: number, infoAt: Record<number, number>): Stats {
+/** @param askedS when the journal was asked. */
+function past(step: number, infoAt: Record<number, number>, askedS = NOW_S): Past {
   const buckets = Object.entries(infoAt).map(([at, info]) => ({
     at_ms: Number(at) * 1000,
     levels: { info, warn: 0, error: 0, state: 0 },
     other: 0,
   }));
-  return { step_s: step, buckets } as unknown as Stats;
+  return { askedMs: askedS * 1000, stats: { step_s: step, buckets } as unknown as Stats };
 }
 
 function info({ times, series }: ReturnType<typeof liveSeries>): [number, number][] {
@@ -32,7 +38,7 @@ describe('live', () => {
       ],
       here * 1000 + 300,
       HOUR_S * 1000,
-      stats(10, { [NOW_S - 10]: 30 }),
+      past(10, { [NOW_S - 10]: 30 }),
     );
     expect(info(shown)).toEqual([
       [NOW_S - 4, 3],
@@ -43,7 +49,7 @@ describe('live', () => {
   });
 
   it('is what the journal has counted as long as the stream has brought nothing', () => {
-    const shown = liveSeries(2, [], NOW_S * 1000, 0, stats(10, { [NOW_S - 10]: 20 }));
+    const shown = liveSeries(2, [], NOW_S * 1000, 0, past(10, { [NOW_S - 10]: 20 }));
     expect(info(shown).map(([, value]) => value)).toEqual([2, 2]);
   });
 
@@ -56,7 +62,8 @@ describe('live', () => {
 });
 
 it('shows the whole of a range of the past, also where there was nothing', () => {
-  const shown = pastSeries(40, NOW_S * 1000 + 3000, stats(10, { [NOW_S - 20]: 10, [NOW_S]: 30 }));
+  // The last bucket has begun 3 s ago.
+  const shown = pastSeries(40, past(10, { [NOW_S - 20]: 10, [NOW_S]: 9 }, NOW_S + 3));
   expect(info(shown)).toEqual([
     [NOW_S - 30, 0],
     [NOW_S - 20, 1],

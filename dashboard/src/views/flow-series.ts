@@ -15,6 +15,12 @@ const LEVELS = [
 type LevelName = (typeof LEVELS)[number]['name'];
 const COLUMNS = { info: 2, warn: 3, error: 4, state: 5, other: 6 } as const;
 
+/** What the journal has counted, and when it was asked (Unix epoch ms, by the service's clock). */
+export interface Past {
+  askedMs: number;
+  stats: Stats;
+}
+
 export interface Shown {
   /** Unix epoch s, by the service's clock. */
   times: number[];
@@ -35,33 +41,39 @@ export function liveSeries(
   seconds: readonly Second[],
   nowMs: number,
   aheadMs: number,
-  past: Stats | undefined,
+  past: Past | undefined,
 ): Shown {
   const ahead = Math.round(aheadMs / 1000);
   const end = Math.floor(nowMs / 1000) - ahead;
   const times = Array.from({ length }, (_, at) => end - length + at);
   const bySecond = new Map(seconds.map((one) => [one[0] - ahead, one]));
   const begun = (seconds[0]?.[0] ?? Number.POSITIVE_INFINITY) - ahead;
-  const step = past?.step_s ?? 10;
-  const byBucket = bucketsOf(past);
-  return shownOf(times, (time, name) => {
-    if (time >= begun) return bySecond.get(time)?.[COLUMNS[name]] ?? 0;
-    return countIn(byBucket.get(Math.floor(time / step) * step), name) / step;
-  });
+  const counted = past ? ratesOf(past) : () => 0;
+  return shownOf(times, (time, name) =>
+    time >= begun ? (bySecond.get(time)?.[COLUMNS[name]] ?? 0) : counted(time, name),
+  );
 }
 
 /** The last `length` seconds as the journal has counted them. The answer leaves out what is empty. */
-export function pastSeries(length: number, nowMs: number, past: Stats): Shown {
-  const { step_s: step } = past;
-  const last = Math.floor(nowMs / 1000 / step);
+export function pastSeries(length: number, past: Past): Shown {
+  const step = past.stats.step_s;
+  const last = Math.floor(past.askedMs / 1000 / step);
   const count = Math.ceil(length / step);
   const times = Array.from({ length: count }, (_, at) => (last - count + 1 + at) * step);
-  const byBucket = bucketsOf(past);
-  return shownOf(times, (time, name) => countIn(byBucket.get(time), name) / step);
+  return shownOf(times, ratesOf(past));
 }
 
-function bucketsOf(past: Stats | undefined): Map<number, StatsBucket> {
-  return new Map(past?.buckets.map((bucket) => [bucket.at_ms / 1000, bucket]));
+/** Events per second at a time in s. The newest bucket was not full when it was asked for. */
+function ratesOf({ askedMs, stats }: Past): (time: number, name: LevelName) => number {
+  const step = stats.step_s;
+  const byBucket = new Map(stats.buckets.map((bucket) => [bucket.at_ms / 1000, bucket]));
+  return (time, name) => {
+    // What came after that it does not know.
+    if (time * 1000 > askedMs) return 0;
+    const at = Math.floor(time / step) * step;
+    const length = Math.min(step, Math.max(1, askedMs / 1000 - at));
+    return countIn(byBucket.get(at), name) / length;
+  };
 }
 
 function shownOf(times: number[], valueAt: (time: number, name: LevelName) => number): Shown {

@@ -33,9 +33,9 @@ export function Flow() {
   useThrottled(secondsVersion, 1000);
   const past = useResource(
     async (signal) => {
-      const now = serverNow();
-      const stats = await api().stats({ after: Math.floor(now - range.seconds * 1000), signal });
-      return { range, now, stats };
+      const askedMs = serverNow();
+      const after = Math.floor(askedMs - range.seconds * 1000);
+      return { range, askedMs, stats: await api().stats({ after, signal }) };
     },
     [range, connection.value.state === 'open'],
     range.isLive ? undefined : STATS_MS,
@@ -43,9 +43,9 @@ export function Flow() {
   // What was asked for another range stays until this one's answer is there.
   const value = past.value?.range === range ? past.value : undefined;
   const shown = range.isLive
-    ? liveSeries(range.seconds, seconds, Date.now(), clockAheadMs.value, value?.stats)
+    ? liveSeries(range.seconds, seconds, Date.now(), clockAheadMs.value, value)
     : value
-      ? pastSeries(range.seconds, value.now, value.stats)
+      ? pastSeries(range.seconds, value)
       : NOTHING;
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rate = rateOf(seconds, Date.now());
