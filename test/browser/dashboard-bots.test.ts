@@ -1,0 +1,294 @@
+// The built dashboard on the real service, driven as a person would: the table of bots, one bot, its commands and configuration.
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { call } from '../harness/api.js';
+import { invoke, snapshot } from '../harness/bots.js';
+import type { Service } from '../harness/service.js';
+import { launchChromium } from './chromium.js';
+import { type Opened, openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
+
+let browser: Browser;
+let service: Service;
+let opened: Opened;
+let page: Page;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  service = await startForDashboard();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+beforeEach(async () => {
+  opened = await openPage(browser);
+  page = opened.page;
+  await openWithToken(page, service, await service.token());
+});
+afterEach(async () => {
+  await opened.context.close();
+  expect(opened.complaints).toEqual([]);
+});
+
+const row = (id: string) => page.locator(`[data-bot="${id}"]`);
+const status = (id: string, name: string) => row(id).locator('.status', { hasText: name });
+
+describe('the table', () => {
+  it('shows them live, filters, and restarts one that was selected', async () => {
+    await page.locator('[data-count=in_world]', { hasText: '3' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('b');
+    await status('demo-1', 'in_world').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('demo');
+    await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
+    const before = (await snapshot(service, 'demo-2')).started_at_ms;
+    await page.getByLabel('Select demo-2').click();
+    await page.getByRole('button', { name: 'Restart', exact: true }).click();
+    await page.getByRole('button', { name: 'Restart it' }).click();
+    await page.getByText('1 bot restarted').waitFor();
+    expect((await snapshot(service, 'demo-2')).started_at_ms).toBeGreaterThan(before ?? 0);
+    await status('demo-2', 'in_world').waitFor();
+  });
+
+  it('sorts, and is worked with the keyboard', async () => {
+    await show(page, '#/bots');
+    await row('demo-1').waitFor();
+    await page.getByRole('button', { name: 'Bot', exact: true }).click();
+    await expect
+      .poll(() => page.locator('[data-bot]').first().getAttribute('data-bot'))
+      .toBe('painter-1');
+    await page.locator('body').click({ position: { x: 700, y: 780 } });
+    for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
+    await page.locator('[data-selected]', { hasText: '2 selected' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('[data-selected]').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /demo-3/ }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  });
+
+  it('leaves what lies behind a dialog alone: keys do nothing, and what was asked is what is done', async () => {
+    for (const id of ['behind-1', 'behind-2']) {
+      await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic' } });
+    }
+    await show(page, '#/bots?q=behind');
+    await page.getByLabel('Select behind-1').click();
+    await page.getByLabel('Select behind-2').click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Stop 2 bots?' });
+    // Beside whatever could have the focus.
+    await dialog.getByText('behind-1, behind-2').click();
+    for (const key of ['j', 'x', '*', 'n', 'g', 'l']) await page.keyboard.press(key);
+    // One goes away meanwhile.
+    await call(service, 'DELETE', '/api/bots/behind-1');
+    await expect.poll(() => row('behind-1').count()).toBe(0);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(page.url()).toContain('#/bots?q=behind');
+    await dialog.getByText('behind-1, behind-2').waitFor();
+    await dialog.getByRole('button', { name: 'Stop 2' }).click();
+    await page.getByText('1 bot stopped').waitFor();
+    await page.getByText(/Stop failed: behind-1/).waitFor();
+    await status('behind-2', 'stopped').waitFor();
+  });
+
+  it('creates one from the form of its kind, and says what is wrong with it beside the field', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('painter');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await expect.poll(() => dialog.getByText('is needed').count()).toBe(2);
+    await dialog.getByLabel(/^Id/).fill('painter-2');
+    await dialog.getByLabel(/^greeting/).fill('hello');
+    await dialog.getByLabel('size').fill('11');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('is more than 10').waitFor();
+    await dialog.getByLabel('size').fill('7');
+    await dialog.getByLabel('is_loud').check();
+    await dialog.getByLabel('colour').selectOption('green');
+    await dialog.getByLabel('words').fill('one\ntwo');
+    await dialog.getByLabel('Labels').fill('team=art');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'painter-2' }).waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-2/config')).json as {
+      config: unknown;
+    };
+    expect(config).toEqual({
+      greeting: 'hello',
+      size: 7,
+      is_loud: true,
+      colour: 'green',
+      words: ['one', 'two'],
+      place: { x: 0, y: 0 },
+    });
+  });
+});
+
+describe('one bot', () => {
+  it('sends only what was changed of a configuration', async () => {
+    await show(page, '#/bots/painter-1?tab=config');
+    await page.getByLabel('size').fill('5');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('painter-1 changed').waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
+      config: { size: number };
+    };
+    expect(config).toMatchObject({ size: 5, greeting: 'good morning' });
+    await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
+  });
+
+  it('makes bots with a restart policy, and changes it without a restart', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('synthetic');
+    await dialog.getByLabel(/^Id/).fill('stubborn');
+    await dialog.getByText('Restart policy').click();
+    await dialog.getByLabel(/started again/).selectOption('always');
+    await dialog.getByLabel('Restarts at most').fill('7');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'stubborn' }).waitFor();
+    const policy = async () =>
+      ((await call(service, 'GET', '/api/bots/stubborn/config')).json as { restart: object })
+        .restart;
+    expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 7 });
+    await expect.poll(async () => (await snapshot(service, 'stubborn')).status).toBe('running');
+    const before = await snapshot(service, 'stubborn');
+
+    await page.getByRole('tab', { name: 'Configuration' }).click();
+    await page.getByText('Restart policy').click();
+    await page.getByLabel('Restarts at most').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('is needed').waitFor();
+    await page.getByLabel('Restarts at most').fill('3');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('stubborn changed').waitFor();
+    expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 3 });
+    expect((await snapshot(service, 'stubborn')).started_at_ms).toBe(before.started_at_ms);
+    await call(service, 'DELETE', '/api/bots/stubborn');
+  });
+
+  it('sends no JSON that is none, and says so beside the field', async () => {
+    await show(page, '#/bots/painter-1?tab=config');
+    await page.getByLabel('frame').fill('{"left": 1');
+    await page.getByText('is not JSON').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => page.getByLabel('frame').getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('size').fill('6');
+    await page.getByRole('button', { name: 'Save' }).click();
+    expect(await page.getByText('painter-1 changed').count()).toBe(0);
+    await page.getByLabel('frame').fill('{"left": 1}');
+    await expect.poll(() => page.getByText('is not JSON').count()).toBe(0);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('painter-1 changed').waitFor();
+    const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
+      config: unknown;
+    };
+    expect(config).toMatchObject({ size: 6, frame: { left: 1 } });
+    // As it is kept, not as it was left.
+    await page.getByLabel('frame').fill('[');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    expect(JSON.parse(await page.getByLabel('frame').inputValue())).toEqual({ left: 1 });
+  });
+
+  it('changes the labels that were touched, and keeps what others have made of the rest', async () => {
+    const update = (labels: object) =>
+      call(service, 'PATCH', '/api/bots/demo-2', { body: { labels } });
+    await update({ team: 'a', zone: 'eu' });
+    await show(page, '#/bots/demo-2?tab=config');
+    const labels = page.getByLabel('Labels');
+    await expect.poll(() => labels.inputValue()).toBe('team=a\nzone=eu');
+    await update({ team: 'a', zone: 'us' });
+    await expect.poll(() => labels.inputValue()).toBe('team=a\nzone=us');
+    await labels.fill('team=b\nzone=us');
+    await update({ team: 'a', zone: 'us', tier: 'gold' });
+    await page.getByText('Meanwhile somebody').getByText('tier=gold').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('demo-2 changed').waitFor();
+    expect((await snapshot(service, 'demo-2')).labels).toEqual({
+      team: 'b',
+      zone: 'us',
+      tier: 'gold',
+    });
+  });
+
+  it('invokes a command, and shows its result and its error', async () => {
+    await show(page, '#/bots/demo-1?tab=commands');
+    await page.getByLabel(/^text/).fill('hello from a browser');
+    await page.getByRole('button', { name: 'Run say' }).click();
+    await page.locator('.results').getByText('"said": "hello from a browser"').waitFor();
+    await page.getByRole('button', { name: 'Run move' }).click();
+    await expect.poll(() => page.getByText('is needed').count()).toBe(2);
+    await show(page, '#/bots/demo-1');
+    await page
+      .locator('.log-row', { hasText: 'Say{text="hello from a browser"}' })
+      .first()
+      .waitFor();
+  });
+
+  it('shows data as it changes, and what broke with its stack', async () => {
+    await show(page, '#/bots/painter-1');
+    await invoke(service, 'painter-1', 'show', { name: 'canvas', value: '40 %' });
+    await page.locator('[data-field=canvas]', { hasText: '40 %' }).waitFor();
+    await invoke(service, 'painter-1', 'fall', { why: 'the ladder slipped' });
+    await page.getByRole('tab', { name: 'Incidents' }).click();
+    await page.locator('.incidents summary', { hasText: 'the ladder slipped' }).first().click();
+    await page.getByText('painter.mjs').first().waitFor();
+    await expect
+      .poll(async () => (await snapshot(service, 'painter-1')).status, { timeout: 10_000 })
+      .toBe('painting');
+  });
+
+  it('shows what broke while somebody looks, also of a bot that is not started again', async () => {
+    await call(service, 'POST', '/api/bots', {
+      body: {
+        id: 'fragile',
+        kind: 'painter',
+        config: { greeting: 'hi' },
+        restart: { policy: 'never' },
+      },
+    });
+    await expect.poll(async () => (await snapshot(service, 'fragile')).status).toBe('painting');
+    await show(page, '#/bots/fragile?tab=incidents');
+    await page.getByText('Nothing of this bot has broken').waitFor();
+    await invoke(service, 'fragile', 'fall', { why: 'once and for all' });
+    await page.locator('.incidents summary', { hasText: 'once and for all' }).first().waitFor();
+    await call(service, 'DELETE', '/api/bots/fragile');
+  });
+
+  it('knows the statuses that a bot had before, beyond pages of its data', async () => {
+    await call(service, 'POST', '/api/bots', {
+      body: { id: 'busy', kind: 'painter', config: { greeting: 'hi' } },
+    });
+    await expect.poll(async () => (await snapshot(service, 'busy')).status).toBe('painting');
+    await call(service, 'POST', '/api/bots/busy/stop');
+    await call(service, 'POST', '/api/bots/busy/start');
+    await expect.poll(async () => (await snapshot(service, 'busy')).status).toBe('painting');
+    for (let n = 1; n <= 12; n++) {
+      await invoke(service, 'busy', 'show', { name: 'stroke', value: `${n}` });
+      await expect.poll(async () => (await snapshot(service, 'busy')).data['stroke']).toBe(`${n}`);
+    }
+    // Nothing of it is in the hub of a new browser. Pages are short, so that they are as many as of a bot that has run for days.
+    const other = await openPage(browser);
+    await other.context.route(/\/api\/events\?.*kind=session/, (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=4') }),
+    );
+    await openWithToken(other.page, service, await service.token());
+    await show(other.page, '#/bots/busy');
+    await other.page.locator('.stays .status', { hasText: 'stopped' }).waitFor();
+    expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(2);
+    await other.context.close();
+    await call(service, 'DELETE', '/api/bots/busy');
+  });
+
+  it('says that a bot was deleted while it is open', async () => {
+    await call(service, 'POST', '/api/bots', { body: { id: 'doomed', kind: 'synthetic' } });
+    await show(page, '#/bots/doomed');
+    await page.getByRole('tab', { name: 'Live' }).waitFor();
+    await call(service, 'DELETE', '/api/bots/doomed');
+    await page.getByText('This bot has been deleted').waitFor();
+  });
+});
