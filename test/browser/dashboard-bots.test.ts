@@ -94,6 +94,28 @@ describe('the table', () => {
     await status('behind-2', 'stopped').waitFor();
   });
 
+  it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
+    const focused = () =>
+      page.evaluate('document.activeElement.textContent || document.activeElement.id');
+    await show(page, '#/bots');
+    await row('demo-3').waitFor();
+    await page.locator('body').click({ position: { x: 700, y: 780 } });
+    await page.keyboard.press('n');
+    await page.getByRole('dialog', { name: 'New bot' }).waitFor();
+    await page.keyboard.type('typed');
+    expect(await page.getByLabel(/^Id/).inputValue()).toBe('typed');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Select demo-3').click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await expect.poll(focused).toBe('Cancel');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Restart', exact: true }).click();
+    await expect.poll(focused).toBe('Restart it');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 bot restarted').waitFor();
+    await status('demo-3', 'in_world').waitFor();
+  });
+
   it('creates one from the form of its kind, and says what is wrong with it beside the field', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();

@@ -4,6 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Icon } from './icons.js';
 
+/** What has the focus at the beginning: the first field, or the button that is named so. */
+const FIRST = '.dialog-body :is(input, select, textarea), footer [data-first]';
+
 interface Props {
   title: string;
   onClose: () => void;
@@ -16,6 +19,8 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
   const id = useId();
   useEffect(() => {
     element.current?.showModal();
+    // By itself it would be the button that closes it.
+    element.current?.querySelector<HTMLElement>(FIRST)?.focus();
     return () => element.current?.close();
   }, []);
   return (
@@ -63,11 +68,12 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       <div class="dialog-body">{children}</div>
       <footer>
-        <button type="button" onClick={onClose}>
+        <button type="button" data-first={isDangerous || undefined} onClick={onClose}>
           Cancel
         </button>
         <button
           type="button"
+          data-first={!isDangerous || undefined}
           class={isDangerous ? 'danger' : 'primary'}
           disabled={isBusy}
           onClick={onYes}

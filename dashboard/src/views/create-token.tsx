@@ -173,7 +173,12 @@ export function MadeToken({ token, onClose }: { token: NewToken; onClose: () => 
         <button type="button" onClick={onClose}>
           Done
         </button>
-        <button type="button" class="primary" onClick={() => void copy(token.token, 'Token')}>
+        <button
+          type="button"
+          class="primary"
+          data-first
+          onClick={() => void copy(token.token, 'Token')}
+        >
           <Icon name="copy" />
           Copy
         </button>
