@@ -94,6 +94,19 @@ describe('the table', () => {
     await status('behind-2', 'stopped').waitFor();
   });
 
+  it('says how many of the selected are not shown', async () => {
+    await show(page, '#/bots?q=demo');
+    await page.getByLabel('Select demo-1').click();
+    await page.getByLabel('Select demo-2').click();
+    await page.getByLabel('Search bots').fill('demo-2');
+    await page.getByText('1 of them not shown').waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Stop 2 bots?' }).getByText('demo-1, demo-2').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Search bots').fill('demo');
+    await expect.poll(() => page.getByText('not shown').count()).toBe(0);
+  });
+
   it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
     const focused = () =>
       page.evaluate('document.activeElement.textContent || document.activeElement.id');

@@ -42,6 +42,12 @@ export function BotsView() {
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
   const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
+  // A filter does not take the selection away: what is done to it is done to those too that nobody sees.
+  const hidden = useMemo(() => {
+    if (present.length === 0) return 0;
+    const seen = new Set(shown.map(({ id }) => id));
+    return present.filter((id) => !seen.has(id)).length;
+  }, [present, shown]);
 
   const at = active === undefined ? -1 : shown.findIndex(({ id }) => id === active);
   const step = (by: number): void => {
@@ -108,6 +114,7 @@ export function BotsView() {
       {present.length > 0 ? (
         <div class="selection" role="region" aria-label="Selected bots">
           <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
+          {hidden > 0 ? <span>{hidden.toLocaleString('en')} of them not shown</span> : null}
           {ACTIONS.map(({ action, icon }) => (
             <button
               key={action}
