@@ -8,6 +8,7 @@ import {
   filled,
   initialOf,
   type Schema,
+  withoutSecrets,
 } from '../../dashboard/src/parts/schema.js';
 import { faultFrom } from '../../dashboard/src/views/faults.js';
 
@@ -71,6 +72,17 @@ describe('a form', () => {
       f: [1],
     });
   });
+});
+
+it('shows of what was sent no secret, however deep', () => {
+  const secret: Schema = { type: 'string', writeOnly: true };
+  const login: Schema = { type: 'object', properties: { user: { type: 'string' }, secret } };
+  expect(
+    withoutSecrets(
+      { type: 'object', properties: { secret, login, to: { type: 'string' } } },
+      { secret: 's3cret', login: { user: 'u', secret: 's3cret' }, to: 'x', more: [1] },
+    ),
+  ).toEqual({ secret: '•••', login: { user: 'u', secret: '•••' }, to: 'x', more: [1] });
 });
 
 describe('an error of the service', () => {

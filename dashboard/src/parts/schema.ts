@@ -143,6 +143,17 @@ export function filled(value: JsonObject): JsonObject {
   return result;
 }
 
+/** What may stay on the page: what is typed into a field for secrets is not in it. */
+export function withoutSecrets(schema: Schema, value: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, given]) => {
+      const field = schema.properties?.[name] ?? {};
+      if (field.writeOnly) return [name, '•••'];
+      return [name, isObject(given) ? withoutSecrets(field, given) : given];
+    }),
+  );
+}
+
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

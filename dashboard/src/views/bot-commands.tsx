@@ -5,7 +5,7 @@ import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
 import { api } from '../model/session.js';
 import { clockTime, serverNow } from '../model/time.js';
-import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
+import { faultsOf, filled, initialOf, type Schema, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { TextBox } from '../parts/text-box.js';
 import { faultFrom } from './faults.js';
@@ -100,7 +100,7 @@ function Command({ id, name, description, schema, onResult }: CommandProps) {
       onResult({
         at: serverNow(),
         command: name,
-        args: given,
+        args: withoutSecrets(schema, given),
         ms: Math.round(performance.now() - began),
         text,
         isError,
