@@ -237,6 +237,12 @@ describe('GET /docs', () => {
     expect(policy).not.toContain('unsafe');
   });
 
+  it('says of parameters what they may be', async () => {
+    const { text } = await call(service, 'GET', '/docs', { token: null });
+    expect(text).toContain('query, integer, from 1 to 1,000, default <code>100</code>');
+    expect(text).toContain('query, <code>newest</code> or <code>oldest</code>');
+  });
+
   it('links to nothing that is not on it', async () => {
     const { text } = await call(service, 'GET', '/docs', { token: null });
     const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));

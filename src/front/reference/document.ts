@@ -164,6 +164,7 @@ export function openApiDocument(version: string): OpenApiDocument {
 const ABOUT = [
   'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. An answer may get more fields: ignore those that you do not know.',
   'HEAD is answered wherever GET is, with the same headers and no body. OPTIONS is answered with 204 and `Allow`, and needs no token. A path that is not here is 404, another method 405 with `Allow`.',
+  'A token goes into `Authorization: Bearer <token>`. The first one comes from `POST /auth/pin`, with the PIN that the service prints when it starts.',
   'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. It can be limited to some bots; for its holder there are no others.',
 ].join('\n\n');
 

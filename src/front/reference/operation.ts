@@ -43,11 +43,12 @@ export interface Operation {
   errors?: Readonly<Record<number, string>>;
 }
 
+/** In the order of the page: what one needs first, first. */
 export const TAGS = {
-  Service: 'Whether it lives, how it is, what it is made of.',
   Authentication: 'A PIN for a token, tokens, tickets.',
   Events: 'Everything that bots and the service do, as it happens.',
   Bots: 'What there is, and what is done with it.',
   Commands: 'What bots and the service are told to do.',
+  Service: 'Whether it lives, how it is, what it is made of.',
 } as const;
 export type Tag = keyof typeof TAGS;

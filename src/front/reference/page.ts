@@ -125,7 +125,7 @@ function section({ method, path, operation }: Route): string {
     description === undefined ? '' : prose(description),
     parameters.length === 0
       ? ''
-      : `<h4>Parameters</h4><table>${parameters.map((given) => row(`<code>${text(given.name)}</code>`, `<span class="type">${given.in}</span>${given.required ? ' <span class="must">required</span>' : ''} ${inline(given.description)}`)).join('')}</table>`,
+      : `<h4>Parameters</h4><table>${parameters.map((given) => row(`<code>${text(given.name)}</code>`, `<span class="type">${given.in}, ${typeOf(given.schema)}${defaultOf(given.schema)}</span>${given.required ? ' <span class="must">required</span>' : ''} ${inline(given.description)}`)).join('')}</table>`,
     body ? `<h4>Body</h4>${shape(body.schema)}${example(body.example)}` : '',
     ...good.map(([status, answer]) => goodAnswer(status, answer)),
     errors.length === 0
@@ -146,7 +146,9 @@ function goodAnswer(status: string, { description, content = {} }: DocumentAnswe
           )
           .join('')}</table>`
       : '';
-    return kind + (events ? frames : shape(schema)) + example(body.example);
+    // Of a text there is no more to say than its media type.
+    const inside = kind !== '' && schema['type'] === 'string' ? '' : shape(schema);
+    return kind + (events ? frames : inside) + example(body.example);
   });
   return `<h4>Answer ${status}</h4><p>${inline(description)}</p>${bodies.join('')}`;
 }
@@ -209,6 +211,10 @@ function objectType({ properties, additionalProperties, patternProperties }: Jso
       ? (Object.values(patternProperties)[0] as JsonSchema)
       : undefined;
   return values ? `object of ${typeOf(values as JsonSchema)}` : 'object';
+}
+
+function defaultOf(schema: JsonSchema): string {
+  return 'default' in schema ? `, default ${literal(schema['default'] as JsonValue)}` : '';
 }
 
 const BOUNDS: readonly [string, string][] = [
