@@ -30,7 +30,7 @@ const NOT_RUN: readonly Excuse[] = [
   {
     file: 'bench/README.md',
     words: 'npm run bench -- --short --guard',
-    why: 'half an hour under full load; .ci/run runs the short form of some',
+    why: 'minutes for each under full load; .ci/run runs the short form of some',
   },
   {
     file: 'docs/OPERATIONS.md',
