@@ -1,7 +1,7 @@
-// Every block of commands or code in the documents is run by a test, as it stands there, or is in the list below with the
-// reason why not. The tests get their blocks from test/harness/docs.ts: it is those calls that are looked for.
+// The documents: every block of commands or code is run by a test, as it stands there, or is in the list below with the
+// reason why not, and what is named is there. The tests get blocks from test/harness/docs.ts: its calls are looked for.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { blocksOf, ROOT } from '../harness/docs.js';
@@ -120,5 +120,30 @@ it('what tests run and what is listed is there', () => {
       1,
     ]);
     expect(why).not.toBe('');
+  }
+});
+
+/** What GitHub makes of a heading. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+it.each(documents)('%s: what it links to and the files that it names are there', (file) => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^https?:/.test(link)) continue;
+    const [to = '', heading] = link.split('#');
+    const target = to === '' ? file : path.posix.join(path.dirname(file), to);
+    expect(existsSync(path.join(ROOT, target)), link).toBe(true);
+    if (heading === undefined) continue;
+    const headings = readFileSync(path.join(ROOT, target), 'utf8').matchAll(/^#+ (.*)$/gm);
+    expect([...headings].map(([, words = '']) => anchor(words))).toContain(heading);
+  }
+  const named = /(?<![\w/.-])(?:docs|src|test|bench|config|workers|dashboard)\/[\w./-]*\w\.\w+/g;
+  for (const [name] of text.matchAll(named)) {
+    expect(existsSync(path.join(ROOT, name)), name).toBe(true);
   }
 });
