@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, TestRunner } from 'vitest';
@@ -11,6 +12,13 @@ import { makeDir, removeDir } from './service.js';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The command line of the checkout, for a shell. */
 export const CLI = `'${process.execPath}' '${ROOT}dist/src/cli.js'`;
+/** Environment of npm, where it is to have the registry of this machine and what was fetched before. */
+export const NPM: NodeJS.ProcessEnv = {
+  npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
+  npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
+  npm_config_prefer_offline: 'true',
+  npm_config_audit: 'false',
+};
 /** Only ends what hangs. */
 const WITHIN_MS = 240_000;
 /** How long something may take to be shown. */

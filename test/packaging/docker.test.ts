@@ -1,19 +1,21 @@
-// The image, as far as it can be seen without a container runtime: its health check is run, and the Dockerfile names what
-// there is.
+// The image, as far as it can be seen without a container runtime: what the Dockerfile does is done in a directory, and its
+// health check is run.
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeCertificate } from '../harness/certificate.js';
+import { NPM, Reader, ROOT } from '../harness/docs.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, startService } from '../harness/service.js';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CHECK = path.join(ROOT, 'docker/healthcheck.mjs');
+
+const dockerfile = (): string[] =>
+  readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ').split('\n');
 
 const check = async (port: number, more: NodeJS.ProcessEnv = {}): Promise<number> => {
   const env = { ...process.env, DROVER_HTTP_PORT: String(port), ...more };
@@ -46,9 +48,51 @@ it('the health check asks at the address and in the way of the environment', asy
   expect(await withTls.stop()).toBe(0);
 });
 
+it('the Dockerfile builds what runs, and its health check finds it', async () => {
+  const reader = new Reader(await freePort());
+  // Its directories, below this one.
+  const root = reader.dir;
+  const here = (text: string): string =>
+    text.replaceAll(/(?<=^|[\s"'=:])\/(tmp|src|app|data)\b/g, `${root}/$1`);
+  await reader.run('mkdir tmp src app data');
+  let workdir = '/';
+  const stages = dockerfile()
+    .join('\n')
+    .split(/^FROM .*$/m);
+  for (const line of stages[1]?.split('\n') ?? []) {
+    const [, word = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    if (word === 'WORKDIR') workdir = rest;
+    if (word === 'RUN') await reader.run(`cd ${here(workdir)}; ${here(rest)}`, NPM);
+    if (word !== 'COPY') continue;
+    const from = rest.split(/\s+/).slice(0, -1).join(' ');
+    const files = `git -C '${ROOT}' ls-files -z -- ${from}`;
+    await reader.run(`${files} | tar -C '${ROOT}' -c --null -T - | tar -x -C ${here(workdir)}`);
+  }
+  const last = stages[2]?.split('\n') ?? [];
+  const given = (word: string): string =>
+    last.find((line) => line.startsWith(word))?.slice(word.length + 1) ?? '';
+  const env = {
+    ...Object.fromEntries(
+      given('ENV')
+        .split(' ')
+        .map((one) => here(one).split('=')),
+    ),
+  };
+  const command = [given('ENTRYPOINT'), given('CMD')].flatMap((list) => JSON.parse(list));
+  const service = reader.type(`exec ${here(command.join(' '))}`, env);
+  await service.until(/^listening on /m);
+  expect(service.shown()).toContain(` at ${root}/data/pin.txt\n`);
+  // As the last stage has it beside the service.
+  await reader.run(`cp '${CHECK}' app/healthcheck.mjs`);
+  const [, check = ''] = /CMD (\[.*\])$/.exec(given('HEALTHCHECK')) ?? [];
+  const healthy = here((JSON.parse(check) as string[]).join(' '));
+  await reader.run(healthy, env);
+  expect(await service.interrupt(), service.shown()).toBe(0);
+  expect(await reader.type(healthy, env).ended).toBe(1);
+}, 300_000);
+
 it('the Dockerfile copies what there is, and runs as a user that is not root', () => {
-  const text = readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8');
-  const lines = text.replaceAll('\\\n', ' ').split('\n');
+  const lines = dockerfile();
   const own = lines.filter((line) => /^COPY (?!--from)/.test(line));
   for (const line of own) {
     for (const name of line.split(/\s+/).slice(1, -1)) {

@@ -3,11 +3,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { docBlock, Reader, ROOT } from '../harness/docs.js';
+import { docBlock, NPM, Reader, ROOT } from '../harness/docs.js';
 import { walkThroughPackage } from '../harness/first-bot.js';
 import { freePort } from '../harness/ports.js';
 import { collect, exchange } from '../harness/service.js';
@@ -15,14 +14,6 @@ import { collect, exchange } from '../harness/service.js';
 const run = promisify(execFile);
 const { version } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
-};
-
-/** Where this machine's npm has its registry and what it has fetched before. */
-const npm = {
-  npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
-  npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
-  npm_config_prefer_offline: 'true',
-  npm_config_audit: 'false',
 };
 
 interface Packed {
@@ -44,7 +35,7 @@ beforeAll(async () => {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
-  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), npm);
+  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), NPM);
 });
 afterAll(() => reader.remove());
 
@@ -60,7 +51,7 @@ it('docs/OPERATIONS.md: the package in a directory of its own', async () => {
     .replaceAll('/var/lib/drover', data);
   mkdirSync(own);
   copyFileSync(path.join(dir, packed.filename), path.join(own, packed.filename));
-  const service = reader.type(block, npm);
+  const service = reader.type(block, NPM);
   await service.until(/^listening on /m);
   expect(service.shown()).toContain(` at ${data}/pin.txt\n`);
   await service.interrupt();

@@ -40,7 +40,7 @@ const NOT_RUN: readonly Excuse[] = [
   {
     file: 'docs/OPERATIONS.md',
     words: 'docker build -t drover .',
-    why: 'needs a container runtime; test/packaging/docker.test.ts looks at the Dockerfile and runs its health check',
+    why: 'needs a container runtime; test/packaging/docker.test.ts does what the Dockerfile says in a directory',
   },
   {
     file: 'docs/CLIENT.md',
