@@ -75,4 +75,14 @@ it('docs/CLIENT.md: the example', async () => {
     DROVER_URL: service.url,
   });
   expect(await reader.run(`'${process.execPath}' example.mjs`)).not.toBe('');
+  // The client of the example, and what its bot has said until now.
+  const client = `{ url: '${service.url}', token: '${await service.token()}' }`;
+  const past = docBlock('docs/CLIENT.md', 'client.download(');
+  writeFileSync(
+    path.join(reader.dir, 'past.mjs'),
+    `import { DroverClient } from 'drover/client';\nconst client = new DroverClient(${client});\n${past}`,
+  );
+  await expect
+    .poll(() => reader.run(`'${process.execPath}' past.mjs`), { timeout: 20_000 })
+    .not.toBe('');
 });

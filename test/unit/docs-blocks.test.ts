@@ -147,3 +147,39 @@ it.each(documents)('%s: what it links to and the files that it names are there',
     expect(existsSync(path.join(ROOT, name)), name).toBe(true);
   }
 });
+
+it.each(documents)('%s: the scripts, keys and variables that it names are there', (file) => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  for (const [, name = ''] of text.matchAll(/\bnpm run ([\w:]+)/g)) {
+    expect(Object.keys(scripts)).toContain(name);
+  }
+  const keys = new Set(KEYS);
+  const sections = new Set(KEYS.filter((key) => key.includes('.')).map((key) => key.split('.')[0]));
+  for (const [, key = '', section] of text.matchAll(/`(([a-z_]+)\.[a-z_.]+)`/g)) {
+    if (sections.has(section) && !OF_BOTS.has(key)) expect(keys, key).toContain(key);
+  }
+  const variables = KEYS.map((key) => `DROVER_${key.toUpperCase().replaceAll('.', '_')}`);
+  for (const [name] of text.matchAll(/\bDROVER_[A-Z_]*[A-Z]\b/g)) {
+    expect([...variables, ...OF_OTHERS], name).toContain(name);
+  }
+});
+
+/** What bots have under the name of a section. */
+const OF_BOTS = new Set(['log.wire']);
+
+/** Variables of the command line, and of the tests. */
+const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE'];
+
+/** All keys of the configuration. */
+const KEYS = keysOf(JSON.parse(readFileSync(path.join(ROOT, 'config/default.json'), 'utf8')));
+
+function keysOf(value: object, before = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const isSection = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
+    const key = `${before}${name}`;
+    return isSection ? [key, ...keysOf(inner, `${key}.`)] : [key];
+  });
+}
