@@ -51,11 +51,13 @@ it('docs/OPERATIONS.md: the package in a directory of its own', async () => {
     .replaceAll('/var/lib/drover', data);
   mkdirSync(own);
   copyFileSync(path.join(dir, packed.filename), path.join(own, packed.filename));
-  const service = reader.type(block, NPM);
+  const [, install = '', start = ''] = /^(.*)^(npx drover start .*)$/ms.exec(block) ?? [];
+  await reader.run(install, NPM);
+  const service = reader.type(`cd ${own}; ${start}`);
   await service.until(/^listening on /m);
   expect(service.shown()).toContain(` at ${data}/pin.txt\n`);
   await service.interrupt();
-});
+}, 300_000);
 
 it('has what it needs to run, and nothing else', () => {
   const paths = packed.files.map((file) => file.path);
