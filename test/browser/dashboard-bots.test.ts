@@ -182,7 +182,7 @@ describe('one bot', () => {
     await dialog.getByLabel('Kind', { exact: true }).selectOption('synthetic');
     await dialog.getByLabel(/^Id/).fill('stubborn');
     await dialog.getByText('Restart policy').click();
-    await dialog.getByLabel(/started again/).selectOption('always');
+    await dialog.getByLabel('Start again').selectOption('always');
     await dialog.getByLabel('Restarts at most').fill('7');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'stubborn' }).waitFor();

@@ -103,8 +103,8 @@ function Hint({ id, schema }: { id: string; schema: Schema }) {
   const range =
     minimum !== undefined && maximum !== undefined
       ? `${minimum} to ${maximum.toLocaleString('en')}`
-      : minimum !== undefined
-        ? `at least ${minimum}`
+      : minimum !== undefined && minimum !== 0
+        ? `at least ${minimum.toLocaleString('en')}`
         : '';
   // What is empty by default is seen to be.
   const isEmpty =

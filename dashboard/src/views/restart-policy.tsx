@@ -8,9 +8,9 @@ import { SchemaFields } from '../parts/schema-form.js';
 /** As the service checks them (docs/API.md, Bots). */
 const FIELDS: Record<keyof RestartPolicy, Schema> = {
   policy: {
-    title: 'When it ends by itself it is started again',
+    title: 'Start again',
     enum: ['always', 'on-failure', 'never'],
-    description: 'always; on-failure, when it threw or could not be started; or never.',
+    description: 'A bot that ended by itself; on-failure: that threw or could not be started.',
   },
   max_restarts: {
     title: 'Restarts at most',
