@@ -14,6 +14,9 @@ export type Session =
   | { state: 'out'; reason: string | null }
   | { state: 'in'; token: string };
 
+/** How long a page that begins, and somebody who signs out, waits for the service, in ms: a network may swallow everything. */
+const ANSWER_MS = 5000;
+
 export const session = signal<Session>({ state: 'starting' });
 const nobody = new DroverClient({ url: location.origin });
 let client = nobody;
@@ -69,10 +72,11 @@ function takeFromAddress(): string | undefined {
 
 async function tried(token: string): Promise<Offer> {
   try {
-    await nobody.withToken(token).apiInfo();
+    await nobody.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (thrown) {
+    const isRefused = thrown instanceof ApiError && !thrown.isPassing;
     // Nobody there yet, who could say whether it is good; the stream goes on trying.
-    if (thrown instanceof ApiError && thrown.isPassing) return { token, isNew: false };
+    if (!isRefused) return { token, isNew: false };
     const reason = 'The token that this page was opened with is not accepted.';
     return { token: null, isNew: false, reason };
   }
@@ -158,12 +162,12 @@ function forgo(before: string | null, token: string | null): void {
     });
 }
 
-/** Revokes the token. @throws ApiError when that did not work; it is forgotten here all the same. */
+/** Revokes the token. @throws Error when that did not work; it is forgotten here all the same. */
 export async function signOut(): Promise<void> {
   const leaving = client;
   forgetToken();
   try {
-    await leaving.tokens.revokeCurrent();
+    await leaving.tokens.revokeCurrent({ signal: AbortSignal.timeout(ANSWER_MS) });
   } finally {
     link?.send({ type: 'sign-out' });
     // At once, so that what is said of it afterwards stays.
