@@ -73,7 +73,7 @@ function shortTime(at: number): string {
   return on === day(serverNow()) ? time.slice(0, 8) : `${on.slice(5)} ${time.slice(0, 5)}`;
 }
 
-/** From the journal, newest first. @throws ApiError 404 without a journal. */
+/** From the journal, newest first. @throws ApiError 503 without a journal. */
 async function pastChanges(id: string, signal: AbortSignal): Promise<Change[]> {
   const found: Change[] = [];
   let cursor: string | undefined;

@@ -1,7 +1,6 @@
 // Owns what flows: events per second by level, live or from the journal.
 
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../../src/client/index.js';
 import { clockAheadMs, connection, seconds, secondsVersion } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
@@ -90,7 +89,7 @@ export function Flow() {
       </header>
       {!range.isLive && !value ? (
         <p class="chart-none muted" style={{ height: `${height}px` }}>
-          {past.error && !past.isLoading ? noStats(past.error) : 'Loading …'}
+          {past.error && !past.isLoading ? `Nothing to show: ${past.error.message}` : 'Loading …'}
         </p>
       ) : (
         <StackedChart
@@ -103,11 +102,4 @@ export function Flow() {
       )}
     </section>
   );
-}
-
-function noStats(error: Error): string {
-  const { status } = error as ApiError;
-  if (error instanceof ApiError && status === 404)
-    return 'This service keeps no journal to count in.';
-  return `Nothing to show: ${error.message}`;
 }
