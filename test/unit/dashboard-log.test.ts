@@ -4,7 +4,13 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { logLine } from '../../dashboard/src/hub/line.js';
 import type { Line, Update } from '../../dashboard/src/hub/messages.js';
-import { forgetAll, lines, takeUpdate } from '../../dashboard/src/model/live.js';
+import {
+  changes,
+  forgetAll,
+  lastLines,
+  lines,
+  takeUpdate,
+} from '../../dashboard/src/model/live.js';
 import { LogRows } from '../../dashboard/src/model/log-rows.js';
 import { type LogFilter, LogWindow } from '../../dashboard/src/model/log-window.js';
 
@@ -162,6 +168,24 @@ describe('what a tab has of the present', () => {
     update({ lines: more(10), firstLine: kept });
     expect(lines[0]?.n).toBe(kept);
     expect(lines.length).toBe(30);
+  });
+
+  it('keeps nothing of bots that come and go all day', () => {
+    for (let n = 0; n < 2000; n++) {
+      const bot = `short-${n}`;
+      update({
+        lines: more(1).map((line) => ({ ...line, bot })),
+        changes: ['running', 'deleted'].map((status, at) => ({
+          n: n * 2 + at,
+          bot,
+          status,
+          at: n,
+        })),
+        gone: [bot],
+      });
+    }
+    expect(changes.size).toBeLessThanOrEqual(101);
+    expect(lastLines.size).toBeLessThanOrEqual(101);
   });
 
   it('is cut by characters while it is followed', () => {

@@ -48,6 +48,7 @@ export function takeUpdate(update: Update): void {
     takeBots(update);
     takeLines(update);
     for (const change of update.changes) takeChange(change);
+    forgetGone(changes);
     takeSeconds(update.seconds);
     isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
   });
@@ -97,9 +98,7 @@ function takeLines({ lines: more, firstLine }: Update): void {
     if (line.bot !== null) lastLines.set(line.bot, line);
     if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
   }
-  if (lastLines.size > bots.size * 2 + 100) {
-    for (const id of lastLines.keys()) if (!bots.has(id)) lastLines.delete(id);
-  }
+  forgetGone(lastLines);
   for (const line of more) lines.push(line);
   // The hub cuts off many at once.
   const gone = firstLine - (lines[0]?.n ?? 0);
@@ -113,6 +112,12 @@ export function takePastLines(past: readonly Line[]): void {
     if (line.bot !== null && !lastLines.has(line.bot)) lastLines.set(line.bot, line);
   }
   botsVersion.value += 1;
+}
+
+/** Bots come and go all day; of many that have gone nothing is kept. */
+function forgetGone(ofBots: Map<string, unknown>): void {
+  if (ofBots.size <= bots.size * 2 + 100) return;
+  for (const id of ofBots.keys()) if (!bots.has(id)) ofBots.delete(id);
 }
 
 function addScope(scope: string): void {
