@@ -53,6 +53,33 @@ it('goes on with the token of the other tabs, whatever a tab has had from before
   expect(await statusOf(older.token)).toBe(200);
 });
 
+it.each([
+  ['in a shared worker', ''],
+  ['in one of the tabs', 'delete globalThis.SharedWorker'],
+  [
+    'in each tab, which then goes by itself',
+    'delete globalThis.SharedWorker; delete Navigator.prototype.locks',
+  ],
+])('signs in and out with the stream %s', async (where, without) => {
+  if (without !== '') await context.addInitScript(without);
+  await signIn(page, service);
+  const second = await context.newPage();
+  await second.goto(service.url);
+  const isOne = !where.includes('by itself');
+  if (isOne) await second.locator('[data-connection=open]').waitFor();
+  else await signIn(second, service);
+  // After a reload it is still signed in, whoever leads then.
+  for (const tab of [page, second]) {
+    await tab.reload();
+    await tab.locator('[data-connection=open]').waitFor();
+  }
+  await second.getByRole('button', { name: 'Sign out' }).click();
+  await second.getByLabel('Figure 1 of 6').waitFor();
+  if (isOne) await page.getByLabel('Figure 1 of 6').waitFor();
+  await signIn(second, service);
+  if (isOne) await page.locator('[data-connection=open]').waitFor();
+});
+
 it('opens the view that comes with a token, and none that is not of this page', async () => {
   const [one, two] = [await make('one'), await make('two')];
   await page.goto(`${service.url}/#token=${encodeURIComponent(one.token)}&to=%23%2Flog%3Fq%3Dx`);
