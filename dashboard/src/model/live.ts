@@ -25,6 +25,10 @@ export const linesEpoch = signal(0);
 /** Of each bot the newest line. */
 export const lastLines = new Map<string, Line>();
 
+/** Goes up with each error that the service itself tells of: that there is a dossier of an incident it says in one. */
+export const serviceErrors = signal(0);
+const SERVICE_SCOPE = 'drover';
+
 /** Scopes that lines have had, for choosing among them; bots may use any, so there is a bound. */
 export const scopes = signal<readonly string[]>([]);
 const MAX_SCOPES = 100;
@@ -96,6 +100,7 @@ function takeLines({ lines: more, firstLine }: Update): void {
   if (more.length === 0) return;
   for (const line of more) {
     if (line.bot !== null) lastLines.set(line.bot, line);
+    if (line.level === 'error' && line.scope === SERVICE_SCOPE) serviceErrors.value += 1;
     if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
   }
   forgetGone(lastLines);

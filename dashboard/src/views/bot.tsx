@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOnOne } from '../model/actions.js';
-import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { go, replaceQuery, route } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -18,6 +18,8 @@ import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
 import { IncidentList } from './incident.js';
 
+/** More often than this, in ms, the incidents are not asked for. */
+const INCIDENTS_MS = 500;
 const TABS = [
   { name: '', title: 'Live' },
   { name: 'commands', title: 'Commands' },
@@ -187,11 +189,12 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
   document.getElementById(`tab-${next.name}`)?.focus();
 }
 
-/** @param sinceMs of its status: whatever breaks a bot changes that. */
+/** @param sinceMs of its status: whatever breaks a bot changes that. Its dossier is there a bit later. */
 function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
+  const told = useThrottled(serviceErrors, INCIDENTS_MS);
   const { value, error } = useResource(
     (signal) => api().incidents({ bot: id, signal }),
-    [id, sinceMs],
+    [id, sinceMs, told],
   );
   return (
     <div class="page">

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { PressureReport } from '../../../src/client/index.js';
 import { failedKinds } from '../model/kinds.js';
-import { bots, botsVersion, connection, isLoaded } from '../model/live.js';
+import { bots, botsVersion, connection, isLoaded, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -166,7 +166,8 @@ function Meters({ report }: { report: PressureReport }) {
 }
 
 function Incidents() {
-  // Whatever breaks a bot shows in what it is and in how often it was restarted.
+  // Whatever breaks a bot shows in what it is and in how often it was restarted; its dossier is there a bit later.
+  const told = useThrottled(serviceErrors, REDRAW_MS);
   const version = useThrottled(botsVersion, REDRAW_MS);
   const broken = useMemo(() => {
     let sum = 0;
@@ -177,7 +178,7 @@ function Incidents() {
   }, [version]);
   const { value, error } = useResource(
     (signal) => api().incidents({ limit: INCIDENTS_SHOWN, signal }),
-    [broken, connection.value.state === 'open'],
+    [broken, told, connection.value.state === 'open'],
   );
   return (
     <section class="card">
