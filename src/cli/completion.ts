@@ -38,12 +38,14 @@ Put it where the shell finds it:
 
 function placesOf(command: Command, path: string[] = []): Place[] {
   const commands = command.commands.filter((one) => one.name() !== 'help');
+  // Without a command it is start, and takes its flags.
+  const start = commands.filter((one) => path.length === 0 && one.name() === 'start');
   const place: Place = {
     path,
     commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
-    flags: command
-      .createHelp()
-      .visibleOptions(command)
+    flags: [...start, command]
+      .flatMap((one) => one.createHelp().visibleOptions(one))
+      .filter(({ long }, at, all) => all.findIndex((other) => other.long === long) === at)
       .map((option) => ({
         long: option.long ?? '',
         short: option.short,
@@ -55,12 +57,6 @@ function placesOf(command: Command, path: string[] = []): Place[] {
   return [place, ...commands.flatMap((one) => placesOf(one, [...path, one.name()]))];
 }
 
-const wordsAt = ({ commands, flags, choices }: Place): string[] => [
-  ...commands.map(({ name }) => name),
-  ...choices,
-  ...flags.map(({ long }) => long),
-];
-
 /** A `case` for the commands that stand on the line, which both bash and zsh understand. */
 function cases(places: readonly Place[], body: (place: Place) => string): string {
   return places
@@ -71,7 +67,7 @@ function cases(places: readonly Place[], body: (place: Place) => string): string
 const SCRIPTS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = {
   bash: (places) => `# drover completion bash
 _drover() {
-  local word path='' i next=''
+  local word path='' i next='' flags=''
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "\${path:+$path }\${COMP_WORDS[i]}" in
@@ -79,9 +75,10 @@ _drover() {
     esac
   done
   case "$path" in
-${cases(places, (place) => `next='${wordsAt(place).join(' ')}'`)}
+${cases(places, (place) => `next='${wordsAt(place).join(' ')}' flags='${flagsAt(place).join(' ')}'`)}
   esac
   word="\${COMP_WORDS[COMP_CWORD]}"
+  if [[ $word == -* ]]; then next=$flags; fi
   while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -W "$next" -- "$word")
 }
 complete -o default -F _drover drover
@@ -90,17 +87,22 @@ complete -o default -F _drover drover
 # drover completion zsh
 _drover() {
   local place='' i
-  local -a next
+  local -a next flags
   for ((i = 2; i < CURRENT; i++)); do
     case "\${place:+$place }\${words[i]}" in
       ${pathPattern(places)}) place="\${place:+$place }\${words[i]}" ;;
     esac
   done
   case "$place" in
-${cases(places, (place) => `next=(${described(place)})`)}
+${cases(places, (place) => `next=(${describedWords(place)}) flags=(${describedFlags(place)})`)}
   esac
-  _describe 'drover' next
-  _files
+  if [[ $words[CURRENT] == -* ]]; then
+    _describe -o 'flag' flags
+  elif (( $#next )); then
+    _describe 'command' next
+  else
+    _files
+  fi
 }
 compdef _drover drover
 `,
@@ -108,7 +110,7 @@ compdef _drover drover
 function __drover_at
   set -l place
   for word in (commandline -opc)[2..-1]
-    switch (string join ' ' $place $word)
+    switch (string join -- ' ' $place $word)
       case ${places
         .slice(1)
         .map(({ path }) => `'${path.join(' ')}'`)
@@ -129,14 +131,25 @@ function pathPattern(places: readonly Place[]): string {
     .join(' | ');
 }
 
+const wordsAt = ({ commands, choices }: Place): string[] => [
+  ...commands.map(({ name }) => name),
+  ...choices,
+];
+
+const flagsAt = ({ flags }: Place): string[] => flags.map(({ long }) => long);
+
+function describedWords({ commands, choices }: Place): string {
+  const pairs = commands.map(({ name, description }): [string, string] => [name, description]);
+  return described([...pairs, ...choices.map((choice): [string, string] => [choice, ''])]);
+}
+
+function describedFlags({ flags }: Place): string {
+  return described(flags.map(({ long, description }) => [long, description]));
+}
+
 /** For `_describe` of zsh: word and description, between which a colon stands. */
-function described({ commands, flags, choices }: Place): string {
-  const pairs = [
-    ...commands.map(({ name, description }) => [name, description]),
-    ...choices.map((choice) => [choice, '']),
-    ...flags.map(({ long, description }) => [long, description]),
-  ];
-  return pairs.map(([word, text]) => quote(`${word}:${text}`)).join(' ');
+function described(pairs: readonly [word: string, description: string][]): string {
+  return pairs.map(([word, text]) => quote(text === '' ? word : `${word}:${text}`)).join(' ');
 }
 
 function fishLines(place: Place): string[] {

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -186,16 +186,40 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       expect.arrayContaining(['bash', 'zsh', 'fish']),
     );
     expect(complete('drover', 'logs', '--bot', 'bots', '--j')).toEqual(['--json']);
+    // Where a file may stand the shell completes files, and not flags.
+    expect(complete('drover', 'check', '')).toEqual(['']);
+    // Without a command it is start.
+    expect(complete('drover', '--ho')).toEqual(['--host']);
   });
 
   it('zsh and fish: have every command and flag', async () => {
     const zsh = (await drover(['completion', 'zsh'])).stdout;
     expect(zsh).toMatch(/^#compdef drover\n/);
-    expect(zsh).toMatch(/"bots create"\) next=\(.*'--config:the bot'\\''s configuration/);
+    expect(zsh).toMatch(
+      /"bots create"\) next=\(\) flags=\(.*'--config:the bot'\\''s configuration/,
+    );
     const fish = (await drover(['completion', 'fish'])).stdout;
     expect(fish).toMatch(
       /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'which kind of bot'/,
     );
     expect(fish).toMatch(/-f -a invoke -d /);
+  });
+
+  it.runIf(existsSync('/usr/bin/fish'))('fish: completes commands and flags', async () => {
+    const { stdout } = await drover(['completion', 'fish']);
+    const file = path.join(home, 'drover.fish');
+    writeFileSync(file, stdout);
+    const complete = (line: string): string[] => {
+      const script = `source '${file}'; complete -C '${line}'`;
+      const text = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8' });
+      return text
+        .trim()
+        .split('\n')
+        .map((one) => one.replace(/\t.*/, ''));
+    };
+    expect(complete('drover b')).toEqual(['bench', 'bots']);
+    expect(complete('drover bots create x --k')).toEqual(['--kind']);
+    expect(complete('drover logs --bot bots --j')).toEqual(['--json']);
+    expect(complete('drover completion ')).toEqual(['bash', 'fish', 'zsh']);
   });
 });
