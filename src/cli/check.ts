@@ -87,9 +87,12 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
   const { source, runMs: run_ms, events, missing } = run;
   const verdicts = expectations.map((one) => one.verdict(missing));
   const passed = verdicts.every((verdict) => verdict.passed);
+  const isGone = options.live && missing !== null;
+  const exitCode = isGone ? EXIT.no_service : passed ? EXIT.ok : EXIT.not_as_expected;
+  // Also when nobody reads what is printed.
+  process.exitCode = exitCode;
   await tell({ source, run_ms, events, missing, passed, expectations: verdicts }, options);
-  if (options.live && missing !== null) return EXIT.no_service;
-  return passed ? EXIT.ok : EXIT.not_as_expected;
+  return exitCode;
 }
 
 function expectation(text: string, before: readonly string[] = []): string[] {
@@ -220,9 +223,9 @@ async function tell(report: CheckReport, { junit, json }: CheckOptions): Promise
     }
   };
   const asJson = `${safeJson(report, 2)}\n`;
-  await print(json === '-' ? asJson : textReport(report));
   if (json !== undefined && json !== '-') save(json, asJson);
   if (junit !== undefined) save(junit, junitReport(report));
+  await print(json === '-' ? asJson : textReport(report));
   if (report.missing !== null) complain(`the run was not seen to its end: ${report.missing}`);
   if (!report.passed) complain('the run was not as expected');
 }

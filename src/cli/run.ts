@@ -14,9 +14,10 @@ export function action<A extends unknown[]>(
   task: (...args: A) => Promise<number | undefined>,
 ): (...args: A) => Promise<void> {
   return async (...args) => {
-    // Whoever reads the output has gone (head, a pager that was left): there is nobody to tell.
+    // Whoever reads the output has gone (head, a pager that was left): there is nobody to tell. What is known by then of
+    // how it ends (process.exitCode) counts.
     process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-      if (code === 'EPIPE') process.exit(EXIT.ok);
+      if (code === 'EPIPE') process.exit();
       complain(`the output cannot be written: ${message}`);
       process.exit(EXIT.failed);
     });

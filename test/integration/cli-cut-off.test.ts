@@ -146,6 +146,16 @@ it('check --live ends with no_service when the service has gone, with its report
   });
 });
 
+it('check says how it ends, and writes its report, also when nobody reads what it prints', async () => {
+  const junit = path.join(home, 'report.xml');
+  const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
+  writeFileSync(file, head);
+  const checking = startCli(home, ['check', file, '--no-gaps', '--junit', junit]);
+  checking.child.stdout?.destroy();
+  expect((await checking.ended).code).toBe(EXIT.not_as_expected);
+  expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
+});
+
 it('says what is wrong with a recording, and takes one that was cut off', async () => {
   const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
   const event =
