@@ -9,7 +9,7 @@ import { addBots } from './cli/bots.js';
 import { addCheck } from './cli/check.js';
 import { addCompletion } from './cli/completion.js';
 import { addDoctor } from './cli/doctor.js';
-import { EXIT } from './cli/exit-codes.js';
+import { EXIT, EXIT_MEANING } from './cli/exit-codes.js';
 import { addInvoke } from './cli/invoke.js';
 import { addLogin } from './cli/login.js';
 import { addLogs } from './cli/logs.js';
@@ -53,7 +53,11 @@ const program = new Command('drover')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
   .addHelpText(
     'after',
-    '\nWithout a command it runs the service. docs/CLI.md has examples and all exit codes.',
+    `
+Without a command it runs the service. docs/CLI.md has examples.
+
+Exit codes:
+${exitCodes()}`,
   );
 
 program
@@ -88,6 +92,14 @@ for (const add of [
 }
 
 await program.parseAsync();
+
+function exitCodes(): string {
+  return Object.entries(EXIT)
+    .map(
+      ([name, code]) => `${String(code).padStart(5)}  ${EXIT_MEANING[name as keyof typeof EXIT]}`,
+    )
+    .join('\n');
+}
 
 /** What commander says is wrong, on one line. */
 function usageLine(text: string): string {

@@ -12,6 +12,10 @@ import { type Profile, profilePath, readProfile } from './profile.js';
 export const DEFAULT_URL = 'http://localhost:8090';
 const DEFAULT_TIMEOUT_MS = 30_000;
 
+export const URL_TEXT = `address of the service (DROVER_URL, the profile, ${DEFAULT_URL})`;
+const TOKEN_TEXT = 'token (DROVER_TOKEN, the profile)';
+const PROFILE_TEXT = 'profile that drover login has made (DROVER_PROFILE, default)';
+
 export interface ConnectionOptions {
   url?: string;
   token?: string;
@@ -22,11 +26,16 @@ export interface ConnectionOptions {
 
 /** Adds the flags of a command that talks to a service. @param timeout whether each of its calls has a limit. */
 export function withConnection(command: Command, { timeout = true } = {}): Command {
-  command
-    .option('--url <address>', `address of the service (DROVER_URL, the profile, ${DEFAULT_URL})`)
-    .option('--token <token>', 'token (DROVER_TOKEN, the profile)')
-    .option('--profile <name>', 'profile that drover login has made (DROVER_PROFILE, default)');
-  if (!timeout) return command;
+  command.option('--url <address>', URL_TEXT).option('--token <token>', TOKEN_TEXT);
+  withProfile(command);
+  return timeout ? withTimeout(command) : command;
+}
+
+export function withProfile(command: Command): Command {
+  return command.option('--profile <name>', PROFILE_TEXT);
+}
+
+export function withTimeout(command: Command): Command {
   return command.addOption(
     new Option('--timeout <time>', 'how long one call may take')
       .argParser(duration)
@@ -90,14 +99,17 @@ export function connect(options: ConnectionOptions): Connection {
       `there is no token for ${url}; log in with drover login --url ${url}, or set DROVER_TOKEN`,
     );
   }
-  // What no header can hold would be an answer that never came.
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new CliError(EXIT.usage, 'the token is empty or has characters that no token has');
-  }
+  expectToken(token);
   return {
     client: new DroverClient({ url, token }),
     call: () => ({ signal: limit(options.timeout ?? DEFAULT_TIMEOUT_MS) }),
   };
+}
+
+/** @throws CliError for what no header can hold: it would be an answer that never came. */
+export function expectToken(token: string): void {
+  if (/^[\x21-\x7e]+$/.test(token)) return;
+  throw new CliError(EXIT.usage, 'the token is empty or has characters that no token has');
 }
 
 const limits = new Set<AbortController>();

@@ -2,17 +2,20 @@
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { ApiError, DroverClient } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { stopSignal } from '../stop-signals.js';
 import {
   type ConnectionOptions,
   DEFAULT_URL,
+  expectToken,
   givenUrl,
   limit,
   profileOf,
-  withConnection,
+  URL_TEXT,
+  withProfile,
+  withTimeout,
 } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
@@ -27,21 +30,33 @@ interface LoginOptions extends ConnectionOptions {
 }
 
 export function addLogin(program: Command): void {
-  withConnection(program.command('login'))
+  const loggingIn = program
+    .command('login')
     .description('change the PIN of the service for a token, and keep it in a profile')
-    .option('--pin <pin>', 'the PIN; asked for when it is left out')
+    .option('--url <address>', URL_TEXT)
+    .addOption(
+      new Option('--pin <pin>', 'the PIN; asked for when it is left out').conflicts('pinFile'),
+    )
     .option(
       '--pin-file <file>',
       'the file that the service keeps it in (pin.txt in its data directory)',
     )
-    .action(action(login));
-  withConnection(program.command('logout'))
-    .description('revoke the token of the profile, and forget it')
-    .action(action(logout));
+    .addOption(
+      new Option('--token <token>', 'keep this token, which is there already').conflicts([
+        'pin',
+        'pinFile',
+      ]),
+    );
+  withTimeout(withProfile(loggingIn)).action(action(login));
+  const loggingOut = program
+    .command('logout')
+    .description('revoke the token of the profile, and forget it');
+  withTimeout(withProfile(loggingOut)).action(action(logout));
 }
 
 async function login(options: LoginOptions): Promise<undefined> {
   const path = profileOf(options);
+  if (options.token !== undefined) expectToken(options.token);
   const before = savedProfile(path);
   const url = givenUrl(options) ?? before?.url ?? DEFAULT_URL;
   const client = new DroverClient({ url });

@@ -19,9 +19,9 @@ export type StreamEvent =
 /** @throws SyntaxError when an event that is known is not JSON. */
 export function typedEvent({ event, data, id }: SseFrame): StreamEvent {
   if (event === 'log' || event === 'session' || event === 'gap') {
-    return { event, id, data: JSON.parse(data) } as StreamEvent;
+    return { id, event, data: JSON.parse(data) } as StreamEvent;
   }
-  return { event: 'other', name: event === '' ? 'message' : event, id, data: jsonOrText(data) };
+  return { id, event: 'other', name: event === '' ? 'message' : event, data: jsonOrText(data) };
 }
 
 function jsonOrText(text: string): unknown {

@@ -50,6 +50,10 @@ describe('wrong use is one line and the exit code 2', () => {
     [['check', '--live', '--for', '30d', '--no-errors'], /It may be at most 24d\./],
     [['bench', '--for', '30d'], /It may be at most 24d\./],
     [['check', '--live', '--expect', 'bot x up within 30d'], /within 30d: It may be at most 24d\./],
+    [['login', '--pin', '1', '--token', 'x'], /'--token <token>' cannot be used with .*'--pin/],
+    [['login', '--pin', '1', '--pin-file', 'x'], /cannot be used with option '--pin-file/],
+    [['login', '--token', 'a b'], /the token is empty or has characters that no token has/],
+    [['logout', '--token', 'x'], /unknown option '--token'/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
     [['bots', 'list', '--url', 'nope'], /--url: "nope" is no URL of a service; one looks like/],
   ])('%j', async (args, names) => {
@@ -86,6 +90,7 @@ describe('wrong use is one line and the exit code 2', () => {
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
     }
+    expect(stdout).toMatch(/^ {4}3 {2}no service answers at the address/m);
     expect((await drover(['bots', 'create', '--help'])).code).toBe(0);
     expect((await drover(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
