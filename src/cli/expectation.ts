@@ -46,6 +46,9 @@ const OF = `(?: of (?:bot )?${ID})?`;
 const WITHIN = '(?: within (\\S+(?: ?[a-z]+)?))?';
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"';
 
+/** Runs of spaces, and what is quoted, in which they count. */
+const SPACES = new RegExp(`${QUOTED}|\\s+`, 'g');
+
 /** What begins an expectation, with what makes it from the words that match. */
 const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expectation][] = [
   [
@@ -84,7 +87,7 @@ const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expecta
 
 /** @throws Error that shows how expectations are written. */
 export function parseExpectation(text: string): Expectation {
-  const plain = text.trim().replace(/\s+/g, ' ');
+  const plain = text.trim().replace(SPACES, (part) => (part.startsWith('"') ? part : ' '));
   for (const [form, make] of GRAMMAR) {
     const match = form.exec(plain);
     if (match) return make(plain, match.slice(1));

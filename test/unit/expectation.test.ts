@@ -43,6 +43,8 @@ describe('an expectation', () => {
     ['bot a never failed', [[session('a', 'failed'), 7]], false, /bot|a was failed after 7ms/],
     ['line "two words" of a', [[log('say two words!'), 3]], true, /after 3ms/],
     ['line "x" of bot a', [[log('x', 'b'), 3]], false, /did not happen/],
+    ['line "two  spaces\t" of a', [[log('two  spaces\t'), 3]], true, /after 3ms/],
+    ['no line "two  spaces"', [[log('two  spaces'), 3]], false, /there was one/],
     ['line "a \\"b\\" c"', [[log('a "b" c', null), 3]], true, /after 3ms/],
     ['line "x" of a within 1 s', [[log('x'), 1001]], false, /too late/],
     ['no line "x"', [[log('y'), 3]], true, /did not happen/],
