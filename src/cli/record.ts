@@ -95,8 +95,10 @@ async function record(file: string, command: string[], options: RecordOptions): 
   }
   const reading = (async () => {
     for await (const batch of stream.batches()) {
-      await writer.write(batch);
-      if (batch.some(isMark)) news.emit('mark');
+      // The mark is waited for only once the command is over; it is ours, and no part of the run.
+      const mark = news.listenerCount('mark') > 0 ? batch.find(isMark) : undefined;
+      await writer.write(batch.filter((event) => event !== mark));
+      if (mark) news.emit('mark');
     }
   })();
   const [read] = await Promise.allSettled([reading]);

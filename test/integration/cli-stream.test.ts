@@ -179,6 +179,11 @@ describe('record and check', () => {
       'say -> {"said":"recorded"}',
     );
 
+    // The command by which the recorder finds the end of the run is no part of it.
+    const quiet = path.join(home, 'quiet.ndjson');
+    expect((await drover(['record', quiet, '--', process.execPath, '-e', ''])).code).toBe(0);
+    expect(readFileSync(quiet, 'utf8')).not.toContain('ping');
+
     const junit = path.join(home, 'junit.xml');
     const json = path.join(home, 'report.json');
     const good = await drover([
