@@ -194,6 +194,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
     if (options.for === undefined && expectations.every(isSettled)) break;
   }
   over.abort();
+  await seen.confirm(client);
   stopSignal.throwIfAborted();
   return { source: client.url, runMs: performance.now() - began, events, missing: seen.blind };
 }

@@ -1,9 +1,15 @@
 // Runs in the command line. Owns what is known of a live stream beside its events: that it broke, when it is tried again,
 // that it is back, and at the end whether it was there.
 
-import type { StreamState } from '../client/index.js';
+import type { DroverClient, StreamState } from '../client/index.js';
+import { messageOf } from '../errors.js';
+import { stopSignal } from '../stop-signals.js';
+import { limit } from './connection.js';
 import { showDuration } from './duration.js';
 import { complain } from './run.js';
+
+/** How long the service may take to say that it is there. */
+const CONFIRM_MS = 10_000;
 
 /** Follows one stream, and speaks of it on standard error. */
 export class StreamWatch {
@@ -31,4 +37,14 @@ export class StreamWatch {
   };
   /** A wait was told of, and not yet that it is over. */
   #wasTold = false;
+
+  /** At the end: behind a service that stands still, or a network that is gone, the stream stays open for a while. */
+  async confirm(client: DroverClient): Promise<void> {
+    if (this.#blind !== null || stopSignal.aborted) return;
+    try {
+      await client.apiInfo({ signal: limit(CONFIRM_MS) });
+    } catch (thrown) {
+      if (!stopSignal.aborted) this.#blind = `the service did not answer, ${messageOf(thrown)}`;
+    }
+  }
 }

@@ -109,6 +109,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
     await writer.discard();
     throw ran.reason;
   }
+  await watch.confirm(client);
   const missing = watch.blind ?? ran.value?.missing ?? null;
   const { events } = await writer.end({ by, disconnects: watch.disconnects, missing });
   if (read.status === 'rejected') throw read.reason;

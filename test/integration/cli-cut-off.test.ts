@@ -48,6 +48,12 @@ function recorded(): string {
 }
 const hasLines = () => recorded().includes('"level":');
 
+async function openStreams(): Promise<number> {
+  const authorization = `Bearer ${env['DROVER_TOKEN']}`;
+  const answer = await fetch(`${env['DROVER_URL']}/api/pressure`, { headers: { authorization } });
+  return ((await answer.json()) as { streams: { open: number } }).streams.open;
+}
+
 interface End {
   event: string;
   data: { by: string; disconnects: number; gaps: number; missing: string | null };
@@ -130,12 +136,7 @@ it('check --live ends with no_service when the service has gone, with its report
   const expectations = ['--no-errors', '--expect', 'at least 1 events of busy'];
   const json = path.join(home, 'report.json');
   const checking = run('check', '--live', '--for', '6s', ...expectations, '--json', json);
-  const pressure = async (): Promise<number> => {
-    const authorization = `Bearer ${env['DROVER_TOKEN']}`;
-    const answer = await fetch(`${env['DROVER_URL']}/api/pressure`, { headers: { authorization } });
-    return ((await answer.json()) as { streams: { open: number } }).streams.open;
-  };
-  await expect.poll(pressure, { timeout: 40_000 }).toBe(1);
+  await expect.poll(openStreams, { timeout: 40_000 }).toBe(1);
   await killService();
   const { code, stdout } = await checking.ended;
   expect(code).toBe(EXIT.no_service);
@@ -144,6 +145,22 @@ it('check --live ends with no_service when the service has gone, with its report
     passed: false,
     missing: expect.stringContaining('not open'),
   });
+});
+
+it('a service that stands still at the end was not seen to it either', async () => {
+  const { child } = await start();
+  const checking = run('check', '--live', '--for', '8s', '--no-errors');
+  const recording = run('record', file, '--for', '8s');
+  await expect.poll(openStreams, { timeout: 40_000 }).toBe(2);
+  child.kill('SIGSTOP');
+  try {
+    expect((await checking.ended).code).toBe(EXIT.no_service);
+    expect((await recording.ended).code).toBe(EXIT.no_service);
+    const missing = 'the service did not answer, it took too long';
+    expect(endOf().data).toMatchObject({ by: 'time', missing });
+  } finally {
+    child.kill('SIGCONT');
+  }
 });
 
 it('check says how it ends, and writes its report, also when nobody reads what it prints', async () => {
