@@ -19,7 +19,7 @@ export const EXIT_MEANING: Record<keyof typeof EXIT, string> = {
   failed: 'the service or the bot refused, or could not do it',
   usage: 'wrong command, flag, argument, address or profile, also where only the service can tell',
   no_service:
-    'no service answers at the address, or it was gone when `record` or `check --live` ended',
+    'no service answers at the address, or it was gone when `record`, `check --live` or `wait` ended',
   not_allowed: 'no token, one that is not good, or one without the scope; a wrong PIN',
   not_found: 'there is no such bot, token or command',
   timeout: 'it was not done in time',

@@ -15,6 +15,7 @@ import {
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
+import { StreamWatch } from './follow.js';
 import { duration, list } from './options.js';
 import { print, safeText } from './output.js';
 import { elapsed, followProgress } from './progress.js';
@@ -53,7 +54,13 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
   // There may be no such bot; a stream would say nothing of that.
   await client.bots.get(bot, { signal: late });
   let last: BotSnapshot | undefined;
-  const stream = client.stream({ session: [bot], kind: ['session'], signal: late });
+  const seen = new StreamWatch();
+  const stream = client.stream({
+    session: [bot],
+    kind: ['session'],
+    signal: late,
+    onState: seen.onState,
+  });
   followProgress(() => {
     const is = last === undefined ? '' : `, it is ${safeText(last.status)}`;
     return `waiting for ${bot} to be ${wanted.join(' or ')}${is}: ${elapsed(began, timeout)}`;
@@ -74,9 +81,12 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
     }
   }
   stopSignal.throwIfAborted();
+  const what = `${bot} was not ${wanted.join(' or ')} within ${showDuration(timeout)}`;
+  if (seen.disconnects > 0 && seen.blind !== null) {
+    throw new CliError(EXIT.no_service, `${what}; ${seen.blind}`);
+  }
   const is = last === undefined ? 'nothing came of it' : `it is ${last.status}`;
-  const what = `${bot} was not ${wanted.join(' or ')} within ${showDuration(timeout)}; ${is}`;
-  throw new CliError(EXIT.timeout, what);
+  throw new CliError(EXIT.timeout, `${what}; ${is}`);
 }
 
 async function waitForService(options: WaitOptions): Promise<void> {

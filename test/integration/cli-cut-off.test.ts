@@ -163,6 +163,17 @@ it('a service that stands still at the end was not seen to it either', async () 
   }
 });
 
+it('wait ends with no_service when the service has gone and does not come back', async () => {
+  await start();
+  const waiting = run('wait', 'busy', '--status', 'nowhere', '--timeout', '8s');
+  await expect.poll(openStreams, { timeout: 40_000 }).toBe(1);
+  await killService();
+  const { code, stderr } = await waiting.ended;
+  expect(stderr).toMatch(/; trying again in /);
+  expect(stderr).toMatch(/busy was not nowhere within 8s; the stream was not open, /);
+  expect(code).toBe(EXIT.no_service);
+});
+
 it('check says how it ends, and writes its report, also when nobody reads what it prints', async () => {
   const junit = path.join(home, 'report.xml');
   const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
