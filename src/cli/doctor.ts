@@ -149,10 +149,10 @@ function dataDirectory(dir: string): Found {
   try {
     let existing = dir;
     while (!existsSync(existing)) existing = dirname(existing);
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is no directory`);
     accessSync(existing, R_OK | W_OK | X_OK);
     if (existing !== dir) return ok(`${dir} is not there yet, and can be made`);
     const { mode } = statSync(dir);
-    if (!statSync(dir).isDirectory()) return fail(`${dir} is no directory`);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       return warn(`${dir} can be read by others; run chmod 700 ${dir}`);
     }

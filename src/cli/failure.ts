@@ -55,15 +55,18 @@ function apiFailure(error: ApiError): Failure {
         );
   }
   if (status === 401) {
-    const isPin = message === 'wrong pin';
-    const hint = isPin ? 'the service prints its PIN when it starts' : 'log in with drover login';
-    return failed(EXIT.not_allowed, hint);
+    if (message === 'wrong pin') {
+      return failed(EXIT.not_allowed, 'the service prints its PIN when it starts');
+    }
+    const isGiven = (process.env['DROVER_TOKEN'] ?? '') !== '';
+    const order = isGiven ? ', and unset DROVER_TOKEN, which goes before the profile' : '';
+    return failed(EXIT.not_allowed, `log in with drover login${order}`);
   }
   if (status === 403) return failed(EXIT.not_allowed);
   // Of a route; of a bot or a token the message says which.
   if (status === 404 && message === 'not found') {
     const what =
-      'the service does not know what it was asked for; it is of another version than this command';
+      'the service does not know what it was asked for; its address has a path too many, or it is of another version than this command';
     return { exitCode: EXIT.other_version, message: what };
   }
   if (status === 404) return failed(EXIT.not_found);

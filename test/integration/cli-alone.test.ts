@@ -94,7 +94,7 @@ describe('doctor', () => {
     expect(noDir.code).toBe(EXIT.not_as_expected);
     expect(findings(noDir).get('data directory')).toMatchObject({
       result: 'fail',
-      message: expect.stringContaining('give another with --data-dir'),
+      message: `${path.join(file, 'x')} cannot be used: ${file} is no directory; give another with --data-dir`,
     });
     const open = makeDir();
     onTestFinished(() => removeDir(open));

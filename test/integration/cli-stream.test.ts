@@ -100,7 +100,9 @@ describe('logs -f', () => {
     await drover(['tokens', 'revoke', '--current', '--token', token]);
     const { code, stderr } = await logs.ended;
     expect(code).toBe(EXIT.not_allowed);
-    expect(stderr).toMatch(/drover: invalid token; log in with drover login\n$/);
+    expect(stderr).toMatch(
+      /drover: invalid token; log in with drover login, and unset DROVER_TOKEN, which goes before the profile\n$/,
+    );
   });
 
   it('ends quietly when nobody reads any more', async () => {
