@@ -149,6 +149,24 @@ it('signs in, calls, and reads the stream with the token in a header', async () 
   await until(({ ended }) => ended === 'well');
 });
 
+it('has the past as a download that can be left, the metrics, and what the API is', async () => {
+  await open(BUSY);
+  await read();
+  await until(({ ids }) => ids.length > 20);
+  const past = (await page.evaluate(`(async () => {
+    const all = [];
+    for await (const { id, data } of client.download({ session: ['a'], kind: ['log'] })) all.push([id, data.session_id]);
+    for await (const event of client.download()) break;
+    return all;
+  })()`)) as [string, string][];
+  expect(past.length).toBeGreaterThan(10);
+  for (const [, bot] of past) expect(bot).toBe('a');
+  const numbers = past.map(([id]) => Number(id.split('-')[1]));
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+  expect(await page.evaluate('client.metrics()')).toMatch(/^# HELP drover_/m);
+  expect(await page.evaluate('client.openapi().then(({ openapi }) => openapi)')).toBe('3.1.0');
+});
+
 it('goes on when the service was killed and comes back', async () => {
   await open(BUSY);
   await read();
