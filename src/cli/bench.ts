@@ -1,7 +1,7 @@
 // Runs in the command line. Owns `drover bench`: what a service does on this machine, measured on one of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -151,6 +151,8 @@ async function measureStreams(
 ): Promise<Pick<BenchReport, 'delivered_per_second' | 'delivery_ms'>> {
   const controller = new AbortController();
   const { signal } = controller;
+  // Every stream listens; Node would take more than some for a leak.
+  setMaxListeners(0, signal);
   const counts = { frames: 0 };
   const opened: Promise<void>[] = [];
   const readers: Promise<void>[] = [];
@@ -202,12 +204,15 @@ async function countFrames(
   counts: { frames: number },
   open: () => void,
 ): Promise<void> {
+  const refused = (why: string): CliError =>
+    new CliError(EXIT.failed, `a stream could not be opened: ${why}`);
   const response = await fetch(`${client.url}/events?kind=log&snapshot=0`, {
     headers: { authorization: `Bearer ${client.token}` },
     signal,
+  }).catch((thrown: unknown) => {
+    throw refused(messageOf((thrown as Error).cause ?? thrown));
   });
-  if (!response.ok)
-    throw new CliError(EXIT.failed, `a stream was refused: ${await response.text()}`);
+  if (!response.ok) throw refused(((await response.json()) as { error: string }).error);
   open();
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   try {
