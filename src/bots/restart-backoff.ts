@@ -37,7 +37,7 @@ export class RestartBackoff {
       const window = Math.round(policy.window_ms / 1000);
       return {
         restart: false,
-        reason: `restarted ${this.#restarts.length} times within ${window} s, which is the limit`,
+        reason: `restarted ${timesOf(this.#restarts.length)} within ${window} s, which is the limit`,
       };
     }
     this.#restarts.push(now);
@@ -67,4 +67,8 @@ export class RestartBackoff {
     // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
     return Math.round(wait * (0.5 + this.#random() / 2));
   }
+}
+
+function timesOf(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
 }

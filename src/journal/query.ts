@@ -1,6 +1,7 @@
 // Runs in the journal thread. Owns the pages of `GET /api/events`: which frames a page has, and what they look like.
 
 import { eventId, KIND_CODE } from '../broadcast/frame.js';
+import { withoutEscapes } from '../contract/escapes.js';
 import { KINDS } from '../contract/events.js';
 import type { Page, PageRequest } from '../contract/journal.js';
 import type { Filter } from '../front/filter.js';
@@ -280,10 +281,11 @@ class Needle {
 
   /** Whether some frame of the block can have it: all at once is several times as fast as one by one. */
   mayBeIn(block: Block): boolean {
-    return block.data.toString().toLowerCase().includes(this.#json);
+    const text = block.data.toString();
+    return text.toLowerCase().includes(this.#json) || hasEscapes(text);
   }
 
-  /** A line has it in its message, another event anywhere in its data. */
+  /** A line has it in its message, without what only colours that; another event anywhere in its data. */
   isIn(text: string, kind: number): boolean {
     if (kind !== KIND_CODE.log) {
       return text
@@ -294,9 +296,15 @@ class Needle {
     // A quote within JSON's strings is escaped, so this can only be the field; it is the last.
     const from = text.indexOf(MESSAGE) + MESSAGE.length;
     const message = text.slice(from, -LOG_END.length);
-    if (!message.toLowerCase().includes(this.#json)) return false;
+    if (!hasEscapes(message) && !message.toLowerCase().includes(this.#json)) return false;
     // What looks like it may be a part of an escape: an n behind a line break.
-    if (!message.includes('\\')) return true;
-    return (JSON.parse(`"${message}"`) as string).toLowerCase().includes(this.#plain);
+    if (!message.includes('\\') && !hasEscapes(message)) return true;
+    const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
+    return said.toLowerCase().includes(this.#plain);
   }
+}
+
+/** Whether JSON may have escapes of a terminal in it. */
+function hasEscapes(json: string): boolean {
+  return json.includes('\\u001b') || json.includes('\u009b');
 }

@@ -90,7 +90,7 @@ it('a bot that has failed says why on the stream, and its last lines are kept', 
   expect(errors.map(({ message }) => message)).toEqual(
     expect.arrayContaining([
       'I always fail',
-      expect.stringMatching(/^restarted 1 times within 60 s, which is the limit/),
+      expect.stringMatching(/^restarted once within 60 s, which is the limit/),
     ]),
   );
   await eventually(async () => (await incidents(service, id)).length === 2, 'both incidents');

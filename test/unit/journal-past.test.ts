@@ -185,6 +185,18 @@ it('a text is found in what a message says, not in how it is written down', asyn
   }
 });
 
+it('a text is found across colours, and colours are not found as text', async () => {
+  put(1, [
+    frameOf(1, 'a \u001b[31mred\u001b[0mdish hat'),
+    frameOf(2, 'reddish'),
+    frameOf(3, 'b \u009b1mred'),
+  ]);
+  expect((await find({ text: 'REDDISH' })).seqs).toEqual([1, 2]);
+  expect((await find({ text: 'a red' })).seqs).toEqual([1]);
+  expect((await find({ text: '[31m' })).seqs).toEqual([]);
+  expect((await find({ text: 'b red' })).seqs).toEqual([3]);
+});
+
 it('a page says where its range ended, so that a download does not run after the stream', async () => {
   fill(1, 3);
   expect(await find({ limit: 5 })).toMatchObject({ seqs: [1, 2, 3, 4, 5], end: 31 });

@@ -1,8 +1,8 @@
 // Pure; runs in tabs. Owns what a log is filtered by.
 
 import type { Level } from '../../../src/client/index.js';
+import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
-import { plain } from '../parts/ansi.js';
 
 export interface LogFilter {
   /** Empty lets all pass. So with the others. */
@@ -22,6 +22,6 @@ export function passesOf({ levels, scopes, bots, dir, text }: LogFilter): (line:
     if (scopes.length > 0 && !scopes.includes(line.scope)) return false;
     if (bots.length > 0 && (line.bot === null || !bots.includes(line.bot))) return false;
     if (dir === 'wire' ? line.dir === null : dir !== '' && line.dir !== dir) return false;
-    return mark === '' || plain(line.text).toLowerCase().includes(mark);
+    return mark === '' || withoutEscapes(line.text).toLowerCase().includes(mark);
   };
 }

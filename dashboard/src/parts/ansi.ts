@@ -1,6 +1,8 @@
 // Pure. Owns how the text of a line is cut into pieces: colours of ANSI escapes become classes, every other escape goes, and
 // control characters become signs that can be seen. The result is text for text nodes: nothing in a line is ever markup.
 
+import { ESCAPES } from '../../../src/contract/escapes.js';
+
 export interface Piece {
   text: string;
   /** Class names, '' for plain text. */
@@ -27,13 +29,6 @@ const PLAIN: Look = {
   strike: false,
 };
 
-/**
- * CSI sequences, OSC strings (titles, links) with their end, and the two-character escapes. Of a string without an end only
- * its beginning goes: it would take the rest of the line with it.
- */
-const ESCAPE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /\u001b\[([0-?]*)[ -/]*([@-~])|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]?|\u009b([0-?]*)[ -/]*([@-~])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /\r\n?|\n|\t|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -54,7 +49,7 @@ export function pieces(text: string, isWrapped = false): Piece[] {
       look: classesOf(look),
     });
   };
-  for (const match of text.matchAll(ESCAPE)) {
+  for (const match of text.matchAll(ESCAPES)) {
     add(text.slice(from, match.index));
     from = match.index + match[0].length;
     const final = match[2] ?? match[4];
@@ -62,11 +57,6 @@ export function pieces(text: string, isWrapped = false): Piece[] {
   }
   add(text.slice(from));
   return found;
-}
-
-/** The text alone, as it is searched and copied. */
-export function plain(text: string): string {
-  return HAS_SPECIAL.test(text) ? text.replace(ESCAPE, '') : text;
 }
 
 function shown(sign: string, isWrapped: boolean): string {

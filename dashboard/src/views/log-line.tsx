@@ -1,11 +1,11 @@
 // Owns one line in full, and as it is copied.
 
+import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
 import type { LogFilter } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
-import { plain } from '../parts/ansi.js';
 import { copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
@@ -41,7 +41,7 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
               Only this bot
             </button>
           ) : null}
-          <button type="button" onClick={() => void copy(plain(text), 'Line')}>
+          <button type="button" onClick={() => void copy(withoutEscapes(text), 'Line')}>
             <Icon name="copy" />
             Copy
           </button>
@@ -67,5 +67,5 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
 /** A line as it is copied. */
 export function textOf({ at, level, scope, bot, dir, text }: Line): string {
   const arrow = dir === null ? '' : dir === 'in' ? '<- ' : '-> ';
-  return `${day(at)} ${clockTime(at)} ${level} ${scope} ${bot ?? '-'} ${arrow}${plain(text)}`;
+  return `${day(at)} ${clockTime(at)} ${level} ${scope} ${bot ?? '-'} ${arrow}${withoutEscapes(text)}`;
 }
