@@ -108,7 +108,7 @@ it('a bot that has failed without a crash has a dossier too: its run returned, o
   expect(found).toMatchObject([
     {
       type: 'failed',
-      reason: expect.stringMatching(/^restarted 1 times .*; last: its run returned$/),
+      reason: expect.stringMatching(/^restarted once .*; last: its run returned$/),
       suspect: id,
       bots: [id],
     },
