@@ -1,7 +1,7 @@
 // Runs in the command line. Owns what is known of a live stream beside its events: that it broke, when it is tried again,
 // that it is back, and at the end whether it was there.
 
-import type { DroverClient, StreamState } from '../client/index.js';
+import { ApiError, type DroverClient, type StreamState } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { stopSignal } from '../stop-signals.js';
 import { limit } from './connection.js';
@@ -44,7 +44,10 @@ export class StreamWatch {
     try {
       await client.apiInfo({ signal: limit(CONFIRM_MS) });
     } catch (thrown) {
-      if (!stopSignal.aborted) this.#blind = `the service did not answer, ${messageOf(thrown)}`;
+      // One that refuses, because it has much to do, is there.
+      const isThere = thrown instanceof ApiError && thrown.status !== 0;
+      if (!isThere && !stopSignal.aborted)
+        this.#blind = `the service did not answer, ${messageOf(thrown)}`;
     }
   }
 }
