@@ -67,9 +67,6 @@ describe('login', () => {
         EXIT.not_allowed,
         /invalid token/,
       );
-      expect((await run(['login', '--pin', pin, '--profile', 'second'])).code).toBe(
-        EXIT.no_service,
-      );
       expect((await run(['login', '--pin', pin, '--profile', 'second', '--url', url])).code).toBe(
         0,
       );
