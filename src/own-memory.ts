@@ -1,21 +1,37 @@
-// Runs in main. Owns how much memory the process holds.
+// Runs in main and in fronts. Owns how much memory the process holds.
 
-import { readFileSync } from 'node:fs';
+import { openSync, readSync } from 'node:fs';
 
-const ANONYMOUS = /^RssAnon:\s*(\d+) kB$/m;
+/** Kept open: when the files of the process have run out it cannot be opened, and that is no time to end for it. */
+const STATUS = openStatus();
+/** It has some 1,500 bytes. */
+const text = Buffer.alloc(8192);
 
 /**
  * Resident memory in bytes, on Linux without what is mapped from files: of a journal of 1 GiB as much is mapped, and the
  * system takes it back when it needs it.
  */
 export function ownMemory(): number {
-  if (process.platform === 'linux') {
-    try {
-      const found = ANONYMOUS.exec(readFileSync('/proc/self/status', 'latin1'));
-      if (found) return Number(found[1]) * 1024;
-    } catch {
-      // There is no /proc here.
-    }
+  return bytesOf('RssAnon') ?? process.memoryUsage.rss();
+}
+
+/** Resident memory in bytes, with what is mapped from files. */
+export function residentMemory(): number {
+  return bytesOf('VmRSS') ?? process.memoryUsage.rss();
+}
+
+function openStatus(): number | undefined {
+  try {
+    return process.platform === 'linux' ? openSync('/proc/self/status', 'r') : undefined;
+  } catch {
+    // There is no /proc here.
+    return undefined;
   }
-  return process.memoryUsage.rss();
+}
+
+function bytesOf(field: 'RssAnon' | 'VmRSS'): number | undefined {
+  if (STATUS === undefined) return undefined;
+  const length = readSync(STATUS, text, 0, text.length, 0);
+  const found = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(text.toString('latin1', 0, length));
+  return found ? Number(found[1]) * 1024 : undefined;
 }

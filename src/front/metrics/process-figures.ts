@@ -1,6 +1,7 @@
 // Runs in a front thread. Owns what the operating system says of the process, for GET /metrics.
 
 import { readFileSync, statSync } from 'node:fs';
+import { residentMemory } from '../../own-memory.js';
 
 export interface ProcessFigures {
   cpuSeconds: number;
@@ -19,7 +20,7 @@ export function processFigures(): ProcessFigures {
   const { user, system } = process.cpuUsage();
   return {
     cpuSeconds: (user + system) / 1e6,
-    residentBytes: process.memoryUsage.rss(),
+    residentBytes: residentMemory(),
     startedAt: Date.now() / 1000 - process.uptime(),
     openFiles: openFiles(),
     maxFiles: MAX_FILES,
