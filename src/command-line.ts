@@ -135,11 +135,12 @@ async function startService(options: StartOptions): Promise<Service | undefined>
     const service = await Service.open(config, availableParallelism(), stopSignal);
     const { host } = config.http;
     const isTls = config.tls.cert !== null;
-    await service.start(({ port, pin, pinPath, engine }) => {
+    await service.start(({ port, pin, pinPath, engine, missingKinds }) => {
       console.log(`PIN=${pin} at ${pinPath}`);
       console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
       console.log(engine);
       tellSystemd('ready', `listening on port ${port}`, warn);
+      for (const line of missingKinds) warn(line);
       const fault = dashboardFault();
       if (fault) warn(fault);
       if (!isTls && !isLoopback(host)) warn(`${host} ${IN_THE_CLEAR}`);

@@ -55,6 +55,8 @@ export interface Listening {
   pinPath: string;
   /** Which HTTP engine it is and why, in one line. */
   engine: string;
+  /** Kinds of bots that do not load, a line for each. */
+  missingKinds: string[];
 }
 
 /**
@@ -176,16 +178,18 @@ export class Service {
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
-    for (const { module, error } of this.#kinds.failed) {
-      this.#say('error', `the bot kind ${module} does not load: ${error}`);
-    }
+    const missingKinds = this.#kinds.failed.map(
+      ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
+    );
+    for (const line of missingKinds) this.#say('error', line);
     // After the port is ours: a bot must not log in somewhere for a service that then does not start.
     await this.#registry.restore((spec) => restsAtStart(spec, this.#config));
     stopping.throwIfAborted();
     const missing = bots.filter(({ id }) => !this.#registry.has(id));
     await Promise.all(missing.map((bot) => this.#registry.create(bot)));
     stopping.throwIfAborted();
-    listening({ port, pin: this.#pin, pinPath: writePin(this.#dataDir, this.#pin), engine });
+    const pinPath = writePin(this.#dataDir, this.#pin);
+    listening({ port, pin: this.#pin, pinPath, engine, missingKinds });
   }
 
   /** Takes certificate and key from their files anew. When they cannot be used the old ones stay, and a line says so. */

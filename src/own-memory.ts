@@ -32,6 +32,8 @@ function openStatus(): number | undefined {
 function bytesOf(field: 'RssAnon' | 'VmRSS'): number | undefined {
   if (STATUS === undefined) return undefined;
   const length = readSync(STATUS, text, 0, text.length, 0);
-  const found = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(text.toString('latin1', 0, length));
+  const found = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(
+    text.toString('latin1', 0, length),
+  );
   return found ? Number(found[1]) * 1024 : undefined;
 }

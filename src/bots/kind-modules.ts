@@ -43,5 +43,10 @@ function modulesOf(place: string): string[] {
   }
   // As from a file in the directory in which the service was started.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
-  return [pathToFileURL(from.resolve(place)).href];
+  try {
+    return [pathToFileURL(from.resolve(place)).href];
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
+    throw new Error(`there is no file, directory or package ${place} (seen from ${process.cwd()})`);
+  }
 }

@@ -152,7 +152,7 @@ class Never implements Expectation {
   verdict(missing: string | null): Verdict {
     const { text } = this;
     if (!this.#seen) {
-      const message = `it did not happen${missing === null ? '' : unknownAfter(missing)}`;
+      const message = missing === null ? 'never seen' : `not seen, but ${missing}`;
       return { text, passed: missing === null, message, after_ms: null };
     }
     const { event, atMs } = this.#seen;

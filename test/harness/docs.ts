@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -97,6 +97,12 @@ export class Reader {
   /** Takes the home away; after a test that happens by itself. */
   remove(): void {
     removeDir(this.home);
+  }
+
+  /** The checkout as the package, where `npm install` would have put it. */
+  linkPackage(): void {
+    mkdirSync(path.join(this.dir, 'node_modules'));
+    symlinkSync(ROOT, path.join(this.dir, 'node_modules/drover'));
   }
 
   /** What curl takes from its configuration file. */

@@ -199,6 +199,8 @@ it('each of the broken ones is in /api/kinds with its reason, and on the stream'
     );
     expect(line).toMatchObject({ level: 'error', scope: 'drover' });
     expect(line.message).toContain(found?.error);
+    // Whoever has just started it sees it, too.
+    expect(service.stderr()).toContain(`drover: warning: ${line.message}\n`);
   }
   expect(failed).toHaveLength(modules.length + 2);
   const reason = (module: string): string | undefined =>
@@ -206,6 +208,7 @@ it('each of the broken ones is in /api/kinds with its reason, and on the stream'
   expect(reason('throws.mjs')).toBe('thrown at import');
   expect(reason('loops.mjs')).toBe('it did not load within 4000 ms');
   expect(reason('never-loaded.mjs')).toBe('it did not load within 4000 ms');
+  expect(reason('no-such-directory')).toMatch(/^there is no file, directory or package .*no-such-/);
   expect(reason('exits.mjs')).toMatch(/^it ended its bot host while it was loaded: .*exited/);
   expect(reason('hoards.mjs')).toMatch(/^it ended its bot host while it was loaded: .*memory/);
   stream.close();

@@ -1,6 +1,6 @@
 // What docs/CLI.md, docs/CLIENT.md and the example workflow tell an operator to type is run, as it stands there.
 
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { docBlock, Reader, ROOT } from '../harness/docs.js';
@@ -47,14 +47,14 @@ it('docs/github-workflow.yml: its steps', async () => {
   expect(steps).toHaveLength(4);
   const [install, ...rest] = steps;
   expect(install).toBe('npm ci');
-  mkdirSync(path.join(reader.dir, 'my-bots'));
-  const script = 'drover wait demo-1 --status in_world --timeout 30s';
-  writeFileSync(path.join(reader.dir, 'test.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  reader.linkPackage();
+  reader.write(docBlock('README.md', 'my-bots/countdown.mjs'));
+  reader.write(docBlock('README.md', '# test.sh'));
   // One shell for all: the service stays in the background as it does between steps.
   const said = await reader.run(rest.join('\n'), { RUNNER_TEMP: reader.home });
-  expect(said).toContain('3 of 3 hold');
+  expect(said).toContain('5 of 5 hold');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain(
-    'tests="3" failures="0"',
+    'tests="5" failures="0"',
   );
 });
 
@@ -63,8 +63,7 @@ it('docs/CLIENT.md: the example', async () => {
   service = await startService({ demo: true });
   await reader.run('drover wait', { DROVER_URL: service.url });
   const file = path.join(reader.dir, 'example.mjs');
-  mkdirSync(path.join(reader.dir, 'node_modules'));
-  symlinkSync(ROOT, path.join(reader.dir, 'node_modules/drover'));
+  reader.linkPackage();
   // With the address and the PIN of this service, and an end.
   const mine = example
     .replace('http://localhost:8090', service.url)

@@ -1,18 +1,14 @@
 // The README's section "From the package", as it stands there, with the checkout in the place of the installed package
 // (test/packaging does it with the package itself).
 
-import { mkdirSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
 import { expect, it } from 'vitest';
-import { Reader, ROOT } from '../harness/docs.js';
+import { Reader } from '../harness/docs.js';
 import { walkThroughPackage } from '../harness/first-bot.js';
 import { freePort } from '../harness/ports.js';
 
 it('README.md, "From the package": a bot written, started, watched, commanded and checked', async () => {
   const reader = new Reader(await freePort());
-  // What `npm install` would do.
-  mkdirSync(path.join(reader.dir, 'node_modules'));
-  symlinkSync(ROOT, path.join(reader.dir, 'node_modules/drover'));
+  reader.linkPackage();
   reader.command('npx', 'exec "$@"');
   expect(await walkThroughPackage(reader)).toBe(0);
 }, 120_000);

@@ -15,6 +15,13 @@ export interface DocumentParameter {
   example?: JsonValue;
 }
 
+/** What stands in paths that begin so. */
+const PATH_PARAMETERS: readonly (readonly [string, string])[] = [
+  ['/api/bots/', 'Id of the bot.'],
+  ['/api/tokens/', 'Id of the token.'],
+  ['/assets/', 'Name of a file of the dashboard, as its page has it.'],
+];
+
 /** All of an operation: of its path, its query and its headers. */
 export function parametersOf(
   path: string,
@@ -24,11 +31,17 @@ export function parametersOf(
   return [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
       ...{ ...plain, name, in: 'path' as const, required: true },
-      description: path.startsWith('/api/tokens') ? 'Id of the token.' : 'Id of the bot.',
+      description: pathParameter(path, name),
     })),
     ...Object.entries(query).map(([name, schema]) => queryParameter(name, schema)),
     ...headers.map((header) => ({ ...plain, ...header, in: 'header' as const })),
   ];
+}
+
+function pathParameter(path: string, name: string): string {
+  const [, owner] = PATH_PARAMETERS.find(([start]) => path.startsWith(start)) ?? [];
+  if (owner === undefined) throw new Error(`nobody says what ${name} of ${path} is`);
+  return owner;
 }
 
 function queryParameter(name: string, schema: TSchema): DocumentParameter {
