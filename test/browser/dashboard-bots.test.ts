@@ -32,6 +32,10 @@ afterEach(async () => {
 });
 
 const row = (id: string) => page.locator(`[data-bot="${id}"]`);
+/** What the keyboard is on: by its id, or what it says. */
+const focused = () =>
+  page.evaluate<string>(`(({ id, textContent, tagName }) =>
+    id || (tagName === 'BODY' ? 'nothing' : textContent))(document.activeElement)`);
 const status = (id: string, name: string) => row(id).locator('.status', { hasText: name });
 
 describe('the table', () => {
@@ -66,6 +70,7 @@ describe('the table', () => {
     await expect.poll(() => page.locator('[data-selected]').count()).toBe(0);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /demo-3/ }).waitFor();
+    expect(await focused()).toBe('main');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   });
@@ -108,8 +113,6 @@ describe('the table', () => {
   });
 
   it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
-    const focused = () =>
-      page.evaluate('document.activeElement.textContent || document.activeElement.id');
     await show(page, '#/bots');
     await row('demo-3').waitFor();
     await page.locator('body').click({ position: { x: 700, y: 780 } });
@@ -122,10 +125,13 @@ describe('the table', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await expect.poll(focused).toBe('Cancel');
     await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Delete');
     await page.getByRole('button', { name: 'Restart', exact: true }).click();
     await expect.poll(focused).toBe('Restart it');
     await page.keyboard.press('Enter');
     await page.getByText('1 bot restarted').waitFor();
+    // What it was asked from is gone with the selection.
+    await expect.poll(focused).toBe('main');
     await status('demo-3', 'in_world').waitFor();
   });
 
@@ -163,6 +169,31 @@ describe('the table', () => {
 });
 
 describe('one bot', () => {
+  it('keeps the focus where something was asked for, also while it is done', async () => {
+    await show(page, '#/bots/demo-3');
+    const held = page.waitForRequest('**/api/bots/demo-3/restart');
+    let answer = () => {};
+    await page.route('**/api/bots/demo-3/restart', async (route) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.continue();
+    });
+    const button = page.getByRole('button', { name: 'Restart', exact: true });
+    await button.click();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Enter');
+    await held;
+    await expect.poll(focused).toBe('Restart');
+    // It does nothing for now.
+    expect(await button.isDisabled()).toBe(true);
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    answer();
+    await expect.poll(() => button.isDisabled()).toBe(false);
+    expect(await focused()).toBe('Restart');
+  });
+
   it('sends only what was changed of a configuration', async () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.getByLabel('size').fill('5');

@@ -245,6 +245,15 @@ describe('log', () => {
     await page.locator('.log-row.is-active', { hasText: 'worth a link' }).waitFor();
   });
 
+  it('copies where the page has no clipboard, and leaves the focus where it was', async () => {
+    await page.evaluate('delete Navigator.prototype.clipboard');
+    await print('copied by hand');
+    await line('copied by hand').last().click();
+    await page.getByRole('button', { name: 'JSON' }).press('Enter');
+    await page.getByText('JSON copied').waitFor();
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('JSON');
+  });
+
   it('downloads what is loaded, an event a line', async () => {
     await print('to be kept');
     await line('to be kept').first().waitFor();

@@ -1,5 +1,6 @@
 // Owns copying text: pages over plain http have no clipboard of their own.
 
+import { keepFocus } from './focus.js';
 import { say, sayError } from './toasts.js';
 
 export async function copy(text: string, what: string): Promise<void> {
@@ -13,6 +14,7 @@ export async function copy(text: string, what: string): Promise<void> {
 }
 
 function copyByHand(text: string): void {
+  const giveBack = keepFocus();
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'unseen';
@@ -21,6 +23,7 @@ function copyByHand(text: string): void {
   area.select();
   const isDone = document.execCommand('copy');
   area.remove();
+  giveBack();
   if (!isDone) throw new Error('the browser does not allow it');
 }
 

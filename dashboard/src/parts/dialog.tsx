@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
 /** What has the focus at the beginning: the first field, or the button that is named so. */
@@ -18,10 +19,12 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
+    const giveBack = keepFocus();
     element.current?.showModal();
     // By itself it would be the button that closes it.
     element.current?.querySelector<HTMLElement>(FIRST)?.focus();
-    return () => element.current?.close();
+    // When it has left the page: until then nothing behind it can have the focus.
+    return () => queueMicrotask(giveBack);
   }, []);
   return (
     <dialog

@@ -1,8 +1,9 @@
 // Owns the frame of the page: navigation, banner, the view of the address.
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { route } from '../model/route.js';
 import { session, signOut } from '../model/session.js';
+import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { Mark } from '../parts/mark.js';
 import { sayError, Toasts } from '../parts/toasts.js';
@@ -43,9 +44,16 @@ function Frame() {
   useEffect(() => {
     document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
   }, [view, part]);
+  const before = useRef({ view, part });
+  // Who opens a view goes on in it: what had the focus may have gone with the view before.
+  useLayoutEffect(() => {
+    const { view: wasView, part: wasPart } = before.current;
+    before.current = { view, part };
+    if (view !== wasView || part !== wasPart) focusContent();
+  }, [view, part]);
   return (
     <div class="frame">
-      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
+      <button type="button" class="skip" onClick={focusContent}>
         To the content
       </button>
       <nav class="nav" aria-label="Views">

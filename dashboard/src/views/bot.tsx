@@ -85,6 +85,10 @@ export function BotView({ id }: { id: string }) {
     );
   }
   const isRunning = !['stopped', 'failed'].includes(shown.status);
+  const isPossible = (action: BotAction): boolean =>
+    busy === undefined &&
+    !(action === 'start' && isRunning) &&
+    !(action === 'stop' && shown.status === 'stopped');
   return (
     <div class="view-full">
       <ViewHead
@@ -109,13 +113,10 @@ export function BotView({ id }: { id: string }) {
                 key={action}
                 type="button"
                 class={action === 'delete' ? 'danger' : ''}
-                disabled={
-                  busy !== undefined ||
-                  (action === 'start' && isRunning) ||
-                  (action === 'stop' && shown.status === 'stopped')
-                }
+                // A button that is disabled loses the focus.
+                aria-disabled={!isPossible(action)}
                 aria-busy={busy === action}
-                onClick={() => ask(action)}
+                onClick={() => isPossible(action) && ask(action)}
               >
                 <Icon name={icon} />
                 {ACTION_NAMES[action]}
