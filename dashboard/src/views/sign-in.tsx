@@ -50,6 +50,8 @@ export function SignIn() {
 
   /** Puts figures in from one box on; what is no figure is left out. */
   function enter(at: number, text: string): void {
+    // What is pasted comes to a box that can only be read too.
+    if (isBusy) return;
     const given = text.replace(/\D/g, '').slice(0, LENGTH - at);
     const next = figures.map((figure, place) => given[place - at] ?? (place === at ? '' : figure));
     setFigures(next);
@@ -59,6 +61,7 @@ export function SignIn() {
   }
 
   function onKeyDown(at: number, event: KeyboardEvent): void {
+    if (isBusy) return;
     if (event.key === 'ArrowLeft') boxes.current[at - 1]?.focus();
     else if (event.key === 'ArrowRight') boxes.current[at + 1]?.focus();
     else if (event.key === 'Backspace' && figures[at] === '' && at > 0) {
@@ -99,7 +102,8 @@ export function SignIn() {
                 inputMode="numeric"
                 autocomplete={at === 0 ? 'one-time-code' : 'off'}
                 value={figures[at]}
-                disabled={isBusy}
+                // Not disabled, or it could not have the focus when the answer is there.
+                readOnly={isBusy}
                 aria-invalid={fault !== ''}
                 onInput={({ currentTarget }) => {
                   const { value } = currentTarget;
