@@ -72,8 +72,8 @@ describe('sign-in', () => {
   it('takes a PIN that is pasted, keeps the token when told to, and revokes it at sign-out', async () => {
     await page.goto(service.url);
     await page.getByLabel('Keep me signed in').check();
-    // With what people paste around it.
-    await page.getByLabel('Figure 1 of 6').focus();
+    // With what people paste around it, into whatever box.
+    await page.getByLabel('Figure 3 of 6').focus();
     await page.evaluate(`{
       const clipboardData = new DataTransfer();
       clipboardData.setData('text', ' PIN=${service.pin}\\n');

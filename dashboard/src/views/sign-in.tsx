@@ -48,11 +48,13 @@ export function SignIn() {
     }
   }
 
-  /** Puts figures in from one box on; what is no figure is left out. */
-  function enter(at: number, text: string): void {
+  /** Puts figures in from one box on, a whole PIN from the first; what is no figure is left out. */
+  function enter(box: number, text: string): void {
     // What is pasted comes to a box that can only be read too.
     if (isBusy) return;
-    const given = text.replace(/\D/g, '').slice(0, LENGTH - at);
+    const all = text.replace(/\D/g, '');
+    const at = all.length < LENGTH ? box : 0;
+    const given = all.slice(0, LENGTH - at);
     const next = figures.map((figure, place) => given[place - at] ?? (place === at ? '' : figure));
     setFigures(next);
     if (given === '') return;
