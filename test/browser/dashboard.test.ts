@@ -219,6 +219,27 @@ describe('log', () => {
     expect(await page.locator('details.menu').getAttribute('open')).toBeNull();
   });
 
+  it('keeps the line in sight that is shown in full below', async () => {
+    await print('line %n before it', { times: 60 });
+    const last = line('line 60 before it');
+    await last.click();
+    const isSeen = () =>
+      page.evaluate(`(() => {
+        const { bottom } = document.querySelector('.log-row.is-active').getBoundingClientRect();
+        return bottom <= document.querySelector('.log-list').getBoundingClientRect().bottom;
+      })()`);
+    await page.getByLabel('The whole line').waitFor();
+    expect(await isSeen()).toBe(true);
+    await page.keyboard.press('Escape');
+    // Down again to the end, where it is hidden next.
+    await page.locator('.log-list').hover();
+    await page.mouse.wheel(0, 2000);
+    await page.locator('[data-following=true]').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('The whole line').waitFor();
+    expect(await isSeen()).toBe(true);
+  });
+
   it('copies lines, and a link to one that shows it again', async () => {
     await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await print('worth a link');

@@ -79,7 +79,14 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
     setFollowing(false);
     setAnchor(isRange ? (anchor ?? cursor) : undefined);
     setCursor(next.id);
-    setReveal({ id: next.id, round: (reveal?.round ?? 0) + 1 });
+    bringIntoView(next.id);
+  };
+  const bringIntoView = (id: string): void => setReveal({ id, round: (reveal?.round ?? 0) + 1 });
+  /** The line in full, below the list, which has less room then. */
+  const open = (id: string): void => {
+    setFollowing(false);
+    setOpen(true);
+    bringIntoView(id);
   };
   const choose = (line: Line, isRange: boolean): void => {
     setFollowing(false);
@@ -104,7 +111,11 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
     { keys: 'ArrowUp', does: 'Line before', run: () => step(-1) },
     { keys: 'J', does: 'Choose the next line too', run: () => step(1, true) },
     { keys: 'K', does: 'Choose the line before too', run: () => step(-1, true) },
-    { keys: 'Enter', does: 'The whole line', run: () => setOpen(!isOpen) },
+    {
+      keys: 'Enter',
+      does: 'The whole line',
+      run: () => (isOpen || !chosen ? setOpen(false) : open(chosen.id)),
+    },
     {
       keys: ' ',
       does: 'Pause or follow',
@@ -205,7 +216,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
     // Text that was just marked with the mouse is not to be lost.
     if (String(getSelection()) !== '') return;
     choose(line, event.shiftKey);
-    if (!event.shiftKey) setOpen(true);
+    if (!event.shiftKey) open(line.id);
   }
 }
 
