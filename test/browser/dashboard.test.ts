@@ -191,6 +191,14 @@ describe('log', () => {
     await show(page, '#/log?dir=out&bot=demo-1');
     await page.locator('.dir-out').first().waitFor();
     expect(await page.locator('.dir-in').count()).toBe(0);
+    // Several scopes are shown as what they are.
+    await show(page, '#/log?scope=bot,tcp');
+    const scope = page.getByLabel('Scope');
+    const shown = () => scope.locator('option:checked').innerText();
+    await expect.poll(shown).toBe('bot, tcp');
+    await scope.selectOption('tcp');
+    await expect.poll(shown).toBe('tcp');
+    expect(page.url()).toMatch(/scope=tcp$/);
   });
 
   it('loses no letter that is typed while the search begins', async () => {

@@ -75,12 +75,16 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
       {withBot ? <BotChoice filter={filter} onFilter={onFilter} /> : null}
       <select
         aria-label="Scope"
-        value={filter.scopes[0] ?? ''}
+        value={filter.scopes.join()}
         onChange={({ currentTarget: { value } }) =>
           onFilter({ ...filter, scopes: value === '' ? [] : [value] })
         }
       >
         <option value="">All scopes</option>
+        {/* Several can only come with an address. */}
+        {filter.scopes.length > 1 ? (
+          <option value={filter.scopes.join()}>{filter.scopes.join(', ')}</option>
+        ) : null}
         {[...new Set([...scopes.value, ...filter.scopes])].map((scope) => (
           <option key={scope}>{scope}</option>
         ))}
