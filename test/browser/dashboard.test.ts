@@ -201,6 +201,19 @@ describe('log', () => {
     expect(page.url()).toMatch(/scope=tcp$/);
   });
 
+  it('has in the address what the log of one bot is filtered by, also behind its other parts', async () => {
+    await print('for the address');
+    await show(page, '#/bots/painter-1?q=for+the+ADDRESS');
+    await page.locator('mark', { hasText: 'for the address' }).first().waitFor();
+    await page.getByLabel('Direction').selectOption('wire');
+    await expect.poll(() => page.url()).toMatch(/painter-1\?q=for\+the\+ADDRESS&dir=wire$/);
+    await expect.poll(() => line('for the address').count()).toBe(0);
+    await page.getByRole('tab', { name: 'Incidents' }).click();
+    await page.getByRole('tab', { name: 'Live' }).click();
+    await expect.poll(() => page.getByLabel('Direction').inputValue()).toBe('wire');
+    expect(await page.getByLabel('Search lines').inputValue()).toBe('for the ADDRESS');
+  });
+
   it('loses no letter that is typed while the search begins', async () => {
     await page.getByLabel('Search lines').focus();
     // The next letter comes between the search and its drawing.

@@ -4,6 +4,8 @@ import type { Level } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 
+export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
+
 export interface LogFilter {
   /** Empty lets all pass. So with the others. */
   levels: readonly Level[];

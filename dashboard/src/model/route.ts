@@ -38,6 +38,11 @@ export function replaceQuery(query: Record<string, string>): void {
   replace(hrefTo(view, part, query));
 }
 
+/** Some of the query changes, the rest stays. */
+export function changeQuery(query: Record<string, string>): void {
+  replaceQuery({ ...Object.fromEntries(route.peek().query), ...query });
+}
+
 /** Another place, of which the history does not know that it was not there from the beginning. */
 export function replace(href: string): void {
   history.replaceState(null, '', href);

@@ -1,7 +1,7 @@
 // Owns what a bot is now: its statuses over time, its data, its lines.
 
-import { useMemo } from 'preact/hooks';
 import type { BotSnapshot, Json } from '../../../src/client/index.js';
+import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
 import { LineText } from '../parts/text.js';
@@ -10,7 +10,7 @@ import { BotTimeline } from './bot-timeline.js';
 import { LogPane } from './log-pane.js';
 
 export function BotLive({ bot }: { bot: BotSnapshot }) {
-  const bots = useMemo(() => [bot.id], [bot.id]);
+  const address = useLogAddress(bot.id);
   return (
     <div class="bot-live">
       <div class="bot-side">
@@ -19,7 +19,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
         <Data bot={bot} />
       </div>
       <div class="bot-lines">
-        <LogPane bots={bots} />
+        <LogPane {...address} isOfOne />
       </div>
     </div>
   );

@@ -5,7 +5,7 @@ import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOnOne } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
-import { go, replaceQuery, route } from '../model/route.js';
+import { changeQuery, go, route } from '../model/route.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { Confirm } from '../parts/dialog.js';
@@ -56,7 +56,7 @@ export function BotView({ id }: { id: string }) {
     if (action === 'start') void act(action);
     else setAsking(action);
   };
-  const showTab = (name: string): void => replaceQuery({ tab: name });
+  const showTab = (name: string): void => changeQuery({ tab: name });
   useKeys('Bot', [
     ...TABS.map(({ name, title }, at) => ({
       keys: String(at + 1),

@@ -22,25 +22,22 @@ import { Menu, Toolbar } from './log-toolbar.js';
 
 const NARROW_PX = 720;
 const CHOOSE_FIRST = 'Choose a line first, with j and k or with the mouse.';
-const NO_FILTER: LogFilter = { levels: [], scopes: [], bots: [], dir: '', text: '' };
 
 interface Props {
-  /** The bots that it is of, and no others can be chosen. */
-  bots?: readonly string[];
-  filter?: LogFilter;
-  onFilter?: (filter: LogFilter) => void;
+  filter: LogFilter;
+  onFilter: (filter: LogFilter) => void;
+  /** It is of the one bot of the filter, and no others can be chosen. */
+  isOfOne?: boolean;
   /** Id of a line that is to be shown. */
   at?: string | undefined;
 }
 
-export function LogPane({ bots, filter: given, onFilter, at }: Props) {
-  const [own, setOwn] = useState<LogFilter>({ ...NO_FILTER, bots: bots ?? [] });
-  const filter = given ?? own;
+export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isFollowing, setFollowing] = useState(at === undefined);
   const setFilter = (next: LogFilter): void => {
     // What passes now is looked at from its end.
     setFollowing(true);
-    (onFilter ?? setOwn)(next);
+    onFilter(next);
   };
   const following = useRef(isFollowing);
   following.current = isFollowing;
@@ -135,7 +132,7 @@ export function LogPane({ bots, filter: given, onFilter, at }: Props) {
   const today = day(serverNow());
   const { zone, density } = settings.value;
   const rowHeight = isNarrow ? 44 : density === 'compact' ? 20 : 24;
-  const withBot = bots === undefined;
+  const withBot = !isOfOne;
   return (
     <div
       class={`log-pane${isNarrow ? ' is-narrow' : ''}${withBot ? '' : ' of-one'}`}

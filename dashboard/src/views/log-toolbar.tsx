@@ -3,11 +3,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { downloadJournal, downloadRows } from '../model/download.js';
 import { bots as allBots, scopes } from '../model/live.js';
+import { LEVEL_NAMES } from '../model/log-filter.js';
 import type { LogFilter, LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
 import { say, sayError } from '../parts/toasts.js';
 
-export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
 const SEARCH_WAIT_MS = 200;
 
 interface ToolbarProps {
