@@ -52,8 +52,28 @@ async function openStreams(): Promise<number> {
 
 const print = (text: string) => invoke(service, 'painter-1', 'print', { text });
 
+/** Shared workers of this service's dashboard, in all pages of the browser. */
+async function workers(): Promise<number> {
+  const debug = await browser.newBrowserCDPSession();
+  const { targetInfos } = await debug.send('Target.getTargets');
+  await debug.detach();
+  return targetInfos.filter(
+    ({ type, url }) => type === 'shared_worker' && url.startsWith(service.url),
+  ).length;
+}
+
 async function seesLine(page: Page, text: string): Promise<void> {
   await page.locator('.log-row', { hasText: text }).first().waitFor();
+}
+
+/** What the rows of the log say, from the top down: while it follows, the page puts new rows into the places of old ones. */
+function rowTexts(page: Page): Promise<string[]> {
+  return page.locator('.log-row .cell-message, .gap-mark').evaluateAll((all) =>
+    all
+      .map((row) => ({ top: row.getBoundingClientRect().top, text: row.textContent ?? '' }))
+      .sort((a, b) => a.top - b.top)
+      .map(({ text }) => text),
+  );
 }
 
 /** Another tab of the same browser. */
@@ -66,9 +86,13 @@ async function anotherTab(context: BrowserContext): Promise<Page> {
 }
 
 describe.each([
-  ['in a shared worker', ''],
-  ['led by one of the tabs, where there are no shared workers', 'delete globalThis.SharedWorker'],
-])('one stream for all tabs, %s', (_, without) => {
+  ['in a shared worker', '', 1],
+  [
+    'led by one of the tabs, where there are no shared workers',
+    'delete globalThis.SharedWorker',
+    0,
+  ],
+])('one stream for all tabs, %s', (_, without, workerCount) => {
   it('is shared, also by a tab that comes later, and outlives the tab that began it', async () => {
     const { context, page, complaints } = await openPage(browser);
     if (without !== '') await context.addInitScript(without);
@@ -79,6 +103,8 @@ describe.each([
     await print(`heard by all${without}`);
     for (const tab of [page, second, third]) await seesLine(tab, `heard by all${without}`);
     expect(await openStreams()).toBe(1);
+    // That of a test before may still be on its way out.
+    await expect.poll(workers).toBe(workerCount);
     await page.close();
     await second.locator('[data-connection=open]').waitFor();
     await expect.poll(openStreams).toBe(1);
@@ -149,13 +175,7 @@ it('marks a gap where it is', async () => {
   await page.locator('.row-gap', { hasText: 'may be missing here' }).last().waitFor();
   await print('that side of the gap');
   await seesLine(page, 'that side of the gap');
-  // From the top down: while it follows, the page puts new rows into the places of old ones.
-  const rows = await page.locator('.log-row .cell-message, .gap-mark').evaluateAll((all) =>
-    all
-      .map((row) => ({ top: row.getBoundingClientRect().top, text: row.textContent ?? '' }))
-      .sort((a, b) => a.top - b.top)
-      .map(({ text }) => text),
-  );
+  const rows = await rowTexts(page);
   expect(rows.slice(-3)).toEqual([
     'this side of the gap',
     expect.stringContaining('missing'),
@@ -212,8 +232,11 @@ it('wakes up with the present state after it has slept', async () => {
   await print('the last one');
   await page.evaluate('wake()');
   await seesLine(page, 'the last one');
-  // Nothing is there twice, and what the tab has is bounded.
   expect(await page.locator('.log-row', { hasText: 'the last one' }).count()).toBe(1);
+  // What it has is bounded: 20,000 lines, and a tenth more before they are cut.
+  const foot = await page.locator('.log-foot').innerText();
+  expect(foot).toContain('older lines above');
+  expect(Number(foot.replaceAll(',', '').match(/^\d+/)?.[0])).toBeLessThanOrEqual(22_000);
   await context.close();
 });
 
@@ -252,6 +275,8 @@ it('has no serious fault of accessibility in any view, in light and dark', async
 // Last: the harness ends a service with the test that has started it.
 it('shows that the service has gone, and goes on when it is back', async () => {
   const { context, page, complaints } = await openPage(browser);
+  // The stream is one of the page, where what it asks for can be held back.
+  await context.addInitScript('delete globalThis.SharedWorker');
   await openWithToken(page, service, token);
   await show(page, '#/log');
   await print('before');
@@ -275,6 +300,33 @@ it('shows that the service has gone, and goes on when it is back', async () => {
   // What there was before is still there.
   await show(page, '#/log?bot=painter-1');
   await seesLine(page, 'before');
+
+  // Once more, in good order: then nothing is missing of what was said while the page was not there.
+  await show(page, '#/log?q=of+the+run');
+  const run = (n: number) => invoke(service, 'painter-1', 'print', { text: `${n} of the run` });
+  for (const n of [1, 2, 3]) await run(n);
+  await seesLine(page, '3 of the run');
+  let letThrough = () => {};
+  const held = new Promise<void>((resolve) => {
+    letThrough = resolve;
+  });
+  const isStream = ({ pathname }: URL) => pathname === '/events';
+  await page.route(isStream, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await service.stop();
+  service = await startForDashboard({ dataDir, port });
+  await expect.poll(async () => (await run(4)).status, { timeout: 15_000 }).toBe(200);
+  for (const n of [5, 6]) await run(n);
+  letThrough();
+  await page.locator('[data-connection=open]').waitFor();
+  await run(7);
+  await seesLine(page, '7 of the run');
+  const rows = await rowTexts(page);
+  expect(rows.slice(rows.indexOf('1 of the run'))).toEqual(
+    [1, 2, 3, 4, 5, 6, 7].map((n) => `${n} of the run`),
+  );
   expect(complaints).toEqual([]);
   await context.close();
 });
