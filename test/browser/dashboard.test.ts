@@ -345,6 +345,10 @@ describe('tokens', () => {
     await page.getByRole('button', { name: 'Revoke', exact: true }).last().click();
     await page.getByText('from the page revoked').waitFor();
     expect((await call(service, 'GET', '/api/bots', { token })).status).toBe(401);
+    await expect
+      .poll(() => page.getByRole('button', { name: 'Revoke from the page' }).count())
+      .toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
   });
 });
 

@@ -1,11 +1,12 @@
 // Owns the tokens: all that there are, revoking one.
 
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { age, fullTime, second, serverNow, span } from '../model/time.js';
 import { Confirm } from '../parts/dialog.js';
+import { focusContent } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
 import { Labels } from '../parts/labels.js';
 import { say, sayError } from '../parts/toasts.js';
@@ -23,6 +24,10 @@ export function TokensView() {
   const [isCreating, setCreating] = useState(false);
   const [made, setMade] = useState<NewToken>();
   const [leaving, setLeaving] = useState<TokenInfo>();
+  // The button that a token was revoked with goes with its row, and the focus with it.
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) focusContent();
+  }, [value]);
   useKeys('Tokens', [{ keys: 'n', does: 'New token', run: () => setCreating(true) }]);
   const isForbidden = error instanceof ApiError && error.status === 403;
 
