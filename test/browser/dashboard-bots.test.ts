@@ -166,6 +166,49 @@ describe('the table', () => {
       place: { x: 0, y: 0 },
     });
   });
+
+  it('brings what is wrong with a new one into view, with its field ready to be mended', async () => {
+    await show(page, '#/bots');
+    await page.getByRole('button', { name: 'New bot' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New bot' });
+    await dialog.getByLabel('Kind', { exact: true }).selectOption('painter');
+    const create = dialog.getByRole('button', { name: 'Create' });
+    const sees = async (text: string): Promise<void> => {
+      const fault = dialog.locator('.fault', { hasText: text });
+      await expect
+        .poll(() =>
+          fault.evaluate((element) => {
+            const { top, bottom } = element.getBoundingClientRect();
+            const part = element.closest('.dialog-body')?.getBoundingClientRect();
+            return part !== undefined && top >= part.top - 1 && bottom <= part.bottom + 1;
+          }),
+        )
+        .toBe(true);
+    };
+    const field = (name: RegExp) => dialog.getByLabel(name).and(page.locator(':focus'));
+    const id = dialog.getByLabel(/^Id/);
+    await id.fill('painter-1');
+    await create.click();
+    await sees('is needed');
+    await field(/^greeting/).fill('hello');
+    await create.click();
+    await sees('painter-1 exists already');
+    await field(/^Id/).fill('not good');
+    await create.click();
+    await sees('must be 1 to 64 letters');
+    expect(await dialog.locator('.field .fault').count()).toBe(1);
+    await field(/^Id/).fill('new-1');
+    // As far down as it goes.
+    await dialog.getByLabel(/^greeting/).fill('');
+    await dialog.getByLabel('Give it a host thread').focus();
+    await create.click();
+    await sees('is needed');
+    await field(/^greeting/).fill('hello');
+    await dialog.getByLabel('Labels').fill('nonsense');
+    await id.focus();
+    await create.click();
+    await sees('is no label');
+  });
 });
 
 describe('one bot', () => {

@@ -90,9 +90,10 @@ describe('an error of the service', () => {
     expect([...faultFrom(new Error('config.place.x is missing'))]).toEqual([
       ['config.place.x', 'is missing'],
     ]);
-    expect([...faultFrom(new Error('bot x exists already'))]).toEqual([
-      ['', 'bot x exists already'],
-    ]);
+    for (const text of ['bot x exists already', 'the id x cannot be used', 'id must be longer']) {
+      expect([...faultFrom(new Error(text)).keys()]).toEqual(['id']);
+    }
+    expect(faultFrom(new Error('id must be longer')).get('id')).toBe('must be longer');
     expect([...faultFrom('odd')]).toEqual([['', 'odd']]);
   });
 });

@@ -5,6 +5,7 @@ import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
 import { api } from '../model/session.js';
 import { clockTime, serverNow } from '../model/time.js';
+import { useFirstFault } from '../parts/first-fault.js';
 import { faultsOf, filled, initialOf, type Schema, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { TextBox } from '../parts/text-box.js';
@@ -87,6 +88,7 @@ interface CommandProps {
 function Command({ id, name, description, schema, onResult }: CommandProps) {
   const [args, setArgs] = useState<JsonObject>(() => initialOf(schema));
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const hasFields = Object.keys(schema.properties ?? {}).length > 0;
   const run = async (): Promise<void> => {
@@ -116,6 +118,7 @@ function Command({ id, name, description, schema, onResult }: CommandProps) {
   };
   return (
     <form
+      ref={form}
       class="card command"
       aria-label={name}
       noValidate

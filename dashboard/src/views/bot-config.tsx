@@ -11,6 +11,7 @@ import type {
 import { kinds } from '../model/kinds.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
+import { useFirstFault } from '../parts/first-fault.js';
 import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
 import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
@@ -34,6 +35,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
   const [restart, setRestart] = useState<JsonObject>(kept.restart);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const undo = (): void => {
     setConfig(kept.config);
@@ -78,6 +80,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   };
   return (
     <form
+      ref={form}
       class="page form config-form"
       noValidate
       onSubmit={(event) => {

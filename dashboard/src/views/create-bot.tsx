@@ -6,6 +6,7 @@ import { kinds } from '../model/kinds.js';
 import { go, hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
+import { useFirstFault } from '../parts/first-fault.js';
 import { parseLabels } from '../parts/labels.js';
 import { faultsOf, filled, initialOf, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
@@ -22,6 +23,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   const [isStarted, setStarted] = useState(true);
   const [isDedicated, setDedicated] = useState(false);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
+  const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const kind = kinds.value.find((one) => one.kind === kindName) ?? kinds.value[0];
   const schema = (kind?.config ?? {}) as Schema;
@@ -59,6 +61,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New bot" onClose={onClose} isWide>
       <form
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();

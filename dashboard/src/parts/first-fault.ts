@@ -1,0 +1,20 @@
+// Owns that what is wrong with a form is seen, and can be mended at once.
+
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+/** @returns a ref for a form that, at other faults, scrolls to its first one and gives the focus to that one's field. */
+export function useFirstFault(
+  faults: ReadonlyMap<string, string>,
+): RefObject<HTMLFormElement | null> {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (faults.size === 0) return;
+    const fault = form.current?.querySelector('.fault');
+    const folded = fault?.closest('details');
+    if (folded) folded.open = true;
+    fault?.closest('.field')?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+    fault?.scrollIntoView({ block: 'nearest' });
+  }, [faults]);
+  return form;
+}
