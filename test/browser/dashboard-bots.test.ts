@@ -112,6 +112,18 @@ describe('the table', () => {
     await expect.poll(() => page.getByText('not shown').count()).toBe(0);
   });
 
+  it('selects with Shift from the one before, and no others when that is not shown', async () => {
+    await show(page, '#/bots');
+    await page.getByLabel('Select painter-1').click();
+    await page.getByLabel('Search bots').fill('demo');
+    await expect.poll(() => page.locator('[data-bot]').count()).toBe(3);
+    await page.getByLabel('Select demo-2').click({ modifiers: ['Shift'] });
+    await page.locator('[data-selected]', { hasText: '2 selected' }).waitFor();
+    await page.getByLabel('Select demo-3').click({ modifiers: ['Shift'] });
+    await page.locator('[data-selected]', { hasText: '3 selected' }).waitFor();
+    expect(await page.getByLabel('Select demo-1').isChecked()).toBe(false);
+  });
+
   it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
     await show(page, '#/bots');
     await row('demo-3').waitFor();

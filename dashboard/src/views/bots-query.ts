@@ -84,9 +84,9 @@ function matches({ id, kind, status, labels, last_error }: BotSnapshot, wanted: 
   );
 }
 
+/** @returns the ids from `a` to `b`, in whatever order they are shown; `b` alone when one of them is not. */
 export function idsBetween(shown: readonly BotSnapshot[], a: string, b: string): string[] {
-  const [from, to] = [a, b]
-    .map((id) => shown.findIndex((bot) => bot.id === id))
-    .sort((x, y) => x - y);
-  return shown.slice(Math.max(0, from ?? 0), (to ?? 0) + 1).map(({ id }) => id);
+  const places = [a, b].map((id) => shown.findIndex((bot) => bot.id === id));
+  const [from, to] = [Math.min(...places), Math.max(...places)];
+  return from < 0 ? [b] : shown.slice(from, to + 1).map(({ id }) => id);
 }
