@@ -350,6 +350,37 @@ describe('one bot', () => {
       .waitFor();
   });
 
+  it('keeps what was typed and what came of commands while other parts are looked at', async () => {
+    const part = (name: string) => page.getByRole('tab', { name }).click();
+    const size = page.getByLabel('size');
+    const change = (to: number) =>
+      call(service, 'PATCH', '/api/bots/painter-1', { body: { config: { size: to } } });
+    await show(page, '#/bots/painter-1?tab=commands');
+    await page.getByLabel('value').fill('half of it');
+    await page.getByRole('button', { name: 'Run print' }).click();
+    await page.getByText('is needed').waitFor();
+    await page.getByLabel(/^text/).fill('kept');
+    await page.getByRole('button', { name: 'Run print' }).click();
+    await page.locator('.results').getByText('"written": 1').waitFor();
+    await part('Configuration');
+    await size.fill('9');
+    await part('Live');
+    await page.locator('.log-row', { hasText: 'kept' }).first().waitFor();
+    expect(await page.getByText('"written": 1').isVisible()).toBe(false);
+    await change(4);
+    await part('Commands');
+    expect(await page.getByLabel('value').inputValue()).toBe('half of it');
+    expect(await page.getByText('"written": 1').isVisible()).toBe(true);
+    await part('Configuration');
+    expect(await size.inputValue()).toBe('9');
+    // What nobody has touched is as it is kept now.
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await part('Live');
+    await change(2);
+    await part('Configuration');
+    await expect.poll(() => size.inputValue()).toBe('2');
+  });
+
   it('shows data as it changes, and what broke with its stack', async () => {
     await show(page, '#/bots/painter-1');
     await invoke(service, 'painter-1', 'show', { name: 'canvas', value: '40 %' });

@@ -19,17 +19,23 @@ import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
 import { RESTART_WHOLE, RestartFields } from './restart-policy.js';
 
-export function BotConfig({ bot }: { bot: BotSnapshot }) {
+/** @param isShown or only there so that nothing of what was typed is lost. */
+export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean }) {
   const { value, error, reload } = useResource(
     (signal) => api().bots.config(bot.id, { signal }),
     [bot.id],
   );
+  useEffect(() => {
+    if (isShown && value) reload();
+  }, [isShown]);
   if (!value) return <p class="empty muted">{error ? error.message : 'Loading …'}</p>;
   return <ConfigForm bot={bot} kept={value} onSaved={reload} />;
 }
 
 function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSaved: () => void }) {
   const schema = (kinds.value.find((one) => one.kind === bot.kind)?.config ?? {}) as Schema;
+  /** What the fields began with; what differs from it is what somebody has changed here. */
+  const [base, setBase] = useState<{ config: JsonObject; restart: JsonObject }>(kept);
   const [config, setConfig] = useState<JsonObject>(kept.config);
   /** Undefined until they are touched: then they are those of the bot, whoever changes them. */
   const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
@@ -38,19 +44,22 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const undo = (): void => {
+    setBase(kept);
     setConfig(kept.config);
     setLabels(undefined);
     setRestart(kept.restart);
     setFaults(new Map());
   };
-  useEffect(undo, [kept]);
 
-  const changed = changesBetween(filled(kept.config), filled(config));
+  const changed = changesBetween(filled(base.config), filled(config));
   const isChanged = Object.keys(changed).length > 0;
   const areLabelsChanged = labels !== undefined && labels.text.trim() !== labelsText(labels.base);
-  const restartChanged = changesBetween(kept.restart, filled(restart));
+  const restartChanged = changesBetween(base.restart, filled(restart));
   const isRestartChanged = Object.keys(restartChanged).length > 0;
   const isTouched = isChanged || areLabelsChanged || isRestartChanged;
+  useEffect(() => {
+    if (!isTouched) undo();
+  }, [kept]);
   const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
   const save = async (): Promise<void> => {
     // What is secret is not shown, and so cannot be missing.
@@ -70,6 +79,9 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
         ...(isRestartChanged ? { restart: restartChanged } : {}),
       };
       await api().bots.update(bot.id, body);
+      // What was typed meanwhile is not saved.
+      setBase({ config, restart });
+      setLabels((now) => (now === labels ? undefined : now));
       say(isChanged ? `${bot.id} changed; if it runs it is restarted` : `${bot.id} changed`);
       onSaved();
     } catch (thrown) {

@@ -1,6 +1,6 @@
 // Owns the view of one bot.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOnOne } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
@@ -26,6 +26,8 @@ const TABS = [
   { name: 'incidents', title: 'Incidents' },
   { name: 'config', title: 'Configuration' },
 ] as const;
+/** Parts that stay when another is shown, once they were: what was typed there, and what came of it, is not lost. */
+const KEPT: readonly string[] = ['commands', 'config'];
 
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
   { action: 'start', icon: 'start' },
@@ -43,7 +45,9 @@ export function BotView({ id }: { id: string }) {
   useEffect(() => {
     if (bot) setLast(bot);
   }, [bot]);
-  const tab = route.value.query.get('tab') ?? '';
+  const asked = route.value.query.get('tab');
+  const tab = TABS.find(({ name }) => name === asked)?.name ?? '';
+  const visited = useRef(new Set<string>()).current.add(tab);
 
   const act = async (action: BotAction): Promise<void> => {
     setAsking(undefined);
@@ -138,7 +142,7 @@ export function BotView({ id }: { id: string }) {
             role="tab"
             id={`tab-${name}`}
             aria-selected={tab === name}
-            aria-controls="bot-part"
+            aria-controls={tab === name ? `part-${name}` : undefined}
             tabIndex={tab === name ? 0 : -1}
             onClick={() => showTab(name)}
             onKeyDown={(event) => moveTab(event, tab, showTab)}
@@ -147,17 +151,28 @@ export function BotView({ id }: { id: string }) {
           </button>
         ))}
       </div>
-      <div class="bot-part" id="bot-part" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === 'commands' ? (
-          <BotCommands bot={shown} />
-        ) : tab === 'incidents' ? (
-          <BotIncidents id={id} sinceMs={shown.since_ms} />
-        ) : tab === 'config' ? (
-          <BotConfig bot={shown} />
-        ) : (
-          <BotLive bot={shown} />
-        )}
-      </div>
+      {TABS.map(({ name }) =>
+        name === tab || (KEPT.includes(name) && visited.has(name)) ? (
+          <div
+            key={name}
+            class="bot-part"
+            id={`part-${name}`}
+            role="tabpanel"
+            aria-labelledby={`tab-${name}`}
+            hidden={name !== tab}
+          >
+            {name === 'commands' ? (
+              <BotCommands key={shown.kind} bot={shown} />
+            ) : name === 'incidents' ? (
+              <BotIncidents id={id} sinceMs={shown.since_ms} />
+            ) : name === 'config' ? (
+              <BotConfig key={shown.kind} bot={shown} isShown={tab === 'config'} />
+            ) : (
+              <BotLive bot={shown} />
+            )}
+          </div>
+        ) : null,
+      )}
       {asking ? (
         <Confirm
           title={`${ACTION_NAMES[asking]} ${id}?`}
