@@ -281,6 +281,9 @@ it('shows that the service has gone, and goes on when it is back', async () => {
   await show(page, '#/log');
   await print('before');
   await seesLine(page, 'before');
+  const second = await anotherTab(context);
+  await show(second, '#/bots/painter-1?tab=config');
+  await second.getByLabel('size').fill('8');
   const { port } = service;
   await service.kill();
   await page.getByText(/Next try in \d+ s|Trying/).waitFor();
@@ -290,9 +293,17 @@ it('shows that the service has gone, and goes on when it is back', async () => {
     .ariaSnapshot();
   expect(said).toContain('What is shown may be old.');
   expect(said).not.toMatch(/Next try|Trying/);
+  await show(page, '#/bots/painter-1?tab=config');
+  await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
   service = await startForDashboard({ dataDir, port, config: { drills: { enabled: true } } });
-  await page.getByRole('button', { name: 'Try now' }).click();
-  await page.locator('[data-connection=open]').waitFor();
+  // Unless it has found that by itself meanwhile.
+  const isOpen = page.locator('[data-connection=open]');
+  await page.getByRole('button', { name: 'Try now' }).or(isOpen).first().click();
+  await isOpen.waitFor();
+  // What could not be asked for is asked for now, and what was typed is not lost to that.
+  expect(await page.getByLabel('size').inputValue()).toBe('3');
+  expect(await second.getByLabel('size').inputValue()).toBe('8');
+  await show(page, '#/log');
   await expect.poll(async () => (await print('after')).status, { timeout: 15_000 }).toBe(200);
   await seesLine(page, 'after');
   await show(page, '#/bots');

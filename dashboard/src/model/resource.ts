@@ -1,6 +1,7 @@
 // Runs in tabs. Owns how a view asks for something once, again, or every now and then, and what it shows meanwhile.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { connection } from './live.js';
 
 export interface Resource<T> {
   value: T | undefined;
@@ -11,7 +12,7 @@ export interface Resource<T> {
 }
 
 /**
- * @param load is called anew when one of `inputs` changes, and every `everyMs` while the tab is seen.
+ * @param load is called anew when one of `inputs` changes, when the service is back, and every `everyMs` while the tab is seen.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -38,6 +39,12 @@ export function useResource<T>(
     );
     return () => abort.abort();
   }, [...inputs, round]);
+  const isOpen = connection.value.state === 'open';
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (isOpen && wasLost.current) reload();
+    wasLost.current = !isOpen;
+  }, [isOpen]);
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => !document.hidden && reload(), everyMs);

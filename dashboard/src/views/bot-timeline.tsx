@@ -1,7 +1,7 @@
 // Owns which statuses a bot has had, as far back as the journal knows, and how that is drawn.
 
 import type { BotSnapshot } from '../../../src/client/index.js';
-import { changes, connection } from '../model/live.js';
+import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { age, clockTime, day, fullTime, second, serverNow, span } from '../model/time.js';
@@ -17,10 +17,7 @@ const MAX_PAGES = 10;
 
 export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   void second.value;
-  const past = useResource(
-    (signal) => pastChanges(bot.id, signal),
-    [bot.id, connection.value.state === 'open'],
-  );
+  const past = useResource((signal) => pastChanges(bot.id, signal), [bot.id]);
   const now = { status: bot.status, at: bot.since_ms };
   const stays = staysOf([...(past.value ?? []), ...(changes.get(bot.id) ?? []), now]);
   return (

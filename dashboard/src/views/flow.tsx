@@ -1,7 +1,7 @@
 // Owns what flows: events per second by level, live or from the journal.
 
 import { useState } from 'preact/hooks';
-import { clockAheadMs, connection, seconds, secondsVersion } from '../model/live.js';
+import { clockAheadMs, seconds, secondsVersion } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
@@ -36,7 +36,7 @@ export function Flow() {
       const after = Math.floor(askedMs - range.seconds * 1000);
       return { range, askedMs, stats: await api().stats({ after, signal }) };
     },
-    [range, connection.value.state === 'open'],
+    [range],
     range.isLive ? undefined : STATS_MS,
   );
   // What was asked for another range stays until this one's answer is there.

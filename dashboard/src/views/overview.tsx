@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { PressureReport } from '../../../src/client/index.js';
 import { failedKinds } from '../model/kinds.js';
-import { bots, botsVersion, connection, isLoaded, serviceErrors } from '../model/live.js';
+import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -82,11 +82,7 @@ function FailedKinds() {
 }
 
 function Pressure() {
-  const { value, error } = useResource(
-    (signal) => api().pressure({ signal }),
-    [connection.value.state],
-    PRESSURE_MS,
-  );
+  const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
   return (
     <section class="card">
       <h2>Pressure</h2>
@@ -178,7 +174,7 @@ function Incidents() {
   }, [version]);
   const { value, error } = useResource(
     (signal) => api().incidents({ limit: INCIDENTS_SHOWN, signal }),
-    [broken, told, connection.value.state === 'open'],
+    [broken, told],
   );
   return (
     <section class="card">
