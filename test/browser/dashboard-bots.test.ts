@@ -385,7 +385,7 @@ describe('one bot', () => {
     await show(page, '#/bots/painter-1');
     await invoke(service, 'painter-1', 'show', { name: 'canvas', value: '40 %' });
     await page.locator('[data-field=canvas]', { hasText: '40 %' }).waitFor();
-    await invoke(service, 'painter-1', 'fall', { why: 'the ladder slipped' });
+    await invoke(service, 'painter-1', 'fall', { why: 'the \u001b[31mladder\u001b[0m slipped' });
     await page.getByRole('tab', { name: 'Incidents' }).click();
     await page.locator('.incidents summary', { hasText: 'the ladder slipped' }).first().click();
     await page.getByText('painter.mjs').first().waitFor();

@@ -46,7 +46,9 @@ function OneIncident({ incident, withBot }: { incident: Incident; withBot: boole
         {withBot ? (
           <strong>{suspect ?? (host === null ? 'unknown' : `host ${host}`)}</strong>
         ) : null}
-        <span class="incident-reason">{reason}</span>
+        <span class="incident-reason">
+          <LineText text={reason} />
+        </span>
         <time title={fullTime(at_ms)}>{age(at_ms)} ago</time>
       </summary>
       <div class="incident-body">
