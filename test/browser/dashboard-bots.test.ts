@@ -124,6 +124,28 @@ describe('the table', () => {
     expect(await page.getByLabel('Select demo-1').isChecked()).toBe(false);
   });
 
+  it('is as it was left when somebody comes back from a bot', async () => {
+    const ids = Array.from({ length: 30 }, (_, n) => `left-${n + 1}`);
+    for (const id of ids) {
+      const body = { id, kind: 'synthetic', desired: 'stopped' };
+      await call(service, 'POST', '/api/bots', { body });
+    }
+    await show(page, '#/bots?q=left');
+    await page.getByLabel('Select left-1', { exact: true }).click();
+    const list = page.locator('.bots-list');
+    await list.hover();
+    await page.mouse.wheel(0, 400);
+    const place = () => list.evaluate((box) => box.scrollTop);
+    await expect.poll(place).toBe(400);
+    await page.getByRole('link', { name: 'left-18' }).click();
+    await page.getByRole('heading', { name: 'left-18' }).waitFor();
+    await page.goBack();
+    await page.locator('[data-selected]', { hasText: '1 selected' }).waitFor();
+    expect(await place()).toBe(400);
+    await page.locator('.is-active[data-bot=left-18]').waitFor();
+    for (const id of ids) await call(service, 'DELETE', `/api/bots/${id}`);
+  });
+
   it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
     await show(page, '#/bots');
     await row('demo-3').waitFor();

@@ -127,6 +127,9 @@ it('does not say at a later sign-out why it began without a token', async () => 
 
 it('leaves nothing of what a token has seen to another, and nothing on the page at sign-out', async () => {
   await openWithToken(page, service, await service.token());
+  await show(page, '#/bots');
+  await page.getByLabel('Select painter-1').click();
+  await page.locator('[data-selected]').waitFor();
   await show(page, '#/log');
   // A line that is of no bot.
   await call(service, 'POST', '/auth/pin', { token: null, body: { pin: 'not one' } });
@@ -152,6 +155,10 @@ it('leaves nothing of what a token has seen to another, and nothing on the page 
   await other.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('Figure 1 of 6').waitFor();
   expect(await page.getByText('Choose a line first').count()).toBe(0);
+  await signIn(page, service);
+  await show(page, '#/bots');
+  await page.getByLabel('Select painter-1').waitFor();
+  expect(await page.locator('[data-selected]').count()).toBe(0);
 });
 
 it('says that a token could not be revoked, also when no answer comes', async () => {

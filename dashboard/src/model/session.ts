@@ -8,6 +8,7 @@ import { clearToasts } from '../parts/toasts.js';
 import { forgetToken, keepToken, keepTokenHere, keptToken, longKeptToken } from './kept-token.js';
 import { forgetAll, keptHere, takeUpdate } from './live.js';
 import { replace } from './route.js';
+import { forgetTable } from './table.js';
 
 export type Session =
   | { state: 'starting' }
@@ -129,6 +130,7 @@ function become(token: string | null, reason: string | null): void {
   if (before.state === 'in' && before.token === token) return;
   if (before.state === 'out' && token === null && reason === null) return;
   forgetAll();
+  forgetTable();
   clearToasts();
   client = token === null ? nobody : nobody.withToken(token);
   if (token === null) {

@@ -25,6 +25,8 @@ interface Props {
   /** Row that is to be brought into view: once, when it is there and whenever `revealKey` is another. */
   reveal?: number | undefined;
   revealKey?: unknown;
+  /** Where it has scrolled to, in px: kept here, and gone back to by a list that is made anew. */
+  scrolled?: { current: number };
   header?: ComponentChildren;
   class?: string;
   attributes?: HTMLAttributes<HTMLDivElement>;
@@ -58,6 +60,10 @@ export function VirtualList(props: Props) {
   useLayoutEffect(() => {
     if (box.current) look(box.current);
   }, [isFollowing]);
+
+  useLayoutEffect(() => {
+    if (box.current && props.scrolled) scrollTo(box.current, props.scrolled.current);
+  }, []);
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -102,6 +108,7 @@ export function VirtualList(props: Props) {
     const element = box.current;
     if (!element) return;
     const { scrollTop, scrollHeight, clientHeight } = element;
+    if (props.scrolled) props.scrolled.current = scrollTop;
     const isOwn = Math.abs(scrollTop - own.current) < 1;
     if (isOwn && isFollowing) return;
     look(element);

@@ -6,6 +6,7 @@ import { ACTION_NAMES } from '../model/actions.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
 import { go, hrefTo, replaceQuery, route } from '../model/route.js';
 import { settings } from '../model/settings.js';
+import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { Icon, type IconName } from '../parts/icons.js';
@@ -35,8 +36,7 @@ export function BotsView() {
   const query = queryOf(route.value.query);
   const width = useWidth();
   const isNarrow = width < NARROW_PX;
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [active, setActive] = useState<string>();
+  const { selected, active } = table.value;
   const [asking, setAsking] = useState<Question>();
   const [isCreating, setCreating] = useState(false);
   const anchor = useRef<string | undefined>(undefined);
@@ -141,6 +141,7 @@ export function BotsView() {
           rowHeight={rowHeight}
           reveal={at < 0 ? undefined : at}
           revealKey={active}
+          scrolled={scrolledOf(JSON.stringify(query))}
           attributes={{
             role: 'grid',
             'aria-label': 'Bots',
