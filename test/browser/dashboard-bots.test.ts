@@ -99,6 +99,27 @@ describe('the table', () => {
     await status('behind-2', 'stopped').waitFor();
   });
 
+  it('has the whole of what it cuts off in a title, and cuts with dots', async () => {
+    const labels = { team: 'art', described: 'as long as the row is wide, and longer than that' };
+    const id = `bot-${'x'.repeat(58)}`;
+    await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic', labels } });
+    await show(page, '#/bots?q=xxx');
+    const [cut, cell] = [row(id).locator('.cell-id'), row(id).locator('.cell-labels')];
+    await cut.waitFor();
+    expect(await cut.getAttribute('title')).toBe(id);
+    expect(await cell.getAttribute('title')).toBe(`team=art\ndescribed=${labels.described}`);
+    const ends = await cell.evaluate((box) => {
+      const last = box.querySelector('.label:last-child');
+      return {
+        isWithin:
+          (last?.getBoundingClientRect().right ?? Infinity) <= box.getBoundingClientRect().right,
+        isCut: last !== null && last.scrollWidth > last.clientWidth,
+      };
+    });
+    expect(ends).toEqual({ isWithin: true, isCut: true });
+    await call(service, 'DELETE', `/api/bots/${id}`);
+  });
+
   it('says how many of the selected are not shown', async () => {
     await show(page, '#/bots?q=demo');
     await page.getByLabel('Select demo-1').click();

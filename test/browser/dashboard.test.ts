@@ -168,6 +168,7 @@ describe('log', () => {
     await expect
       .poll(() => line('the red apple').locator('mark').allInnerTexts())
       .toEqual(['red', ' app']);
+    await page.locator('.log-foot', { hasText: /^1 line,/ }).waitFor();
   });
 
   it('bears a line of a megabyte', async () => {

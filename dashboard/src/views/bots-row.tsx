@@ -5,7 +5,7 @@ import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
-import { Labels } from '../parts/labels.js';
+import { Labels, labelsText } from '../parts/labels.js';
 import { Status, toneOf } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
 import { COLUMNS, change, type Query } from './bots-query.js';
@@ -96,7 +96,7 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
           }}
         />
       </span>
-      <span class="cell-id" role="gridcell">
+      <span class="cell-id" role="gridcell" title={id}>
         <a href={hrefTo('bots', id)}>{id}</a>
       </span>
       <span class="cell-kind" role="gridcell">
@@ -120,7 +120,7 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
           <LineText text={line.text} />
         ) : null}
       </span>
-      <span class="cell-labels" role="gridcell">
+      <span class="cell-labels" role="gridcell" title={labelsText(labels)}>
         <Labels labels={labels} />
       </span>
     </div>

@@ -23,6 +23,11 @@ export function Nothing({ shown }: { shown: LogWindow }) {
   );
 }
 
+/** `1 line`, `1,200 new lines`. */
+function linesOf(count: number, which = ''): string {
+  return `${count.toLocaleString('en')} ${which}${count === 1 ? 'line' : 'lines'}`;
+}
+
 /** What a person can do about the past when it does not come by itself. */
 export function Head({ shown, onMore }: { shown: LogWindow; onMore: () => void }) {
   const top = shown.top.value;
@@ -57,13 +62,13 @@ export function Foot({
   return (
     <footer class="log-foot">
       <span data-top={top}>
-        {rows.length.toLocaleString('en')} lines, {past}
+        {linesOf(rows.length)}, {past}
       </span>
       {isFollowing ? null : (
         <button type="button" class="to-end" onClick={onFollow}>
           <Icon name="follow" />
           {held > 0
-            ? `${held.toLocaleString('en')} new lines`
+            ? linesOf(held, 'new ')
             : shown.isJoined.value
               ? 'To the end'
               : 'To the present'}
