@@ -23,6 +23,8 @@ import { print } from './output.js';
 import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
 import { action, complain } from './run.js';
 
+const NO_PIN = 'no PIN was given; the service prints it when it starts';
+
 interface LoginOptions extends ConnectionOptions {
   timeout: number;
   pin?: string;
@@ -64,8 +66,16 @@ async function login(options: LoginOptions): Promise<undefined> {
   // Before somebody types a PIN for nobody.
   await client.health(call());
   const { token: given } = options;
-  const token = given ?? (await client.exchangePin(await pinOf(options, url), call()));
-  await client.withToken(token).apiInfo(call());
+  const token = given ?? (await client.exchangePin(expectPin(await pinOf(options, url)), call()));
+  await client
+    .withToken(token)
+    .apiInfo(call())
+    .catch((thrown: unknown) => {
+      if (given === undefined || !(thrown instanceof ApiError && thrown.status === 401))
+        throw thrown;
+      const message = `the token that was given is not good at ${url}; leave out --token to log in with the PIN`;
+      throw new CliError(EXIT.not_allowed, message);
+    });
   writeProfile(path, { url, token, ...(given === undefined && { own: true }) });
   await print(`logged in at ${url}; the token is kept in ${path}\n`);
   // Nobody knows the earlier one any more.
@@ -108,7 +118,14 @@ async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<strin
   for await (const line of createInterface({ input: process.stdin, signal: stopSignal })) {
     return line.trim();
   }
-  throw new CliError(EXIT.usage, 'no PIN was given; the service prints it when it starts');
+  return '';
+}
+
+/** @throws CliError for what is no PIN: the service would count it as a wrong one, and of those it takes only some. */
+function expectPin(pin: string): string {
+  if (pin === '') throw new CliError(EXIT.usage, NO_PIN);
+  if (/^\d{6}$/.test(pin)) return pin;
+  throw new CliError(EXIT.usage, 'a PIN has six digits; the service prints its PIN when it starts');
 }
 
 async function logout(options: LoginOptions): Promise<undefined> {

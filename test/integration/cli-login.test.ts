@@ -125,6 +125,26 @@ describe('login', () => {
     expect(existsSync(path.join(home, 'config/drover'))).toBe(false);
   });
 
+  it('sends nothing that is no PIN, and says which token is not good', async () => {
+    const login = (args: string[], input = '') => drover(['login', ...args], { env: alone, input });
+    const file = path.join(home, 'pin.txt');
+    writeFileSync(file, '12345x\n');
+    for (const end of [
+      await login(['--pin', 'abc']),
+      await login(['--pin', '1234567']),
+      await login(['--pin-file', file]),
+      await login([], 'drover\n'),
+    ]) {
+      expectFailure(end, EXIT.usage, /a PIN has six digits; the service prints its PIN/);
+    }
+    expectFailure(await login([], '\n'), EXIT.usage, /no PIN was given/);
+    expectFailure(
+      await login(['--token', 'bad']),
+      EXIT.not_allowed,
+      /the token that was given is not good at http:\S+; leave out --token to log in with the PIN/,
+    );
+  });
+
   it('says what is wrong with a profile, and makes a broken one anew', async () => {
     const own = makeDir();
     try {
