@@ -15,7 +15,7 @@ import { limit } from './connection.js';
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
-import { duration, wholeNumber } from './options.js';
+import { count, duration } from './options.js';
 import { print, printJson, table } from './output.js';
 import { showProgress } from './progress.js';
 import { action } from './run.js';
@@ -47,13 +47,13 @@ interface BenchReport {
 }
 
 export function addBench(program: Command): void {
-  const count = (flags: string, what: string, value: number): Option =>
-    new Option(flags, what).argParser(wholeNumber).default(value);
+  const number = (flags: string, what: string, value: number): Option =>
+    new Option(flags, what).argParser(count).default(value);
   program
     .command('bench')
     .description('measure what a service does on this machine; it starts one of its own')
-    .addOption(count('--streams <n>', 'streams that are read at once', 100))
-    .addOption(count('--rate <n>', 'events a second', 1000))
+    .addOption(number('--streams <n>', 'streams that are read at once', 100))
+    .addOption(number('--rate <n>', 'events a second', 1000))
     .addOption(
       new Option('--for <time>', 'how long each part takes')
         .argParser(duration)

@@ -8,6 +8,13 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** A whole number of what there has to be one of at least. */
+export function count(text: string): number {
+  const number = wholeNumber(text);
+  if (number === 0) throw new InvalidArgumentError('It must be at least 1.');
+  return number;
+}
+
 /** Values that are comma-separated, repeated, or both. */
 export function list(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(',').filter((part) => part !== '')];
