@@ -8,6 +8,7 @@ import { type Connection, type ConnectionOptions, connect, withConnection } from
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
+import { addGroup, addHelp } from './help.js';
 import { jsonObject, labels, list } from './options.js';
 import { print, printJson, table } from './output.js';
 import { showProgress } from './progress.js';
@@ -41,9 +42,7 @@ interface ManyOptions extends ConnectionOptions {
 }
 
 export function addBots(program: Command): void {
-  const bots = program
-    .command('bots')
-    .description('list, create, start, stop, restart and remove bots');
+  const bots = addGroup(program, 'bots', 'list, create, start, stop, restart and remove bots');
   withConnection(bots.command('list').description('the bots there are'))
     .option('--status <status>', 'only with this status; several comma-separated or repeated', list)
     .option('--kind <kind>', 'only of this kind; several comma-separated or repeated', list)
@@ -85,6 +84,7 @@ export function addBots(program: Command): void {
       )
       .action(action((ids: string[], options: ManyOptions) => actOnBots(verb, ids, options)));
   }
+  addHelp(bots);
 }
 
 async function listBots(options: ListOptions): Promise<undefined> {

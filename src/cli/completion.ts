@@ -1,6 +1,7 @@
 // Runs in the command line. Owns `drover completion`: scripts for shells, made from the commands that there are.
 
 import { Argument, type Command } from 'commander';
+import { addHelp } from './help.js';
 import { print } from './output.js';
 import { action } from './run.js';
 
@@ -34,6 +35,8 @@ Put it where the shell finds it:
         await print(SCRIPTS[shell](placesOf(program)));
       }),
     );
+  // Behind all others, where commander has its own.
+  addHelp(program);
 }
 
 function placesOf(command: Command, path: string[] = []): Place[] {

@@ -5,6 +5,7 @@ import type { CreateTokenBody, Scope, TokenInfo } from '../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
+import { addGroup, addHelp } from './help.js';
 import { labels, list, timeSpan } from './options.js';
 import { print, printJson, table } from './output.js';
 import { action, complain } from './run.js';
@@ -24,7 +25,7 @@ interface RevokeOptions extends ConnectionOptions {
 }
 
 export function addTokens(program: Command): void {
-  const tokens = program.command('tokens').description('list, create and revoke tokens');
+  const tokens = addGroup(program, 'tokens', 'list, create and revoke tokens');
   withConnection(tokens.command('list').description('the tokens there are'))
     .option('--json', 'as a JSON list')
     .action(action(listTokens));
@@ -52,6 +53,7 @@ export function addTokens(program: Command): void {
   withConnection(tokens.command('revoke').description('revoke tokens').argument('[id...]'))
     .option('--current', 'the token that this command uses')
     .action(action(revokeTokens));
+  addHelp(tokens);
 }
 
 async function listTokens(options: ConnectionOptions & { json?: true }): Promise<undefined> {

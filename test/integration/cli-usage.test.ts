@@ -27,6 +27,11 @@ describe('wrong use is one line and the exit code 2', () => {
     [['start', 'nonsense'], /unknown command "nonsense"/],
     [['--nonsense'], /unknown option '--nonsense'/],
     [['bots', 'lst'], /unknown command 'lst' \(Did you mean list\?\)/],
+    [['bots'], /bots: no command was given; there are list, show, .*; see drover bots --help\n/],
+    [['tokens'], /no command was given; there are list, create, revoke, help; see drover tokens/],
+    [['help', 'nonsense'], /unknown command "nonsense"; drover --help/],
+    [['help', 'bots', 'nonsense'], /unknown command "nonsense"/],
+    [['bots', 'help', 'nonsense'], /unknown command "nonsense"/],
     [['bots', 'list', '--nonsense'], /unknown option '--nonsense'/],
     [['bots', 'create', 'x'], /required option '--kind <kind>' not specified/],
     [['bots', 'show'], /missing required argument 'id'/],
@@ -94,7 +99,15 @@ describe('wrong use is one line and the exit code 2', () => {
       expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
     }
     expect(stdout).toMatch(/^ {4}3 {2}no service answers at the address/m);
-    expect((await drover(['bots', 'create', '--help'])).code).toBe(0);
+    const create = await drover(['bots', 'create', '--help']);
+    expect(create).toMatchObject({ code: 0, stderr: '' });
+    expect(create.stdout).toMatch(/^Usage: drover bots create /);
+    expect(await drover(['help', 'bots', 'create'])).toEqual(create);
+    expect(await drover(['bots', 'help', 'create'])).toEqual(create);
+    expect(await drover(['help'])).toEqual({ code, stdout, stderr });
+    const bots = await drover(['bots', '--help']);
+    expect(await drover(['help', 'bots'])).toEqual(bots);
+    expect(bots.stdout).toMatch(/^ {2}create /m);
     expect((await drover(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
