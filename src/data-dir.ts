@@ -1,6 +1,14 @@
 // Runs in main. Owns the data directory and the PIN file in it.
 
-import { accessSync, constants, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { lockDataDir } from './data-dir-lock.js';
@@ -36,7 +44,10 @@ export async function openDataDir(path: string): Promise<string> {
 
 /** Step by step: Node's own recursive form never returns where the system says that a directory cannot be (/proc). */
 function makeDir(dir: string): void {
-  if (existsSync(dir)) return;
+  if (existsSync(dir)) {
+    if (statSync(dir).isDirectory()) return;
+    throw new Error(`${dir} is no directory`);
+  }
   const parent = dirname(dir);
   if (parent !== dir) makeDir(parent);
   mkdirSync(dir, { mode: 0o700 });

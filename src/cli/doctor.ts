@@ -1,6 +1,6 @@
 // Runs in the command line. Owns `drover doctor`: what would keep a service from running well on this machine.
 
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -151,6 +151,8 @@ function dataDirectory(dir: string): Found {
     while (!existsSync(existing)) existing = dirname(existing);
     if (!statSync(existing).isDirectory()) throw new Error(`${existing} is no directory`);
     accessSync(existing, R_OK | W_OK | X_OK);
+    // As root everything is permitted, and still not everything can be.
+    rmdirSync(mkdtempSync(join(existing, '.drover-doctor-')));
     if (existing !== dir) return ok(`${dir} is not there yet, and can be made`);
     const { mode } = statSync(dir);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {

@@ -53,6 +53,7 @@ describe('doctor', () => {
       result: 'ok',
       message: `${dir} is not there yet, and can be made`,
     });
+    expect(readdirSync(home)).not.toContainEqual(expect.stringContaining('doctor'));
     expect(end.code).toBe(0);
     const text = await drover(['doctor', '--data-dir', dir, '--port', port]);
     expect(text.stdout.trim().split('\n')).toHaveLength(CHECKS.length);
@@ -95,6 +96,19 @@ describe('doctor', () => {
     expect(findings(noDir).get('data directory')).toMatchObject({
       result: 'fail',
       message: `${path.join(file, 'x')} cannot be used: ${file} is no directory; give another with --data-dir`,
+    });
+    for (const dir of [file, path.join(file, 'x')]) {
+      expectFailure(
+        await drover(['start', '--data-dir', dir, '--port', '0']),
+        EXIT.failed,
+        /data directory \S+ cannot be used \(\S+file is no directory\); give another with --data-dir/,
+      );
+    }
+    // Root may write there, and cannot.
+    const never = await drover(['doctor', '--json', '--data-dir', '/proc/x', '--port', port]);
+    expect(findings(never).get('data directory')).toMatchObject({
+      result: 'fail',
+      message: expect.stringMatching(/^\/proc\/x cannot be used: E[A-Z]+: .*; give another with/),
     });
     const open = makeDir();
     onTestFinished(() => removeDir(open));
