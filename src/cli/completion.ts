@@ -13,8 +13,17 @@ interface Place {
   /** Commands from the first on, without `drover`. */
   path: string[];
   commands: { name: string; description: string }[];
-  flags: { long: string; short: string | undefined; takesValue: boolean; description: string }[];
+  flags: Flag[];
   choices: readonly string[];
+}
+
+interface Flag {
+  long: string;
+  short: string | undefined;
+  takesValue: boolean;
+  /** The values that there are; none when it may be anything. */
+  values: readonly string[];
+  description: string;
 }
 
 export function addCompletion(program: Command): void {
@@ -53,6 +62,7 @@ function placesOf(command: Command, path: string[] = []): Place[] {
         long: option.long ?? '',
         short: option.short,
         takesValue: option.required || option.optional,
+        values: option.argChoices ?? [],
         description: option.description,
       })),
     choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
@@ -67,21 +77,33 @@ function cases(places: readonly Place[], body: (place: Place) => string): string
     .join('\n');
 }
 
+/** In such a case: what can follow when the word before is a flag that takes a value. */
+function valueCase({ flags }: Place, next: (values: readonly string[]) => string): string {
+  const arms = flags
+    .filter(({ takesValue }) => takesValue)
+    .map(({ long, short, values }) => {
+      const names = short === undefined ? quote(long) : `${quote(long)} | ${quote(short)}`;
+      return `${names}) takes=1 next=${next(values)} ;;`;
+    });
+  return arms.length === 0 ? '' : `; case "$before" in ${arms.join(' ')} esac`;
+}
+
 const SCRIPTS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = {
   bash: (places) => `# drover completion bash
 _drover() {
-  local word path='' i next='' flags=''
+  local word before path='' i next='' flags='' takes=''
   COMPREPLY=()
+  before="\${COMP_WORDS[COMP_CWORD-1]}"
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "\${path:+$path }\${COMP_WORDS[i]}" in
       ${pathPattern(places)}) path="\${path:+$path }\${COMP_WORDS[i]}" ;;
     esac
   done
   case "$path" in
-${cases(places, (place) => `next='${wordsAt(place).join(' ')}' flags='${flagsAt(place).join(' ')}'`)}
+${cases(places, (place) => `next='${wordsAt(place).join(' ')}' flags='${flagsAt(place).join(' ')}'${valueCase(place, (values) => `'${values.join(' ')}'`)}`)}
   esac
   word="\${COMP_WORDS[COMP_CWORD]}"
-  if [[ $word == -* ]]; then next=$flags; fi
+  if [[ -z $takes && $word == -* ]]; then next=$flags; fi
   while IFS= read -r i; do COMPREPLY+=("$i"); done < <(compgen -W "$next" -- "$word")
 }
 complete -o default -F _drover drover
@@ -89,7 +111,7 @@ complete -o default -F _drover drover
   zsh: (places) => `#compdef drover
 # drover completion zsh
 _drover() {
-  local place='' i
+  local place='' i before="\${words[CURRENT-1]}" takes=''
   local -a next flags
   for ((i = 2; i < CURRENT; i++)); do
     case "\${place:+$place }\${words[i]}" in
@@ -97,9 +119,9 @@ _drover() {
     esac
   done
   case "$place" in
-${cases(places, (place) => `next=(${describedWords(place)}) flags=(${describedFlags(place)})`)}
+${cases(places, (place) => `next=(${describedWords(place)}) flags=(${describedFlags(place)})${valueCase(place, (values) => `(${values.map(quote).join(' ')})`)}`)}
   esac
-  if [[ $words[CURRENT] == -* ]]; then
+  if [[ -z $takes && $words[CURRENT] == -* ]]; then
     _describe -o 'flag' flags
   elif (( $#next )); then
     _describe 'command' next
@@ -162,9 +184,11 @@ function fishLines(place: Place): string[] {
       ({ name, description }) => `${at} -f -a ${name} -d ${quote(description)}`,
     ),
     ...place.choices.map((choice) => `${at} -f -a ${choice}`),
-    ...place.flags.map(({ long, short, takesValue, description }) => {
+    ...place.flags.map(({ long, short, takesValue, values, description }) => {
+      const value =
+        values.length > 0 ? ` -x -a ${quote(values.join(' '))}` : takesValue ? ' -r' : '';
       const letter = short === undefined ? '' : ` -s ${short.slice(1)}`;
-      return `${at} -l ${long.slice(2)}${letter}${takesValue ? ' -r' : ''} -d ${quote(description)}`;
+      return `${at} -l ${long.slice(2)}${letter}${value} -d ${quote(description)}`;
     }),
   ];
 }

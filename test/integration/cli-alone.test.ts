@@ -202,6 +202,18 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(complete('drover', 'logs', '--bot', 'bots', '--j')).toEqual(['--json']);
     // Where a file may stand the shell completes files, and not flags.
     expect(complete('drover', 'check', '')).toEqual(['']);
+    // What stands behind a flag that takes a value is one, and no flag or command.
+    expect(complete('drover', 'bots', 'create', '--restart', '')).toEqual([
+      'always',
+      'on-failure',
+      'never',
+    ]);
+    expect(complete('drover', 'bots', 'create', '--restart', 'n')).toEqual(['never']);
+    expect(complete('drover', '--engine', '')).toEqual(['auto', 'uws', 'node']);
+    expect(complete('drover', '--config', '')).toEqual(['']);
+    expect(complete('drover', 'bots', 'create', '--config', '-')).toEqual(['']);
+    expect(complete('drover', 'logs', '-n', '-')).toEqual(['']);
+    expect(complete('drover', 'bots', 'create', '--stopped', '--res')).toEqual(['--restart']);
     // Without a command it is start.
     expect(complete('drover', '--ho')).toEqual(['--host']);
   });
@@ -212,7 +224,10 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(zsh).toMatch(
       /"bots create"\) next=\(\) flags=\(.*'--config:the bot'\\''s configuration/,
     );
+    expect(zsh).toContain("'--restart') takes=1 next=('always' 'on-failure' 'never') ;;");
+    expect(zsh).toContain("'--lines' | '-n') takes=1 next=() ;;");
     const fish = (await drover(['completion', 'fish'])).stdout;
+    expect(fish).toContain("-l restart -x -a 'always on-failure never' -d 'when it is started");
     expect(fish).toMatch(
       /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'which kind of bot'/,
     );
@@ -235,5 +250,6 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(complete('drover bots create x --k')).toEqual(['--kind']);
     expect(complete('drover logs --bot bots --j')).toEqual(['--json']);
     expect(complete('drover completion ')).toEqual(['bash', 'fish', 'zsh']);
+    expect(complete('drover bots create x --restart ')).toEqual(['always', 'never', 'on-failure']);
   });
 });
