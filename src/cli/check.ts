@@ -14,7 +14,7 @@ import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
 import { StreamWatch } from './follow.js';
 import { duration, wholeNumber } from './options.js';
-import { print, safeJson } from './output.js';
+import { isStandardOutput, print, safeJson } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { readRecording } from './recording.js';
 import { action, complain } from './run.js';
@@ -57,7 +57,10 @@ export function addCheck(program: Command): void {
     .option('--no-errors', 'the same as --expect "no errors"')
     .option('--no-gaps', 'the same as --expect "no gaps"')
     .option('--at-least <n>', 'the same as --expect "at least <n> events"', wholeNumber)
-    .option('--junit <file>', 'write the verdicts as JUnit XML too')
+    .option(
+      '--junit <file>',
+      'write the verdicts as JUnit XML too; - prints them instead of the text',
+    )
     .option('--json <file>', 'write the verdicts as JSON too; - prints them instead of the text')
     .addHelpText('after', `\nExpectations:\n${FORMS.map((form) => `  ${form}`).join('\n')}`)
     .action(action(check));
@@ -72,6 +75,9 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
       EXIT.usage,
       '--for is how long --live looks; a recording is looked at whole',
     );
+  }
+  if (isStandardOutput(options.junit) && isStandardOutput(options.json)) {
+    throw new CliError(EXIT.usage, 'only one of --junit and --json can be -');
   }
   const expectations = wanted(options).map(parseExpectation);
   if (expectations.length === 0) {
@@ -223,10 +229,16 @@ async function tell(report: CheckReport, { junit, json }: CheckOptions): Promise
       throw new CliError(EXIT.usage, `the report ${path} cannot be written: ${messageOf(thrown)}`);
     }
   };
-  const asJson = `${safeJson(report, 2)}\n`;
-  if (json !== undefined && json !== '-') save(json, asJson);
-  if (junit !== undefined) save(junit, junitReport(report));
-  await print(json === '-' ? asJson : textReport(report));
+  const forms: [path: string | undefined, text: () => string][] = [
+    [json, () => `${safeJson(report, 2)}\n`],
+    [junit, () => junitReport(report)],
+  ];
+  let printed = textReport;
+  for (const [path, form] of forms) {
+    if (isStandardOutput(path)) printed = form;
+    else if (path !== undefined) save(path, form());
+  }
+  await print(printed(report));
   if (report.missing !== null) complain(`the run was not seen to its end: ${report.missing}`);
   if (!report.passed) complain('the run was not as expected');
 }

@@ -9,6 +9,11 @@ export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
+/** Whether a file that is asked for is none, but `-`. */
+export function isStandardOutput(path: string | undefined): boolean {
+  return path === '-';
+}
+
 /** JSON on lines of its own, to be read by people and programs. */
 export async function printJson(value: unknown): Promise<void> {
   await print(`${safeJson(value, 2)}\n`);

@@ -20,6 +20,7 @@ import { CliError } from './failure.js';
 import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
 import { StreamWatch } from './follow.js';
 import { duration } from './options.js';
+import { isStandardOutput } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { type RecordingEnd, RecordingWriter } from './recording.js';
 import { action, complain } from './run.js';
@@ -39,7 +40,7 @@ export function addRecord(program: Command): void {
     .description(
       'write the events of a run to a file, for drover check: until Ctrl-C, for a time, or while a command runs',
     )
-    .argument('<file>', 'NDJSON')
+    .argument('<file>', 'NDJSON; - is standard output')
     .argument('[command...]', 'behind --; its exit code is that of drover record')
     .option('--for <time>', 'end after so long', duration)
     .option('--force', 'replace the file when it is there')
@@ -49,6 +50,10 @@ export function addRecord(program: Command): void {
 async function record(file: string, command: string[], options: RecordOptions): Promise<number> {
   if (command.length > 0 && options.for !== undefined) {
     throw new CliError(EXIT.usage, 'give a command or --for, not both');
+  }
+  const isPrinted = isStandardOutput(file);
+  if (command.length > 0 && isPrinted) {
+    throw new CliError(EXIT.usage, 'the command has standard output for itself; give a file');
   }
   const connection = connect(options);
   const { client, call } = connection;
@@ -89,8 +94,8 @@ async function record(file: string, command: string[], options: RecordOptions): 
     }
   };
   const began = performance.now();
-  // A command has the terminal for itself.
-  if (command.length === 0) {
+  // A command has the terminal for itself, and what is printed shows itself how far it is.
+  if (command.length === 0 && !isPrinted) {
     followProgress(() => `recording: ${elapsed(began, options.for)}, ${writer.events} events`);
   }
   const reading = (async () => {
@@ -113,7 +118,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const missing = watch.blind ?? ran.value?.missing ?? null;
   const { events } = await writer.end({ by, disconnects: watch.disconnects, missing });
   if (read.status === 'rejected') throw read.reason;
-  complain(`${events} events are in ${file}`);
+  complain(`${events} events are ${isPrinted ? 'on standard output' : `in ${file}`}`);
   if (missing !== null) complain(`the end of the run is not in it: ${missing}`);
   return ran.value?.code || (watch.blind === null ? EXIT.ok : EXIT.no_service);
 }

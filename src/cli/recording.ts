@@ -1,13 +1,14 @@
 // Runs in the command line. Owns the file of a recorded run: NDJSON, a head, then an event on each line, and an end.
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, lstatSync, rmSync, type WriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import type { StreamEvent } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
-import { safeJson } from './output.js';
+import { isStandardOutput, safeJson } from './output.js';
 
 const VERSION = 1;
 
@@ -41,13 +42,13 @@ const END = 'end';
 
 export class RecordingWriter {
   readonly #path: string;
-  readonly #file: WriteStream;
+  readonly #file: Writable;
   readonly #startedAtMs: number;
   events = 0;
   #fault: unknown;
   #gaps = 0;
 
-  private constructor(path: string, file: WriteStream, startedAtMs: number) {
+  private constructor(path: string, file: Writable, startedAtMs: number) {
     this.#path = path;
     this.#file = file;
     this.#startedAtMs = startedAtMs;
@@ -56,21 +57,16 @@ export class RecordingWriter {
     });
   }
 
-  /** @throws CliError when the file is there already (unless it may be replaced) or cannot be written. */
+  /**
+   * @param path - is standard output.
+   * @throws CliError when the file is there already (unless it may be replaced) or cannot be written.
+   */
   static async open(
     path: string,
     head: Omit<RecordingHead, 'drover_recording'>,
     replace: boolean,
   ): Promise<RecordingWriter> {
-    const file = createWriteStream(path, { flags: replace ? 'w' : 'wx' });
-    try {
-      await once(file, 'open');
-    } catch (thrown) {
-      const { code } = thrown as NodeJS.ErrnoException;
-      const why =
-        code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(thrown);
-      throw new CliError(EXIT.usage, `${path} cannot be written: ${why}`);
-    }
+    const file = isStandardOutput(path) ? process.stdout : await openFile(path, replace);
     const writer = new RecordingWriter(path, file, head.started_at_ms);
     await writer.#write(`${safeJson({ drover_recording: VERSION, ...head })}\n`);
     return writer;
@@ -98,10 +94,13 @@ export class RecordingWriter {
   /** There is nothing that was recorded: the file goes. What is no file, a device, stays. */
   async discard(): Promise<void> {
     await this.#close();
+    if (this.#file === process.stdout) return;
     if (lstatSync(this.#path, { throwIfNoEntry: false })?.isFile()) rmSync(this.#path);
   }
 
   async #close(): Promise<void> {
+    // It is written out at the end of the command, and there may be more to say on it.
+    if (this.#file === process.stdout) return;
     const closed = this.#file.closed ? undefined : once(this.#file, 'close').catch(() => {});
     this.#file.end();
     await closed;
@@ -117,6 +116,21 @@ export class RecordingWriter {
     if (this.#fault === undefined) return;
     const why = messageOf(this.#fault);
     throw new CliError(EXIT.failed, `${this.#path} cannot be written any further: ${why}`);
+  }
+}
+
+/** @throws CliError. */
+async function openFile(path: string, replace: boolean): Promise<Writable> {
+  try {
+    // A device or a pipe is always there.
+    const isKept = !replace && (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true);
+    const file = createWriteStream(path, { flags: isKept ? 'wx' : 'w' });
+    await once(file, 'open');
+    return file;
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    const why = code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(thrown);
+    throw new CliError(EXIT.usage, `${path} cannot be written: ${why}`);
   }
 }
 

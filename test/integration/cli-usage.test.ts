@@ -48,6 +48,8 @@ describe('wrong use is one line and the exit code 2', () => {
     [['check', '--live', '--no-errors'], /say how long to look, with --for/],
     [['check', 'x', '--rules', '/nowhere'], /--rules \/nowhere: ENOENT/],
     [['record', 'x', '--for', '1s', '--', 'true'], /give a command or --for, not both/],
+    [['record', '-', '--', 'true'], /the command has standard output for itself; give a file/],
+    [['check', 'x', '--no-gaps', '--junit', '-', '--json', '-'], /only one of --junit and --json/],
     // A timer that is longer than that is over at once.
     [['bots', 'list', '--timeout', '25d'], /'25d' is invalid\. It may be at most 24d\./],
     [['wait', 'x', '--status', 'y', '--timeout', '9999999999'], /It may be at most 24d\./],

@@ -1,0 +1,41 @@
+// What the commands print for programs, as processes on the built service: - for standard output.
+
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CliEnd, runCli } from '../harness/cli.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+
+let service: Service;
+let home: string;
+let env: Record<string, string>;
+beforeAll(async () => {
+  home = makeDir();
+  service = await startService({ demo: true });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(home);
+});
+
+const drover = (args: string[]): Promise<CliEnd> => runCli(home, args, { env });
+
+it('- is standard output, and a device is there already', async () => {
+  const printed = await drover(['record', '-', '--for', '500ms']);
+  expect(printed).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^drover: \d+ events are on standard output\n$/),
+  });
+  const lines = printed.stdout.trimEnd().split('\n');
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ drover_recording: 1 });
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ event: 'end', data: { by: 'time' } });
+  const file = path.join(home, 'printed.ndjson');
+  writeFileSync(file, printed.stdout);
+  const xml = await drover(['check', file, '--no-errors', '--junit', '-']);
+  expect(xml).toMatchObject({ code: 0, stderr: '' });
+  expect(xml.stdout).toMatch(/^<\?xml .*\n<testsuites tests="1" failures="0"/);
+  expect(xml.stdout).toMatch(/<\/testsuites>\n$/);
+  expect(readdirSync(home)).not.toContain('-');
+  expect((await drover(['record', '/dev/null', '--for', '300ms'])).code).toBe(0);
+});
