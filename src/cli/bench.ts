@@ -20,7 +20,7 @@ import { print, printJson, table } from './output.js';
 import { showProgress } from './progress.js';
 import { action } from './run.js';
 
-const CLI = fileURLToPath(new URL('../cli.js', import.meta.url));
+const SERVICE = fileURLToPath(new URL('./bench-service.js', import.meta.url));
 const START_MS = 30_000;
 const STOP_MS = 12_000;
 /** Requests at once. */
@@ -65,11 +65,10 @@ export function addBench(program: Command): void {
 
 async function bench(options: BenchOptions): Promise<undefined> {
   const dir = makeDataDir();
-  const service = spawn(
-    process.execPath,
-    [CLI, 'start', '--host', '127.0.0.1', '--port', '0', '--no-demo', '--data-dir', dir],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: plainEnvironment() },
-  );
+  const service = spawn(process.execPath, [SERVICE, dir], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: plainEnvironment(),
+  });
   const end = (): void => void service.kill('SIGKILL');
   stopSignal.addEventListener('abort', end, { once: true });
   try {

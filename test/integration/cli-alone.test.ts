@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { type CliEnd, expectFailure, runCli } from '../harness/cli.js';
+import { type CliEnd, expectFailure, runCli, startCli } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, startService } from '../harness/service.js';
 
@@ -172,6 +172,18 @@ it('bench measures a service of its own, and leaves nothing of it', async () => 
   expect(figures['delivered_per_second']).toBeGreaterThan(0);
   expect(figures['requests_per_second']).toBeGreaterThan(0);
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+it('bench leaves no service when it is killed hard', async () => {
+  const temporary = path.join(home, 'killed');
+  mkdirSync(temporary);
+  const bench = startCli(home, ['bench', '--for', '40s'], { env: { TMPDIR: temporary } });
+  const files = (): string[] => readdirSync(temporary, { recursive: true }).map(String);
+  const isReady = expect.poll(files, { timeout: 30_000 });
+  await isReady.toContainEqual(expect.stringMatching(/pin\.txt$/));
+  bench.child.kill('SIGKILL');
+  // The service takes them with it as the last thing that it does.
+  await expect.poll(files, { timeout: 30_000 }).toEqual([]);
 });
 
 it('bench says that there is no place for its data', async () => {
