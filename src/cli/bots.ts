@@ -2,7 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import type { BotAction, BotSnapshot, JsonObject, NewBot, RestartPolicy } from '../client/index.js';
+import type {
+  ActionOutcome,
+  BotAction,
+  BotSnapshot,
+  JsonObject,
+  NewBot,
+  RestartPolicy,
+} from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
 import { showDuration } from './duration.js';
@@ -39,6 +46,7 @@ interface CreateOptions extends ConnectionOptions {
 
 interface ManyOptions extends ConnectionOptions {
   label?: Record<string, string>;
+  json?: true;
 }
 
 export function addBots(program: Command): void {
@@ -82,6 +90,7 @@ export function addBots(program: Command): void {
         'all with this label; several: those that have them all',
         labels,
       )
+      .option('--json', 'of each its status or its error, as JSON')
       .action(action((ids: string[], options: ManyOptions) => actOnBots(verb, ids, options)));
   }
   addHelp(bots);
@@ -146,13 +155,16 @@ async function actOnBots(
   if (first !== undefined && more.length === 0 && !options.label) {
     const { client, call } = connection;
     const bot = await client.bots[verb](first, call());
-    await print(`${first} ${bot?.status ?? 'deleted'}\n`);
+    const status = bot?.status ?? 'deleted';
+    if (options.json) await printJson({ [first]: { status } });
+    else await print(`${first} ${status}\n`);
     return EXIT.ok;
   }
   if (given.length === 0 && !options.label) {
     throw new CliError(EXIT.usage, 'no bot was named; give ids or --label');
   }
   const ids = [...new Set([...given, ...(await labelled(connection, options.label))])];
+  const all: Record<string, ActionOutcome> = {};
   let failed = 0;
   for (let at = 0; at < ids.length; at += BATCH) {
     showProgress(`${verb}: ${at} of ${ids.length}`);
@@ -161,14 +173,15 @@ async function actOnBots(
       { action: verb, ids: batch },
       connection.call(),
     );
+    Object.assign(all, results);
     for (const [id, outcome] of Object.entries(results)) {
-      if ('status' in outcome) await print(`${id} ${outcome.status}\n`);
-      else {
+      if ('error' in outcome) {
         failed++;
         complain(`${id}: ${outcome.error}`);
-      }
+      } else if (!options.json) await print(`${id} ${outcome.status}\n`);
     }
   }
+  if (options.json) await printJson(all);
   return failed === 0 ? EXIT.ok : EXIT.failed;
 }
 

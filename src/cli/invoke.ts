@@ -21,6 +21,7 @@ export function addInvoke(program: Command): void {
       '[args...]',
       'name=value, where the value may be JSON unless the command wants text; or one JSON object',
     )
+    .option('--json', 'of several bots each its result or its error, as JSON; of one it always is')
     .action(action(invoke));
 }
 
@@ -28,7 +29,7 @@ async function invoke(
   bots: string,
   command: string,
   given: string[],
-  options: ConnectionOptions,
+  options: ConnectionOptions & { json?: true },
 ): Promise<number | undefined> {
   const connection = connect(options);
   const { client, call } = connection;
@@ -47,12 +48,12 @@ async function invoke(
   const results = await client.invokeMany(targets, command, args, call());
   let failed = 0;
   for (const [id, outcome] of Object.entries(results)) {
-    if ('result' in outcome) await print(`${id} ${safeJson(outcome.result)}\n`);
-    else {
+    if ('error' in outcome) {
       failed++;
       complain(`${id}: ${outcome.error}`);
-    }
+    } else if (!options.json) await print(`${id} ${safeJson(outcome.result)}\n`);
   }
+  if (options.json) await printJson(results);
   return failed === 0 ? EXIT.ok : EXIT.failed;
 }
 

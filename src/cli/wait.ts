@@ -17,7 +17,7 @@ import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { StreamWatch } from './follow.js';
 import { duration, list } from './options.js';
-import { print, safeText } from './output.js';
+import { print, printJson, safeText } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { action } from './run.js';
 
@@ -26,6 +26,7 @@ const AGAIN_MS = 200;
 interface WaitOptions extends ConnectionOptions {
   status?: string[];
   timeout: number;
+  json?: true;
 }
 
 export function addWait(program: Command): void {
@@ -35,6 +36,10 @@ export function addWait(program: Command): void {
     .option('--status <status>', 'one of these; several comma-separated or repeated', list)
     .addOption(
       new Option('--timeout <time>', 'then it fails').argParser(duration).default(30_000, '30s'),
+    )
+    .option(
+      '--json',
+      'the snapshot of the bot as JSON; of the service its address, and after how many ms',
     )
     .action(action(wait));
 }
@@ -69,7 +74,8 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
     if (event.event !== 'session') continue;
     last = event.data.snapshot;
     if (wanted.includes(last.status)) {
-      await print(`${bot} ${last.status} after ${showDuration(performance.now() - began)}\n`);
+      if (options.json) await printJson(last);
+      else await print(`${bot} ${last.status} after ${showDuration(performance.now() - began)}\n`);
       return;
     }
     if (last.status === 'deleted') throw new CliError(EXIT.not_found, `${bot} was deleted`);
@@ -98,7 +104,9 @@ async function waitForService(options: WaitOptions): Promise<void> {
   for (;;) {
     try {
       await client.health({ signal: late });
-      await print(`${url} answers after ${showDuration(performance.now() - began)}\n`);
+      const afterMs = performance.now() - began;
+      if (options.json) await printJson({ url, after_ms: Math.round(afterMs) });
+      else await print(`${url} answers after ${showDuration(afterMs)}\n`);
       return;
     } catch (thrown) {
       stopSignal.throwIfAborted();

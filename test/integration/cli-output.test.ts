@@ -1,8 +1,9 @@
-// What the commands print for programs, as processes on the built service: - for standard output.
+// What the commands print for programs, as processes on the built service: - for standard output, --json.
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
 import { type CliEnd, runCli } from '../harness/cli.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
@@ -38,4 +39,28 @@ it('- is standard output, and a device is there already', async () => {
   expect(xml.stdout).toMatch(/<\/testsuites>\n$/);
   expect(readdirSync(home)).not.toContain('-');
   expect((await drover(['record', '/dev/null', '--for', '300ms'])).code).toBe(0);
+});
+
+it('--json: what is done to bots, what they answer, and what is waited for', async () => {
+  const json = async (args: string[], code = 0): Promise<unknown> => {
+    const end = await drover([...args, '--json']);
+    expect(end).toMatchObject({ code });
+    return JSON.parse(end.stdout) as unknown;
+  };
+  expect(await json(['wait'])).toEqual({ url: service.url, after_ms: expect.any(Number) });
+  expect(await json(['wait', 'demo-1', '--status', 'in_world'])).toMatchObject({
+    id: 'demo-1',
+    status: 'in_world',
+  });
+  expect(await json(['invoke', 'demo-1,nobody', 'say', 'text=hello'], EXIT.failed)).toEqual({
+    'demo-1': { result: expect.objectContaining({ said: 'hello' }) },
+    nobody: { error: expect.stringContaining('nobody') },
+  });
+  expect(await json(['bots', 'stop', 'demo-1'])).toEqual({ 'demo-1': { status: 'stopped' } });
+  expect(await json(['bots', 'stop', 'demo-1', 'nobody', 'demo-2'], EXIT.failed)).toEqual({
+    'demo-1': { status: 'stopped' },
+    nobody: { error: 'no bot "nobody"' },
+    'demo-2': { status: 'stopped' },
+  });
+  expect(await json(['bots', 'rm', 'demo-1'])).toEqual({ 'demo-1': { status: 'deleted' } });
 });
