@@ -4,7 +4,8 @@ import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } f
 import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
+import { findKinds } from '../bots/kind-modules.js';
 import { DroverClient } from '../client/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../contract/config.js';
@@ -13,7 +14,6 @@ import { messageOf } from '../errors.js';
 import { loadEngine } from '../front/engine/load.js';
 import { askedProfile, limit, profileOf } from './connection.js';
 import { EXIT } from './exit-codes.js';
-import { wholeNumber } from './options.js';
 import { print, printJson } from './output.js';
 import { configDir } from './profile.js';
 import { action } from './run.js';
@@ -23,6 +23,10 @@ interface DoctorOptions {
   dataDir?: string;
   host?: string;
   port?: number;
+  fronts?: number;
+  engine?: string;
+  botHosts?: number;
+  kinds?: string[];
   profile?: string;
   json?: true;
 }
@@ -48,13 +52,13 @@ const MINUTE_MS = 60_000;
 const PROBE_MS = 2000;
 
 export function addDoctor(program: Command): void {
-  program
+  const command = program
     .command('doctor')
-    .description('look for what would keep the service from running well here')
-    .option('--config <file>', 'configuration file of the service')
-    .option('--host <address>', 'address to listen on')
-    .option('--data-dir <directory>', 'data directory of the service')
-    .addOption(new Option('--port <number>', 'TCP port of the service').argParser(wholeNumber))
+    .description('look for what would keep the service from running well here');
+  // What is looked at is the service as it would start with these flags.
+  const start = program.commands.find((one) => one.name() === 'start');
+  for (const option of start?.options ?? []) if (!option.negate) command.addOption(option);
+  command
     .option('--profile <name>', 'profile of the other commands (DROVER_PROFILE, default)')
     .option('--json', 'the findings as a JSON list')
     .action(action(doctor));
@@ -74,6 +78,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('data directory', dataDirectory(dataDir));
     add('open files', openFiles(config));
     add('memory', memory(config));
+    add('kinds', kinds(config));
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
   }
@@ -96,14 +101,19 @@ export function nodeVersion(version: string): Found {
     : fail(`${version} is too old; install ${MIN_NODE.join('.')} or later`);
 }
 
-function configOf({ config, dataDir, host, port }: DoctorOptions): Config | Found {
+function configOf(options: DoctorOptions): Config | Found {
+  const { dataDir, host, port, fronts, engine, botHosts, kinds } = options;
   const flags = {
     ...(dataDir !== undefined && { data_dir: dataDir }),
     ...(host !== undefined && { 'http.host': host }),
     ...(port !== undefined && { 'http.port': port }),
+    ...(fronts !== undefined && { 'http.fronts': fronts }),
+    ...(engine !== undefined && { engine }),
+    ...(botHosts !== undefined && { 'hosts.count': botHosts }),
+    ...(kinds !== undefined && { kinds }),
   };
   try {
-    return loadConfig(config, process.env, flags);
+    return loadConfig(options.config, process.env, flags);
   } catch (thrown) {
     return fail(messageOf(thrown));
   }
@@ -162,6 +172,14 @@ function dataDirectory(dir: string): Found {
   } catch (thrown) {
     return fail(`${dir} cannot be used: ${messageOf(thrown)}; give another with --data-dir`);
   }
+}
+
+/** Where they are; whether they load only a bot host finds out, which is there to be broken by them. */
+function kinds({ kinds }: Config): Found {
+  const { modules, failed } = findKinds(kinds);
+  return failed.length === 0
+    ? ok(`${modules.length} modules`)
+    : warn(failed.map(({ module, error }) => `${module}: ${error}`).join('; '));
 }
 
 /** Streams and connections are open files; Node raises the soft limit to the hard one by itself. */

@@ -37,6 +37,7 @@ describe('doctor', () => {
     'data directory',
     'open files',
     'memory',
+    'kinds',
     'cores',
     'clock',
     'profile',
@@ -77,6 +78,30 @@ describe('doctor', () => {
     expect(await at(service.port)).toMatchObject({
       result: 'ok',
       message: expect.stringContaining('by a service that answers'),
+    });
+  });
+
+  it('takes the flags of start, and looks at what they say', async () => {
+    const flagsOf = async (name: string) => {
+      const { stdout } = await drover([name, '--help']);
+      return [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
+    };
+    const all = (await flagsOf('start')).filter((flag) => flag !== '--no-demo');
+    expect(all).toContain('--kinds');
+    expect(await flagsOf('doctor')).toEqual(expect.arrayContaining(all));
+    const port = String(await freePort());
+    const more = ['--engine', 'node', '--bot-hosts', '256', '--kinds', './nowhere'];
+    const found = findings(await drover(['doctor', '--json', '--port', port, ...more]));
+    expect(found.get('engine')?.message).toMatch(/^node:http/);
+    expect(found.get('cores')?.message).toMatch(/ for 25\d threads that work/);
+    expect(found.get('kinds')).toMatchObject({
+      result: 'warn',
+      message: expect.stringContaining('./nowhere'),
+    });
+    const none = findings(await drover(['doctor', '--json', '--fronts', '0']));
+    expect(none.get('configuration')).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining('http.fronts'),
     });
   });
 
