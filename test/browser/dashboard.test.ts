@@ -253,9 +253,8 @@ describe('log', () => {
     await page.getByLabel('The whole line').waitFor();
     expect(await isSeen()).toBe(true);
     await page.keyboard.press('Escape');
-    // Down again to the end, where it is hidden next.
-    await page.locator('.log-list').hover();
-    await page.mouse.wheel(0, 2000);
+    // Once more with the keyboard, from the end.
+    await page.keyboard.press('G');
     await page.locator('[data-following=true]').waitFor();
     await page.keyboard.press('Enter');
     await page.getByLabel('The whole line').waitFor();
