@@ -405,6 +405,11 @@ describe('one bot', () => {
     await page.getByLabel(/^text/).fill('kept');
     await page.getByRole('button', { name: 'Run print' }).click();
     await page.locator('.results').getByText('"written": 1').waitFor();
+    // What could not be loaded is tried again when it is looked at again.
+    await page.route('**/api/bots/painter-1/config', (route) => route.abort(), { times: 1 });
+    await part('Configuration');
+    await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
+    await part('Live');
     await part('Configuration');
     await size.fill('9');
     await part('Live');

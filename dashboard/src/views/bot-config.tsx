@@ -26,7 +26,7 @@ export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean
     [bot.id],
   );
   useEffect(() => {
-    if (isShown && value) reload();
+    if (isShown && (value || error)) reload();
   }, [isShown]);
   if (!value) return <p class="empty muted">{error ? error.message : 'Loading …'}</p>;
   return <ConfigForm bot={bot} kept={value} onSaved={reload} />;
