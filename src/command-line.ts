@@ -3,21 +3,22 @@
 
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { addBench } from './cli/bench.js';
 import { addBots } from './cli/bots.js';
 import { addCheck } from './cli/check.js';
 import { addCompletion } from './cli/completion.js';
 import { addDoctor } from './cli/doctor.js';
 import { EXIT, EXIT_MEANING } from './cli/exit-codes.js';
+import { addHelp } from './cli/help.js';
 import { addInvoke } from './cli/invoke.js';
 import { addLogin } from './cli/login.js';
 import { addLogs } from './cli/logs.js';
-import { wholeNumber } from './cli/options.js';
 import { addRecord } from './cli/record.js';
+import { type StartFlags, startFlagsOf, withStartFlags } from './cli/start-flags.js';
 import { addTokens } from './cli/tokens.js';
 import { addWait } from './cli/wait.js';
-import { type Flags, loadConfig } from './config.js';
+import { loadConfig } from './config.js';
 import { dashboardFault } from './dashboard-dir.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
@@ -30,15 +31,7 @@ const IN_THE_CLEAR =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network in the clear; ' +
   'set tls.cert and tls.key, or --host 127.0.0.1';
 
-interface StartOptions {
-  config?: string;
-  host?: string;
-  port?: number;
-  dataDir?: string;
-  fronts?: number;
-  engine?: string;
-  botHosts?: number;
-  kinds?: string[];
+interface StartOptions extends StartFlags {
   demo: boolean;
 }
 
@@ -60,17 +53,7 @@ Exit codes:
 ${exitCodes()}`,
   );
 
-program
-  .command('start', { isDefault: true })
-  .description('run the service')
-  .option('--config <file>', 'configuration file (JSON); docs/CONFIGURATION.md lists its keys')
-  .option('--host <address>', 'address to listen on')
-  .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
-  .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
-  .option('--fronts <number>', 'front threads that share the port', wholeNumber)
-  .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
-  .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
-  .option('--kinds <place...>', 'directories or packages with more kinds of bots')
+withStartFlags(program.command('start', { isDefault: true }).description('run the service'))
   .option('--no-demo', 'start without the demo world and its bots')
   // What is no command comes here, as this is what runs without one.
   .allowExcessArguments()
@@ -87,6 +70,8 @@ for (const add of [
   addBench,
   addDoctor,
   addCompletion,
+  // Behind all others, where commander has its own.
+  addHelp,
 ]) {
   add(program);
 }
@@ -128,7 +113,9 @@ async function start(options: StartOptions, command: Command): Promise<void> {
 
 /** @returns undefined when it was to end before it had begun; nothing of it is left then. */
 async function startService(options: StartOptions): Promise<Service | undefined> {
-  const config = loadConfig(options.config, process.env, flagsOf(options));
+  const flags = startFlagsOf(options);
+  if (!options.demo) flags['demo.enabled'] = false;
+  const config = loadConfig(options.config, process.env, flags);
   const { Service } = await loadService();
   if (stopSignal.aborted) return undefined;
   try {
@@ -169,22 +156,6 @@ async function loadService(): Promise<typeof import('./main.js')> {
         'install the dependencies again with npm ci',
     );
   }
-}
-
-function flagsOf(options: StartOptions): Flags {
-  const flags: Flags = {};
-  const set = (key: string, value: string | number | string[] | undefined): void => {
-    if (value !== undefined) flags[key] = value;
-  };
-  set('http.host', options.host);
-  set('http.port', options.port);
-  set('engine', options.engine);
-  set('http.fronts', options.fronts);
-  set('hosts.count', options.botHosts);
-  set('data_dir', options.dataDir);
-  set('kinds', options.kinds);
-  if (!options.demo) flags['demo.enabled'] = false;
-  return flags;
 }
 
 function warn(message: string): void {

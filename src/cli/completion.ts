@@ -1,7 +1,6 @@
 // Runs in the command line. Owns `drover completion`: scripts for shells, made from the commands that there are.
 
 import { Argument, type Command } from 'commander';
-import { addHelp } from './help.js';
 import { print } from './output.js';
 import { action } from './run.js';
 
@@ -44,8 +43,6 @@ Put it where the shell finds it:
         await print(SCRIPTS[shell](placesOf(program)));
       }),
     );
-  // Behind all others, where commander has its own.
-  addHelp(program);
 }
 
 function placesOf(command: Command, path: string[] = []): Place[] {

@@ -17,16 +17,9 @@ import { EXIT } from './exit-codes.js';
 import { print, printJson } from './output.js';
 import { configDir } from './profile.js';
 import { action } from './run.js';
+import { type StartFlags, startFlagsOf, withStartFlags } from './start-flags.js';
 
-interface DoctorOptions {
-  config?: string;
-  dataDir?: string;
-  host?: string;
-  port?: number;
-  fronts?: number;
-  engine?: string;
-  botHosts?: number;
-  kinds?: string[];
+interface DoctorOptions extends StartFlags {
   profile?: string;
   json?: true;
 }
@@ -56,9 +49,7 @@ export function addDoctor(program: Command): void {
     .command('doctor')
     .description('look for what would keep the service from running well here');
   // What is looked at is the service as it would start with these flags.
-  const start = program.commands.find((one) => one.name() === 'start');
-  for (const option of start?.options ?? []) if (!option.negate) command.addOption(option);
-  command
+  withStartFlags(command)
     .option('--profile <name>', 'profile of the other commands (DROVER_PROFILE, default)')
     .option('--json', 'the findings as a JSON list')
     .action(action(doctor));
@@ -102,18 +93,8 @@ export function nodeVersion(version: string): Found {
 }
 
 function configOf(options: DoctorOptions): Config | Found {
-  const { dataDir, host, port, fronts, engine, botHosts, kinds } = options;
-  const flags = {
-    ...(dataDir !== undefined && { data_dir: dataDir }),
-    ...(host !== undefined && { 'http.host': host }),
-    ...(port !== undefined && { 'http.port': port }),
-    ...(fronts !== undefined && { 'http.fronts': fronts }),
-    ...(engine !== undefined && { engine }),
-    ...(botHosts !== undefined && { 'hosts.count': botHosts }),
-    ...(kinds !== undefined && { kinds }),
-  };
   try {
-    return loadConfig(options.config, process.env, flags);
+    return loadConfig(options.config, process.env, startFlagsOf(options));
   } catch (thrown) {
     return fail(messageOf(thrown));
   }

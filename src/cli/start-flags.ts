@@ -1,0 +1,44 @@
+// Runs in the command line. Owns the flags that say how a service is to run, for those who start it and those who look at it.
+
+import { type Command, Option } from 'commander';
+import type { Flags } from '../config.js';
+import { wholeNumber } from './options.js';
+
+export interface StartFlags {
+  config?: string;
+  host?: string;
+  port?: number;
+  dataDir?: string;
+  fronts?: number;
+  engine?: string;
+  botHosts?: number;
+  kinds?: string[];
+}
+
+export function withStartFlags(command: Command): Command {
+  return command
+    .option('--config <file>', 'configuration file (JSON); docs/CONFIGURATION.md lists its keys')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
+    .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
+    .option('--fronts <number>', 'front threads that share the port', wholeNumber)
+    .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
+    .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
+    .option('--kinds <place...>', 'directories or packages with more kinds of bots');
+}
+
+/** As keys of the configuration. */
+export function startFlagsOf(options: StartFlags): Flags {
+  const flags: Flags = {};
+  const set = (key: string, value: string | number | string[] | undefined): void => {
+    if (value !== undefined) flags[key] = value;
+  };
+  set('http.host', options.host);
+  set('http.port', options.port);
+  set('engine', options.engine);
+  set('http.fronts', options.fronts);
+  set('hosts.count', options.botHosts);
+  set('data_dir', options.dataDir);
+  set('kinds', options.kinds);
+  return flags;
+}
