@@ -1,7 +1,7 @@
 // Owns the configuration of a bot: the form of its kind, labels and restart policy. Only what was changed is sent, so that
 // what is secret, and not shown, stays as it is.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type {
   BotSnapshot,
   JsonObject,
@@ -57,7 +57,8 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   const restartChanged = changesBetween(base.restart, filled(restart));
   const isRestartChanged = Object.keys(restartChanged).length > 0;
   const isTouched = isChanged || areLabelsChanged || isRestartChanged;
-  useEffect(() => {
+  // At once: after the next paint somebody may have begun to type.
+  useLayoutEffect(() => {
     if (!isTouched) undo();
   }, [kept]);
   const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
