@@ -87,13 +87,27 @@ it('shows of what was sent no secret, however deep', () => {
 
 describe('an error of the service', () => {
   it('is shown beside the field that it names', () => {
-    expect([...faultFrom(new Error('config.place.x is missing'))]).toEqual([
-      ['config.place.x', 'is missing'],
-    ]);
-    for (const text of ['bot x exists already', 'the id x cannot be used', 'id must be longer']) {
-      expect([...faultFrom(new Error(text)).keys()]).toEqual(['id']);
+    const forms = {
+      config: {
+        type: 'object',
+        properties: {
+          place: { type: 'object', properties: { x: { type: 'number' } } },
+          words: { type: 'array' },
+        },
+      },
+    } as const;
+    const found = (text: string) => [...faultFrom(new Error(text), forms)];
+    expect(found('config.place.x is missing')).toEqual([['config.place.x', 'is missing']]);
+    expect(found('config.place is odd')).toEqual([['config.place', 'is odd']]);
+    // What has no field of its own is said at the field that it is in, or for the whole form.
+    expect(found('config.words.0 must be short')).toEqual([['config.words', '0 must be short']]);
+    for (const text of ['config.other is not known', 'args.x is missing', 'config is odd']) {
+      expect(found(text)).toEqual([['', text]]);
     }
-    expect(faultFrom(new Error('id must be longer')).get('id')).toBe('must be longer');
-    expect([...faultFrom('odd')]).toEqual([['', 'odd']]);
+    for (const text of ['bot x exists already', 'the id x cannot be used', 'id must be longer']) {
+      expect([...faultFrom(new Error(text), forms).keys()]).toEqual(['id']);
+    }
+    expect(faultFrom(new Error('id must be longer'), forms).get('id')).toBe('must be longer');
+    expect([...faultFrom('odd', forms)]).toEqual([['', 'odd']]);
   });
 });

@@ -62,6 +62,7 @@ function OneField(props: FieldProps) {
           {label} {isRequired || value !== undefined ? null : <span class="muted">(not set)</span>}
         </legend>
         {schema.description ? <p class="hint">{schema.description}</p> : null}
+        {told === undefined ? null : <p class="fault">{told}</p>}
         <SchemaFields
           schema={schema}
           value={isObject(value) ? value : {}}

@@ -110,7 +110,7 @@ function Command({ id, name, description, schema, onResult }: CommandProps) {
     try {
       tell(JSON.stringify(await api().invoke(id, name, given), null, 2), false);
     } catch (thrown) {
-      setFaults(faultFrom(thrown));
+      setFaults(faultFrom(thrown, { args: schema }));
       tell((thrown as Error).message, true);
     } finally {
       setBusy(false);

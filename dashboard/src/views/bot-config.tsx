@@ -86,7 +86,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
       say(isChanged ? `${bot.id} changed; if it runs it is restarted` : `${bot.id} changed`);
       onSaved();
     } catch (thrown) {
-      setFaults(faultFrom(thrown));
+      setFaults(faultFrom(thrown, { config: schema, restart: RESTART_WHOLE }));
     } finally {
       setBusy(false);
     }

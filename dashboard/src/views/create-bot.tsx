@@ -53,7 +53,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
       onClose();
       go(hrefTo('bots', id));
     } catch (thrown) {
-      setFaults(faultFrom(thrown));
+      setFaults(faultFrom(thrown, { config: schema, restart: RESTART }));
       setBusy(false);
     }
   };

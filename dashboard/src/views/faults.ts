@@ -1,11 +1,29 @@
 // Pure. Owns where the service's one-line errors are shown in a form: beside the field that they name, if they name one.
 
-/** @returns by the field's path; '' is the form as a whole. */
-export function faultFrom(thrown: unknown): Map<string, string> {
+import type { Schema } from '../parts/schema.js';
+
+/**
+ * @param forms what has fields, by what the service's errors begin with: `config`, `args`, `restart`.
+ * @returns by the field's path; '' is the form as a whole.
+ */
+export function faultFrom(
+  thrown: unknown,
+  forms: Readonly<Record<string, Schema>>,
+): Map<string, string> {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   // `config.nick is missing`, `args.x must be <= 99`, `id must be 1 to 64 letters`.
-  const named = /^(id|(?:config|args|restart)(?:\.[\w-]+)+) (.+)$/s.exec(message);
-  if (named?.[1] && named[2]) return new Map([[named[1], named[2]]]);
-  const isOfId = /^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message);
-  return new Map([[isOfId ? 'id' : '', message]]);
+  const [, path = '', text = ''] = /^([a-z]+(?:\.[\w-]+)*) (.+)$/s.exec(message) ?? [];
+  if (path === 'id') return new Map([[path, text]]);
+  if (/^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message)) {
+    return new Map([['id', message]]);
+  }
+  // Down to the last field that there is: items of lists have none of their own.
+  const [root = '', ...names] = path.split('.');
+  let schema = forms[root];
+  let depth = 0;
+  for (; schema?.properties?.[names[depth] ?? '']; depth++)
+    schema = schema.properties[names[depth] ?? ''];
+  if (depth === 0) return new Map([['', message]]);
+  const at = [root, ...names.slice(0, depth)].join('.');
+  return new Map([[at, [...names.slice(depth), text].join(' ')]]);
 }
