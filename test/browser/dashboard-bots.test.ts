@@ -154,16 +154,18 @@ describe('the table', () => {
     await show(page, '#/bots?q=left');
     await page.getByLabel('Select left-1', { exact: true }).click();
     const list = page.locator('.bots-list');
-    await list.evaluate((box) => {
-      box.scrollTop = 400;
-    });
     const place = () => list.evaluate((box) => box.scrollTop);
-    await page.getByRole('link', { name: 'left-18' }).click();
-    await page.getByRole('heading', { name: 'left-18' }).waitFor();
-    await page.goBack();
-    await page.locator('[data-selected]', { hasText: '1 selected' }).waitFor();
-    expect(await place()).toBe(400);
-    await page.locator('.is-active[data-bot=left-18]').waitFor();
+    for (const back of [() => page.goBack(), () => page.keyboard.press('u')]) {
+      await list.evaluate((box) => {
+        box.scrollTop = 400;
+      });
+      await page.getByRole('link', { name: 'left-18' }).click();
+      await page.getByRole('heading', { name: 'left-18' }).waitFor();
+      await back();
+      await page.locator('[data-selected]', { hasText: '1 selected' }).waitFor();
+      expect(await place()).toBe(400);
+      await page.locator('.is-active[data-bot=left-18]').waitFor();
+    }
     for (const id of ids) await call(service, 'DELETE', `/api/bots/${id}`);
   });
 

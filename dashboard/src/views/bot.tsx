@@ -7,6 +7,7 @@ import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { changeQuery, go, route } from '../model/route.js';
 import { api } from '../model/session.js';
+import { hrefOfTable } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Confirm } from '../parts/dialog.js';
 import { Icon, type IconName } from '../parts/icons.js';
@@ -54,7 +55,7 @@ export function BotView({ id }: { id: string }) {
     setBusy(action);
     const isDone = await actOnOne(action, id);
     setBusy(undefined);
-    if (isDone && action === 'delete') go('#/bots');
+    if (isDone && action === 'delete') go(hrefOfTable());
   };
   const ask = (action: BotAction): void => {
     if (action === 'start') void act(action);
@@ -68,7 +69,7 @@ export function BotView({ id }: { id: string }) {
       run: () => showTab(name),
     })),
     { keys: 'r', does: 'Restart', run: () => bot && ask('restart') },
-    { keys: 'u', does: 'Back to the bots', run: () => go('#/bots') },
+    { keys: 'u', does: 'Back to the bots', run: () => go(hrefOfTable()) },
   ]);
 
   const shown = bot ?? last;
@@ -79,7 +80,7 @@ export function BotView({ id }: { id: string }) {
           <>
             <h1>There is no bot “{id}”</h1>
             <p>
-              <a href="#/bots">To the bots</a>
+              <a href={hrefOfTable()}>To the bots</a>
             </p>
           </>
         ) : (
@@ -98,7 +99,7 @@ export function BotView({ id }: { id: string }) {
       <ViewHead
         title={
           <>
-            <a class="back" href="#/bots" aria-label="To the bots">
+            <a class="back" href={hrefOfTable()} aria-label="To the bots">
               <Icon name="left" />
             </a>
             {id}

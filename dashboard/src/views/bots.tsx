@@ -141,7 +141,7 @@ export function BotsView() {
           rowHeight={rowHeight}
           reveal={at < 0 ? undefined : at}
           revealKey={active}
-          scrolled={scrolledOf(JSON.stringify(query))}
+          scrolled={scrolledOf(Object.fromEntries(route.value.query))}
           attributes={{
             role: 'grid',
             'aria-label': 'Bots',
