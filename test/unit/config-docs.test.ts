@@ -42,7 +42,7 @@ describe('configuration', () => {
   });
 
   it('names on the page the flags that the command line has', () => {
-    const cli = read('src', 'command-line.ts');
+    const cli = read('src', 'command-line.ts') + read('src', 'cli', 'start-flags.ts');
     const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(
       ([, flag]) => flag,
     );
