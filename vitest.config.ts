@@ -28,9 +28,9 @@ export default defineConfig({
         },
       },
     ],
-    // Each test file may start a service of several threads. Many only wait for it: three files at a time fill two cores.
+    // Each test file may start a service of several threads. Many only wait for it: four files at a time fill two cores.
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     fileParallelism: true,
     // No test measures time; these only end one that hangs. Shared machines can be slow.
     testTimeout: 60_000,

@@ -7,8 +7,10 @@ export default defineConfig({
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/browser/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // As in vitest.config.ts.
+    retry: process.env['CI'] ? 2 : 0,
   },
 });

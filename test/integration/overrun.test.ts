@@ -47,7 +47,7 @@ it('streams that open and stay under it account for every number', {
   timeout: 60_000,
 }, async () => {
   const ledgers: Ledger[] = [];
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 12; round++) {
     const ledger = new Ledger();
     ledgers.push(ledger);
     const stream = await open(ledger);

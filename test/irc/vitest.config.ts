@@ -10,5 +10,7 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // As in vitest.config.ts.
+    retry: process.env['CI'] ? 2 : 0,
   },
 });
