@@ -8,9 +8,10 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 
 vi.setConfig({ testTimeout: 240_000 });
 
+/** DROVER_TEST_REATTACH changes it. */
+const ROUNDS = Number(process.env['DROVER_TEST_REATTACH'] ?? 16);
 /** The moment of the kill goes from the beginning of the start to behind its end. */
-const ROUNDS = 16;
-const STEP_MS = 25;
+const STEP_MS = 400 / ROUNDS;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
