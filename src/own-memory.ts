@@ -6,18 +6,20 @@ import { openSync, readSync } from 'node:fs';
 const STATUS = openStatus();
 /** It has some 1,500 bytes. */
 const text = Buffer.alloc(8192);
+const ANONYMOUS = /^RssAnon:\s*(\d+) kB$/m;
+const RESIDENT = /^VmRSS:\s*(\d+) kB$/m;
 
 /**
  * Resident memory in bytes, on Linux without what is mapped from files: of a journal of 1 GiB as much is mapped, and the
  * system takes it back when it needs it.
  */
 export function ownMemory(): number {
-  return bytesOf('RssAnon') ?? process.memoryUsage.rss();
+  return bytesOf(ANONYMOUS) ?? process.memoryUsage.rss();
 }
 
 /** Resident memory in bytes, with what is mapped from files. */
 export function residentMemory(): number {
-  return bytesOf('VmRSS') ?? process.memoryUsage.rss();
+  return bytesOf(RESIDENT) ?? process.memoryUsage.rss();
 }
 
 function openStatus(): number | undefined {
@@ -29,11 +31,9 @@ function openStatus(): number | undefined {
   }
 }
 
-function bytesOf(field: 'RssAnon' | 'VmRSS'): number | undefined {
+function bytesOf(field: RegExp): number | undefined {
   if (STATUS === undefined) return undefined;
   const length = readSync(STATUS, text, 0, text.length, 0);
-  const found = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(
-    text.toString('latin1', 0, length),
-  );
-  return found ? Number(found[1]) * 1024 : undefined;
+  const [, kilobytes] = field.exec(text.toString('latin1', 0, length)) ?? [];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
 }
