@@ -20,6 +20,7 @@ import {
   SERVICE_STATUSES,
 } from '../contract/events.js';
 import type { BotExit, HostedState } from '../contract/threads.js';
+import { MAX_TIMER_MS } from '../contract/timers.js';
 import { DroverError, messageOf } from '../errors.js';
 import type { BotLines } from './bot-lines.js';
 import { BotLogger } from './bot-logger.js';
@@ -39,8 +40,6 @@ const MAX_RESULT_BYTES = 1_048_576;
 const MAX_STATUS_UNITS = 64;
 const MAX_ERROR_UNITS = 8192;
 const MAX_STACK_UNITS = 16_384;
-/** Longest that a timer of Node can wait, in ms: one that is to wait longer fires at once. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 const CANCELLED = 'nobody waits for the answer any more';
 const RESERVED: readonly string[] = SERVICE_STATUSES;
 
@@ -320,8 +319,8 @@ export class BotRun implements BotContext, CurrentRun {
 }
 
 function checkWait(ms: number): void {
-  if (ms <= MAX_WAIT_MS) return;
-  throw new RangeError(`a wait of ${ms} ms is too long, ${MAX_WAIT_MS} are allowed`);
+  if (ms <= MAX_TIMER_MS) return;
+  throw new RangeError(`a wait of ${ms} ms is too long, ${MAX_TIMER_MS} are allowed`);
 }
 
 /**

@@ -1,14 +1,13 @@
 // Pure; used by main. Owns when a bot may be restarted: a sliding window, and a wait that doubles.
 
 import type { RestartPolicy } from '../contract/bots.js';
+import { MAX_TIMER_MS } from '../contract/timers.js';
 
 /** What to do with a bot that ended: wait this long, or give up for this reason. */
 export type RestartDecision =
   | { restart: true; waitMs: number }
   | { restart: false; reason: string };
 
-/** A Node timer that is to wait longer fires at once. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 /** After that many doublings every wait is the longest; without an end they become infinite, and 0 times that is NaN. */
 const MAX_DOUBLINGS = 31;
 
@@ -63,7 +62,7 @@ export class RestartBackoff {
 
   #jittered(policy: RestartPolicy, doublings: number): number {
     const full = policy.backoff_ms * 2 ** doublings;
-    const wait = Math.min(policy.backoff_cap_ms, full, MAX_WAIT_MS);
+    const wait = Math.min(policy.backoff_cap_ms, full, MAX_TIMER_MS);
     // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
     return Math.round(wait * (0.5 + this.#random() / 2));
   }

@@ -8,8 +8,7 @@ const UNITS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** A timer that is longer is over at once. */
-export const LONGEST_WAIT_MS = 2 ** 31 - 1;
+/** Said of a wait that no timer can do. */
 export const TOO_LONG = 'It may be at most 24d.';
 
 /** `500ms`, `5s`, `2m`, `1.5h`, `30d`; a number alone is seconds. @returns ms, undefined when it is none of these. */

@@ -1,7 +1,8 @@
 // Pure; used by the command line. Owns what can be expected of a run: how it is written, and whether events bear it out.
 
 import type { StreamEvent } from '../client/index.js';
-import { LONGEST_WAIT_MS, parseDuration, showDuration, TOO_LONG } from './duration.js';
+import { MAX_TIMER_MS } from '../contract/timers.js';
+import { parseDuration, showDuration, TOO_LONG } from './duration.js';
 
 /** What became of an expectation. */
 export interface Verdict {
@@ -222,6 +223,6 @@ function timeOf(within: string | undefined): number | null {
   const ms = parseDuration(within);
   if (ms === undefined)
     throw new Error(`${JSON.stringify(within)} is no time; it looks like 500ms, 5s or 2m`);
-  if (ms > LONGEST_WAIT_MS) throw new Error(`within ${within}: ${TOO_LONG}`);
+  if (ms > MAX_TIMER_MS) throw new Error(`within ${within}: ${TOO_LONG}`);
   return ms;
 }

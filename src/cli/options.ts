@@ -1,7 +1,8 @@
 // Runs in the command line. Owns how the values of flags are read.
 
 import { InvalidArgumentError } from 'commander';
-import { LONGEST_WAIT_MS, parseDuration, TOO_LONG } from './duration.js';
+import { MAX_TIMER_MS } from '../contract/timers.js';
+import { parseDuration, TOO_LONG } from './duration.js';
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
@@ -44,7 +45,7 @@ export function timeSpan(text: string): number {
 /** A wait, in ms. */
 export function duration(text: string): number {
   const ms = timeSpan(text);
-  if (ms > LONGEST_WAIT_MS) throw new InvalidArgumentError(TOO_LONG);
+  if (ms > MAX_TIMER_MS) throw new InvalidArgumentError(TOO_LONG);
   return ms;
 }
 

@@ -1,13 +1,13 @@
 // Pure; runs in clients. Owns how long a stream waits before it is opened again.
 
+import { MAX_TIMER_MS } from '../contract/timers.js';
+
 /** Longest wait before a jitter that shortens it, in ms. */
 const DEFAULT_MAX_MS = 30_000;
 /** When the service has not said how long. */
 const DEFAULT_FIRST_MS = 1000;
 /** Shortest wait before the jitter, whatever was said: nobody is asked without a pause. */
 const MIN_MS = 250;
-/** The longest that a timer can be; one that is longer is over at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface BackoffOptions {
   /** Wait after the first failure, in ms, at least 250. Default: what the service says with `retry:`, else 1,000. */
