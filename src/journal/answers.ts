@@ -32,10 +32,10 @@ const MAX_FILTERS = 100;
 
 /** The journal that is read from: another file may take the place of this one at any time. */
 export interface AnswerSource {
-  readonly epoch: string;
-  readonly status: JournalStatus;
+  epoch: string;
+  status(): JournalStatus;
   /** What is open now. */
-  readonly opened: Opened | undefined;
+  opened(): Opened | undefined;
   /** The same, waiting a while for it. Rejects with `unavailable`. */
   ready(): Promise<Opened>;
   /** Takes in and writes all that there is now, or a little later. Never rejects. */
@@ -56,7 +56,7 @@ export class Answers {
     this.#source = source;
     this.#names = names;
     this.#labels = labels;
-    this.#replaySlices = new Slices({ isOpen: () => source.opened !== undefined });
+    this.#replaySlices = new Slices({ isOpen: () => source.opened() !== undefined });
   }
 
   /** Rejects with `unavailable` when it cannot say now what it has. */
@@ -66,7 +66,7 @@ export class Answers {
     await this.#source.sync();
     const later = await this.#replay(request, cancelled);
     // It is in memory, because the disk does not take it now.
-    if (later.first === null && request.from < (this.#source.opened?.recorder.next ?? 0)) {
+    if (later.first === null && request.from < (this.#source.opened()?.recorder.next ?? 0)) {
       throw new DroverError('unavailable', 'the journal is not written');
     }
     return later;
@@ -77,7 +77,7 @@ export class Answers {
     await this.#source.ready();
     return this.#replays.run(async () => {
       if (this.#replaySlices.isOver) await this.#replaySlices.turn();
-      const { opened } = this.#source;
+      const opened = this.#source.opened();
       if (!opened) throw new DroverError('unavailable', 'the journal was closed');
       const { past, recorder } = opened;
       const filter = this.#filter(request.filter);
@@ -97,7 +97,7 @@ export class Answers {
 
   stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
     const read = async (parts: QueryParts) => ({
-      body: Buffer.from(await readStats(parts, request, () => this.#source.status)),
+      body: Buffer.from(await readStats(parts, request, this.#source.status)),
     });
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
   }
@@ -112,7 +112,7 @@ export class Answers {
     const { state } = await source.ready();
     if (end > state.next) await source.sync();
     const { tables, past, recorder } = await source.ready();
-    const isOpen = (): boolean => source.opened?.tables === tables;
+    const isOpen = (): boolean => source.opened()?.tables === tables;
     const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
     return task({ epoch: source.epoch, tables, past, unposted, isOpen, cancelled });
   }

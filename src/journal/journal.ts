@@ -84,7 +84,14 @@ export class Journal {
     this.#path = join(start.dir, JOURNAL_FILE);
     const names = new NameHasher(start.stream.hashKey);
     this.#remembered = new Remembered(start, this.#reader, names);
-    this.answers = new Answers(this.#source(), names, this.#remembered.labels);
+    const source: AnswerSource = {
+      epoch: start.stream.epoch,
+      status: () => this.status,
+      opened: () => this.#opened,
+      ready: () => this.#ready(),
+      sync: () => this.#sync(),
+    };
+    this.answers = new Answers(source, names, this.#remembered.labels);
     this.#left = start.left;
     this.#tickMs = Math.max(
       1,
@@ -100,21 +107,6 @@ export class Journal {
     if (!this.#timer && this.#opened && !this.#closing) {
       this.#timer = setTimeout(() => this.#tick(), this.#tickMs);
     }
-  }
-
-  #source(): AnswerSource {
-    const journal = this;
-    return {
-      epoch: this.#start.stream.epoch,
-      get status() {
-        return journal.status;
-      },
-      get opened() {
-        return journal.#opened;
-      },
-      ready: () => this.#ready(),
-      sync: () => this.#sync(),
-    };
   }
 
   /**

@@ -296,9 +296,10 @@ class Needle {
     // A quote within JSON's strings is escaped, so this can only be the field; it is the last.
     const from = text.indexOf(MESSAGE) + MESSAGE.length;
     const message = text.slice(from, -LOG_END.length);
-    if (!hasEscapes(message) && !message.toLowerCase().includes(this.#json)) return false;
+    const isColored = hasEscapes(message);
+    if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
     // What looks like it may be a part of an escape: an n behind a line break.
-    if (!message.includes('\\') && !hasEscapes(message)) return true;
+    if (!isColored && !message.includes('\\')) return true;
     const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
     return said.toLowerCase().includes(this.#plain);
   }
