@@ -12,7 +12,7 @@ import type { Config } from '../contract/config.js';
 import { defaultDataDir } from '../data-dir.js';
 import { messageOf } from '../errors.js';
 import { loadEngine } from '../front/engine/load.js';
-import { askedProfile, limit, profileOf } from './connection.js';
+import { askedProfile, limit, profileOf, withProfile } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { print, printJson } from './output.js';
 import { configDir } from './profile.js';
@@ -48,9 +48,8 @@ export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('look for what would keep the service from running well here');
-  // What is looked at is the service as it would start with these flags.
-  withStartFlags(command)
-    .option('--profile <name>', 'profile of the other commands (DROVER_PROFILE, default)')
+  // What is looked at is the service as it would start with these flags, and the profile that the other commands have.
+  withProfile(withStartFlags(command))
     .option('--json', 'the findings as a JSON list')
     .action(action(doctor));
 }

@@ -23,8 +23,6 @@ import { print } from './output.js';
 import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
 import { action, complain } from './run.js';
 
-const NO_PIN = 'no PIN was given; the service prints it when it starts';
-
 interface LoginOptions extends ConnectionOptions {
   timeout: number;
   pin?: string;
@@ -123,9 +121,9 @@ async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<strin
 
 /** @throws CliError for what is no PIN: the service would count it as a wrong one, and of those it takes only some. */
 function expectPin(pin: string): string {
-  if (pin === '') throw new CliError(EXIT.usage, NO_PIN);
   if (/^\d{6}$/.test(pin)) return pin;
-  throw new CliError(EXIT.usage, 'a PIN has six digits; the service prints its PIN when it starts');
+  const what = pin === '' ? 'no PIN was given' : 'a PIN has six digits';
+  throw new CliError(EXIT.usage, `${what}; the service prints it when it starts`);
 }
 
 async function logout(options: LoginOptions): Promise<undefined> {
