@@ -123,7 +123,7 @@ async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<strin
 function expectPin(pin: string): string {
   if (/^\d{6}$/.test(pin)) return pin;
   const what = pin === '' ? 'no PIN was given' : 'a PIN has six digits';
-  throw new CliError(EXIT.usage, `${what}; the service prints it when it starts`);
+  throw new CliError(EXIT.usage, `${what}; the service prints its PIN when it starts`);
 }
 
 async function logout(options: LoginOptions): Promise<undefined> {
