@@ -3,7 +3,7 @@
 import type { StreamEvent } from '../../../src/client/index.js';
 import type { Line } from '../hub/messages.js';
 import { save } from '../parts/copy.js';
-import type { LogFilter } from './log-window.js';
+import { type LogFilter, queryOf } from './log-filter.js';
 import { api } from './session.js';
 
 const NDJSON = 'application/x-ndjson';
@@ -41,21 +41,9 @@ export function downloadRows(rows: readonly Line[]): void {
 }
 
 /** All that the journal has of a filter. @throws ApiError when it is not whole; then there is no file. */
-export async function downloadJournal({
-  levels,
-  scopes,
-  bots,
-  dir,
-  text,
-}: LogFilter): Promise<void> {
+export async function downloadJournal(filter: LogFilter): Promise<void> {
   // The token goes in a header: in the address of a download it would stay in the browser's list.
-  const events = api().download({
-    kind: ['log'],
-    level: some(levels),
-    scope: some(scopes),
-    session: some(bots),
-    q: text === '' ? undefined : text,
-  });
+  const events = api().download(queryOf(filter));
   // A blob may be kept on the disk, a text not.
   const parts: Blob[] = [];
   let lines: string[] = [];
@@ -64,17 +52,12 @@ export async function downloadJournal({
     lines = [];
   };
   for await (const event of events) {
-    if (!isOfDirection(event, dir)) continue;
+    if (!isOfDirection(event, filter.dir)) continue;
     lines.push(`${JSON.stringify(event)}\n`);
     if (lines.length === CHUNK) cut();
   }
   cut();
   save(fileName(), new Blob(parts, { type: NDJSON }));
-}
-
-/** An empty list would let nothing pass. */
-function some<T>(list: readonly T[]): readonly T[] | undefined {
-  return list.length > 0 ? list : undefined;
 }
 
 /** The service does not filter by it. Where something is missing nobody knows of what. */

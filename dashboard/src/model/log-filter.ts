@@ -1,6 +1,6 @@
 // Pure; runs in tabs. Owns what a log is filtered by.
 
-import type { Level } from '../../../src/client/index.js';
+import type { EventsQuery, Level } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 
@@ -13,6 +13,25 @@ export interface LogFilter {
   bots: readonly string[];
   dir: '' | 'in' | 'out' | 'wire';
   text: string;
+}
+
+/** Characters that a search may have. */
+export const MAX_TEXT = 1000;
+
+/** The filter as the journal is asked. It knows no direction. */
+export function queryOf({ levels, scopes, bots, text }: LogFilter): EventsQuery {
+  return {
+    kind: ['log'],
+    level: some(levels),
+    scope: some(scopes),
+    session: some(bots),
+    q: text === '' ? undefined : text.slice(0, MAX_TEXT),
+  };
+}
+
+/** An empty list would let nothing pass. */
+function some<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length > 0 ? list : undefined;
 }
 
 /** Says of a line whether it passes. Where something is missing is always told. */

@@ -8,13 +8,11 @@ import {
 } from '../../../src/client/index.js';
 import { pastLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
-import { type LogFilter, passesOf } from './log-filter.js';
+import { type LogFilter, passesOf, queryOf } from './log-filter.js';
 
 const PAGE = 500;
 /** How often a page is asked for while the service says that it is to be asked for later. */
 const MAX_TRIES = 10;
-/** Characters that a search may have. */
-const MAX_TEXT = 1000;
 
 export interface PastPage {
   /** Those that pass, oldest first. */
@@ -37,29 +35,21 @@ export class LogPast {
   #behind: Place | undefined;
 
   constructor(filter: LogFilter, api: () => DroverClient) {
-    const { levels, scopes, bots, text } = filter;
     this.#api = api;
     this.#passes = passesOf(filter);
-    this.#query = {
-      kind: ['log'],
-      level: levels.length > 0 ? levels : undefined,
-      scope: scopes.length > 0 ? scopes : undefined,
-      session: bots.length > 0 ? bots : undefined,
-      q: text === '' ? undefined : text.slice(0, MAX_TEXT),
-      limit: PAGE,
-    };
+    this.#query = { ...queryOf(filter), limit: PAGE };
   }
 
   /** What comes before a line: the page next to it, then the one beyond that, until {@link forgetBefore}. */
   async before(id: string | undefined, signal: AbortSignal): Promise<PastPage> {
     this.#before ??= { id, cursor: undefined };
     const place = this.#before;
-    const page = await this.#ask(
-      { order: 'newest', before: place.id, cursor: place.cursor },
+    const { lines, isLast } = await this.#page(
+      place,
+      { order: 'newest', before: place.id },
       signal,
     );
-    place.cursor = page.cursor ?? undefined;
-    return { lines: this.#linesOf(page).reverse(), isLast: page.cursor === null };
+    return { lines: lines.reverse(), isLast };
   }
 
   /** The first row is another than that up to which was asked. */
@@ -71,20 +61,18 @@ export class LogPast {
   async behind(id: string | undefined, signal: AbortSignal): Promise<PastPage> {
     this.#behind ??= { id, cursor: undefined };
     const place = this.#behind;
-    const page = await this.#ask(
-      { order: 'oldest', after: place.id, cursor: place.cursor },
-      signal,
-    );
-    place.cursor = page.cursor ?? undefined;
-    return { lines: this.#linesOf(page), isLast: page.cursor === null };
+    return this.#page(place, { order: 'oldest', after: place.id }, signal);
   }
 
   forgetBehind(): void {
     this.#behind = undefined;
   }
 
-  #linesOf({ events }: EventsPage): Line[] {
-    return pastLines(events).filter(this.#passes);
+  /** The next page from this place on, in the order of the page. */
+  async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<PastPage> {
+    const { events, cursor } = await this.#ask({ ...where, cursor: place.cursor }, signal);
+    place.cursor = cursor ?? undefined;
+    return { lines: pastLines(events).filter(this.#passes), isLast: cursor === null };
   }
 
   /** Again when the service says that it is to be asked later: many search there. */

@@ -10,10 +10,15 @@ export interface Settings {
   density: (typeof DENSITIES)[number];
   /** IANA name; '' is that of the browser. */
   zone: string;
+  /**
+   * Whether keys without Ctrl or Alt do something: people who speak to their computer, or whose hands slip, switch them off
+   * (WCAG 2.1.4).
+   */
+  keys: boolean;
 }
 
 const KEY = 'drover.settings';
-const DEFAULTS: Settings = { theme: 'system', density: 'comfortable', zone: '' };
+const DEFAULTS: Settings = { theme: 'system', density: 'comfortable', zone: '', keys: true };
 
 export const settings = signal<Settings>(read());
 
@@ -34,6 +39,7 @@ function read(): Settings {
       theme: THEMES.find((theme) => theme === kept.theme) ?? DEFAULTS.theme,
       density: DENSITIES.find((density) => density === kept.density) ?? DEFAULTS.density,
       zone: typeof kept.zone === 'string' && isZone(kept.zone) ? kept.zone : DEFAULTS.zone,
+      keys: kept.keys !== false,
     };
   } catch {
     return DEFAULTS;

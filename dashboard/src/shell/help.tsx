@@ -1,7 +1,7 @@
 // Owns the sheet that names all keys.
 
+import { settings } from '../model/settings.js';
 import { Dialog } from '../parts/dialog.js';
-import { areKeysOn } from './key-setting.js';
 import { allGroups, type Binding, isHelpOpen } from './keys.js';
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ export function HelpSheet() {
   if (!isHelpOpen.value) return null;
   return (
     <Dialog title="Keyboard" onClose={() => (isHelpOpen.value = false)} isWide>
-      {areKeysOn.value ? null : (
+      {settings.value.keys ? null : (
         <p class="help-note">Letters and signs are switched off in the settings.</p>
       )}
       <div class="dialog-body help-sheet">

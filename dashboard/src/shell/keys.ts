@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { go } from '../model/route.js';
-import { areKeysOn } from './key-setting.js';
+import { settings } from '../model/settings.js';
 
 export interface Binding {
   /** As `KeyboardEvent.key` says; two with a space between are typed one after the other. */
@@ -83,7 +83,7 @@ window.addEventListener('keydown', (event) => {
     return;
   }
   // Letters, figures and signs; arrows, Enter and Escape are no characters.
-  if (event.key.length === 1 && !areKeysOn.peek()) return;
+  if (event.key.length === 1 && !settings.peek().keys) return;
   // These do what they do on whatever has the focus.
   if ((event.key === 'Enter' || event.key === ' ') && target.closest('button, a, summary')) return;
   const pair = event.timeStamp - firstAt < SECOND_KEY_MS ? `${first} ${event.key}` : '';

@@ -103,7 +103,6 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
     >
       <div class="config-columns">
         <div>
-          {' '}
           <fieldset class="card">
             <legend>Configuration</legend>
             <SchemaFields
@@ -116,7 +115,6 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           </fieldset>
         </div>
         <div>
-          {' '}
           <div class="card field">
             <label for="bot-labels">Labels</label>
             <textarea
@@ -139,7 +137,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
           {kept.dedicated ? <p class="muted">It has a host thread of its own.</p> : null}
         </div>
-      </div>{' '}
+      </div>
       {faults.has('') ? (
         <p class="fault" role="alert">
           {faults.get('')}

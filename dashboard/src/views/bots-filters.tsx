@@ -24,30 +24,46 @@ export function Filters({ query, version }: { query: Query; version: number }) {
           onInput={({ currentTarget }) => change(query, { text: currentTarget.value })}
         />
       </label>
-      <select
-        aria-label="Status"
-        value={query.status}
-        onChange={({ currentTarget }) => change(query, { status: currentTarget.value })}
-      >
-        <option value="">All statuses</option>
-        {withChosen(statuses, query.status).map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
-      <select
-        aria-label="Kind"
-        value={query.kind}
-        onChange={({ currentTarget }) => change(query, { kind: currentTarget.value })}
-      >
-        <option value="">All kinds</option>
-        {withChosen(kindNames, query.kind).map((name) => (
-          <option key={name}>{name}</option>
-        ))}
-      </select>
+      <Choice
+        name="Status"
+        all="All statuses"
+        names={statuses}
+        chosen={query.status}
+        onChoose={(status) => change(query, { status })}
+      />
+      <Choice
+        name="Kind"
+        all="All kinds"
+        names={kindNames}
+        chosen={query.kind}
+        onChoose={(kind) => change(query, { kind })}
+      />
     </div>
   );
 }
 
-function withChosen(names: string[], chosen: string): string[] {
-  return chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+interface ChoiceProps {
+  name: string;
+  /** What it says when none is chosen. */
+  all: string;
+  names: readonly string[];
+  chosen: string;
+  onChoose: (name: string) => void;
+}
+
+function Choice({ name, all, names, chosen, onChoose }: ChoiceProps) {
+  // No bot may have it just now.
+  const shown = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+  return (
+    <select
+      aria-label={name}
+      value={chosen}
+      onChange={({ currentTarget }) => onChoose(currentTarget.value)}
+    >
+      <option value="">{all}</option>
+      {shown.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  );
 }

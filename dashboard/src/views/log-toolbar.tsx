@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { downloadJournal, downloadRows } from '../model/download.js';
 import { bots as allBots, scopes } from '../model/live.js';
-import { LEVEL_NAMES } from '../model/log-filter.js';
+import { LEVEL_NAMES, MAX_TEXT } from '../model/log-filter.js';
 import type { LogFilter, LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
 import { say, sayError } from '../parts/toasts.js';
@@ -67,7 +67,7 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
           data-search
           placeholder="Search lines"
           aria-label="Search lines"
-          maxLength={1000}
+          maxLength={MAX_TEXT}
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />

@@ -3,7 +3,6 @@
 import { DENSITIES, type Settings, set, settings, THEMES } from '../model/settings.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { ViewHead } from '../parts/view-head.js';
-import { areKeysOn, setKeysOn } from '../shell/key-setting.js';
 
 const NAMES = {
   system: 'As the system',
@@ -15,7 +14,7 @@ const NAMES = {
 const ZONES = Intl.supportedValuesOf('timeZone');
 
 export function SettingsView() {
-  const { theme, density, zone } = settings.value;
+  const { theme, density, zone, keys } = settings.value;
   void second.value;
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
@@ -48,8 +47,8 @@ export function SettingsView() {
             <input
               id="keys"
               type="checkbox"
-              checked={areKeysOn.value}
-              onChange={({ currentTarget }) => setKeysOn(currentTarget.checked)}
+              checked={keys}
+              onChange={({ currentTarget }) => set({ keys: currentTarget.checked })}
             />
             <label for="keys">Keyboard shortcuts of one letter or sign</label>
             <p class="hint">
