@@ -1,7 +1,7 @@
 // Pure; runs in clients. Owns how long a stream waits before it is opened again.
 
-import { MAX_TIMER_MS } from '../contract/timers.js';
-
+/** As in src/contract/timers.ts, of which the client imports no more than types. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Longest wait before a jitter that shortens it, in ms. */
 const DEFAULT_MAX_MS = 30_000;
 /** When the service has not said how long. */

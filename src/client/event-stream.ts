@@ -1,9 +1,8 @@
 // Runs in clients, in Node and in browsers. Owns one live stream over as many connections as it takes: opens it, opens it
 // again when it breaks, and goes on behind the last event that it had.
 
-import { MAX_TIMER_MS } from '../contract/timers.js';
 import { ApiError } from './api-error.js';
-import { type BackoffOptions, backoffMs } from './backoff.js';
+import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { type StreamEvent, typedEvent } from './events.js';
 import { expectType, reasonOf } from './http.js';
 import { SseParser } from './sse-parser.js';

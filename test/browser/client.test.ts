@@ -2,7 +2,7 @@
 // service's.
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
@@ -40,6 +40,10 @@ beforeAll(async () => {
       return;
     }
     const file = new URL(`.${request.url}`, MODULES);
+    if (!existsSync(file)) {
+      response.writeHead(404).end();
+      return;
+    }
     response.setHeader('content-type', 'text/javascript').end(readFileSync(file));
   }).listen(0, '127.0.0.1');
   await once(pages, 'listening');

@@ -1,6 +1,6 @@
 // What the package depends on: exact versions with a digest each, from a registry, and a reason in docs/DEPENDENCIES.md.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT } from '../harness/docs.js';
@@ -44,4 +44,17 @@ describe('dependencies', () => {
     expect(odd).toEqual([]);
     expect(Object.keys(packages).length).toBeGreaterThan(100);
   });
+});
+
+it('the built client is a folder that a page can load as it is: it imports nothing from outside', () => {
+  const folder = 'dist/src/client';
+  const modules = readdirSync(path.join(ROOT, folder)).filter((name) => name.endsWith('.js'));
+  const imported = modules.flatMap((name) =>
+    Array.from(
+      read(`${folder}/${name}`).matchAll(/(?:from|import\()\s*['"]([^'"]+)/g),
+      ([, at]) => at,
+    ),
+  );
+  expect(imported).toContain('./event-stream.js');
+  expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at ?? ''))).toEqual([]);
 });

@@ -10,8 +10,6 @@ import { type LogFilter, passesOf } from './log-filter.js';
 import { LogPast } from './log-past.js';
 import { type Bounds, LogRows } from './log-rows.js';
 
-export type { LogFilter } from './log-filter.js';
-
 /** While it follows, what is beyond this is cut off at the top; it can be scrolled back to. */
 const FOLLOWING: Bounds = { rows: 20_000, chars: 16 * 1024 * 1024 };
 /**

@@ -3,7 +3,7 @@
 import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
-import type { LogFilter } from '../model/log-window.js';
+import type { LogFilter } from '../model/log-filter.js';
 import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { copy } from '../parts/copy.js';
