@@ -11,8 +11,9 @@ import {
   lines,
   takeUpdate,
 } from '../../dashboard/src/model/live.js';
+import type { LogFilter } from '../../dashboard/src/model/log-filter.js';
 import { LogRows } from '../../dashboard/src/model/log-rows.js';
-import { type LogFilter, LogWindow } from '../../dashboard/src/model/log-window.js';
+import { LogWindow } from '../../dashboard/src/model/log-window.js';
 
 const ALL: LogFilter = { levels: [], scopes: [], bots: [], dir: '', text: '' };
 const MOST_CHARS = 48 * 1024 * 1024;
