@@ -3,7 +3,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import {
+  makeDir,
+  removeDir,
+  type Service,
+  type ServiceOptions,
+  startService,
+  stopClean,
+} from './service.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
 /** It only ends one that hangs. */
@@ -59,6 +67,37 @@ export function startCli(home: string, args: string[], options: CliOptions = {})
 /** Runs a command to its end. */
 export function runCli(home: string, args: string[], options?: CliOptions): Promise<CliEnd> {
   return startCli(home, args, options).ended;
+}
+
+/** Somebody with a service, a token of it, and a home. */
+export interface Operator {
+  service: Service;
+  home: string;
+  /** Of the service, and its token. */
+  env: Record<string, string>;
+  /** Runs a command to its end. */
+  drover(args: string[], options?: CliOptions): Promise<CliEnd>;
+  /** A run that went well; what it printed. */
+  done(args: string[], options?: CliOptions): Promise<string>;
+}
+
+/** Starts a service for all tests of the file that calls this; it ends with them. */
+export async function startOperator(options: ServiceOptions): Promise<Operator> {
+  const home = makeDir();
+  const service = await startService(options);
+  afterAll(async () => {
+    await stopClean(service);
+    removeDir(home);
+  });
+  const env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+  const drover: Operator['drover'] = (args, { env: changes, ...rest } = {}) =>
+    runCli(home, args, { ...rest, env: { ...env, ...changes } });
+  const done: Operator['done'] = async (args, options) => {
+    const { code, stdout, stderr } = await drover(args, options);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  };
+  return { service, home, env, drover, done };
 }
 
 /** One line on standard error, nothing else, and the exit code. */

@@ -2,25 +2,11 @@
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { type CliEnd, runCli } from '../harness/cli.js';
-import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import { startOperator } from '../harness/cli.js';
 
-let service: Service;
-let home: string;
-let env: Record<string, string>;
-beforeAll(async () => {
-  home = makeDir();
-  service = await startService({ demo: true });
-  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
-});
-afterAll(async () => {
-  await stopClean(service);
-  removeDir(home);
-});
-
-const drover = (args: string[]): Promise<CliEnd> => runCli(home, args, { env });
+const { service, home, drover } = await startOperator({ demo: true });
 
 it('- is standard output, and a device is there already', async () => {
   const printed = await drover(['record', '-', '--for', '500ms']);

@@ -1,35 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import type { BotSnapshot, NewToken, TokenInfo } from '../../src/client/index.js';
-import { type CliEnd, type CliOptions, expectFailure, runCli } from '../harness/cli.js';
+import { expectFailure, startOperator } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
-import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-let service: Service;
-let home: string;
-/** Of the service, and its token. */
-let env: Record<string, string>;
-beforeAll(async () => {
-  home = makeDir();
-  service = await startService({ demo: true, config: { pin: { capacity: 1000 } } });
-  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+const { service, home, env, drover, done } = await startOperator({
+  demo: true,
+  config: { pin: { capacity: 1000 } },
 });
-afterAll(async () => {
-  await stopClean(service);
-  removeDir(home);
-});
-
-const drover = (args: string[], options: CliOptions = {}): Promise<CliEnd> =>
-  runCli(home, args, { ...options, env: { ...env, ...options.env } });
-
-/** A run that went well; what it printed. */
-async function done(args: string[], options?: CliOptions): Promise<string> {
-  const { code, stdout, stderr } = await drover(args, options);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return stdout;
-}
 
 describe('bots', () => {
   it('are created, listed, stopped, started and removed', async () => {
