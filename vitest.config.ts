@@ -1,5 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
+/** These look at the memory or the timers of the process that they run in. */
+const ALONE = [
+  'auth',
+  'bot-leaks',
+  'filter',
+  'host-memory',
+  'irc-lifetime',
+  'name-hash',
+  'own-memory',
+  'subscriber-group',
+].map((name) => `test/unit/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,8 +20,9 @@ export default defineConfig({
         test: {
           name: 'auto',
           include: ['test/**/*.test.ts'],
-          // These need a browser or IRC servers on the machine; they have commands of their own.
           exclude: [
+            ...ALONE,
+            // These need a browser or IRC servers on the machine; they have commands of their own.
             'test/browser/**',
             'test/irc/**',
             'test/packaging/**',
@@ -18,6 +31,7 @@ export default defineConfig({
           ],
         },
       },
+      { extends: true, test: { name: 'alone', include: ALONE, isolate: true } },
       {
         // What clients see, once more on the other engine.
         extends: true,
@@ -31,6 +45,8 @@ export default defineConfig({
     // Each test file may start a service of several threads. Many only wait for it: four files at a time fill two cores.
     pool: 'forks',
     maxWorkers: 4,
+    // One process for many files: to load again for each what all of them import takes half the time of unit tests.
+    isolate: false,
     fileParallelism: true,
     // No test measures time; these only end one that hangs. Shared machines can be slow.
     testTimeout: 60_000,

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from './contract/events.js';
 import { explainSchemaError } from './contract/explain.js';
 import type { TSchema } from './contract/typebox.js';
 import { messageOf, StartupError } from './errors.js';
+import { lazily } from './lazily.js';
 
 const DEFAULTS_URL = new URL('../../config/default.json', import.meta.url);
 const ENV_PREFIX = 'DROVER_';
@@ -16,6 +17,16 @@ const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_TOKEN',
   'DROVER_PROFILE',
 ]);
+
+/** The schema is ours and TypeScript's: to ask the schema of schemas of it would cost 50 ms of each start. */
+const validator = lazily(() =>
+  new Ajv({
+    allowUnionTypes: true,
+    useDefaults: true,
+    meta: false,
+    validateSchema: false,
+  }).compile<Config>(Config),
+);
 
 /** One source of values: where they come from, in words for an error line, and the values themselves. */
 interface Layer {
@@ -37,13 +48,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     envLayer(env),
     { source: 'command line', values: nest(flags) },
   ];
-  // The schema is ours and TypeScript's: to compile and ask the schema of schemas would cost 50 ms of each start.
-  const validate = new Ajv({
-    allowUnionTypes: true,
-    useDefaults: true,
-    meta: false,
-    validateSchema: false,
-  }).compile<Config>(Config);
+  const validate = validator();
   let merged: JsonObject = {};
   for (const { source, values } of layers) {
     const { $schema: _, ...rest } = values;

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { messageOf } from '../errors.js';
 
 /** The kinds that ship. */
-const SHIPPED = ['demo', 'synthetic', 'irc'];
+export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
 
 /** Where kinds are, and the places in which none could be found, with the reason in one line. */
 export interface KindModules {

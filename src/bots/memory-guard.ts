@@ -58,6 +58,7 @@ interface Seen {
 
 export class MemoryGuard {
   readonly #hosts: () => Iterable<HostThread>;
+  readonly #memory: () => number;
   readonly #limit: number;
   readonly #slack: number;
   /** As of the last beat that was seen of each host. */
@@ -65,9 +66,13 @@ export class MemoryGuard {
   #ended: { host: HostThread; until: number } | undefined;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param hosts all whose threads have not ended. @param limitMb what one host may use, in MB. */
-  constructor(hosts: () => Iterable<HostThread>, limitMb: number) {
+  /**
+   * @param hosts all whose threads have not ended. @param limitMb what one host may use, in MB.
+   * @param memory what the process takes, in bytes.
+   */
+  constructor(hosts: () => Iterable<HostThread>, limitMb: number, memory = ownMemory) {
     this.#hosts = hosts;
+    this.#memory = memory;
     this.#limit = limitMb * MB;
     this.#slack = Math.min(SLACK_MB * MB, machineMemory() * SLACK_SHARE);
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
@@ -79,7 +84,7 @@ export class MemoryGuard {
 
   #look(): void {
     // A tenth of a millisecond. Pages of the journal's file do not count: the system takes them back.
-    const taken = ownMemory();
+    const taken = this.#memory();
     const hosts = [...this.#hosts()];
     const unexplained = hosts.reduce((rest, { heap }) => rest - (heap?.used ?? 0), taken);
     const at = performance.now();

@@ -5,43 +5,53 @@ import type { KindInfo, LoadedKinds } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
 import { explainSchemaError } from '../contract/explain.js';
 import { withoutSecrets } from '../contract/secrets.js';
-
 import { DroverError, messageOf } from '../errors.js';
+import { lazily } from '../lazily.js';
+import { SHIPPED } from './kind-modules.js';
 
 interface CompiledKind {
   info: KindInfo;
-  config: ValidateFunction;
+  config: () => ValidateFunction;
   defaults: JsonObject;
-  commands: Map<string, ValidateFunction>;
+  commands: Map<string, () => ValidateFunction>;
 }
 
 export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
   /** Fills in defaults, as the kind's author wrote them. */
-  readonly #ajv = new Ajv({ useDefaults: true, strict: false });
+  readonly #ajv = lazily(() => new Ajv({ useDefaults: true, strict: false }));
 
   /**
-   * Compiles the schemas of these kinds.
+   * Compiles the schemas of these kinds; of those that ship, which are known to be good, when they are needed: it would
+   * cost 50 ms of each start.
    * @returns the kinds with a schema that is none, with the reason in one line; bots cannot be of these.
    */
   add(kinds: readonly KindInfo[]): LoadedKinds['failed'] {
     const failed: LoadedKinds['failed'] = [];
     for (const info of kinds) {
-      const { kind, config, commands } = info;
+      const compiled: CompiledKind = {
+        info,
+        config: this.#validator(info.config),
+        defaults: {},
+        commands: new Map(
+          Object.entries(info.commands).map(([name, { args }]) => [name, this.#validator(args)]),
+        ),
+      };
+      const { kind } = info;
       try {
-        this.#kinds.set(kind, {
-          info,
-          config: this.#ajv.compile(config),
-          defaults: {},
-          commands: new Map(
-            Object.entries(commands).map(([name, { args }]) => [name, this.#ajv.compile(args)]),
-          ),
-        });
+        if (!SHIPPED.includes(kind)) {
+          for (const validator of [compiled.config, ...compiled.commands.values()]) validator();
+        }
+        this.#kinds.set(kind, compiled);
       } catch (thrown) {
         failed.push({ module: kind, error: messageOf(thrown) });
       }
     }
     return failed;
+  }
+
+  #validator(schema: KindInfo['config']): () => ValidateFunction {
+    return lazily(() => this.#ajv().compile(schema));
   }
 
   /** Values that are only known at run time, for keys that a bot's configuration leaves out. */
@@ -82,21 +92,21 @@ export class KindSchemas {
         `unknown kind ${JSON.stringify(kind)}; there are: ${known}`,
       );
     }
-    return check(compiled.config, 'config', { ...compiled.defaults, ...config });
+    return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
   }
 
   /** The same for a command's arguments; `not_found` when the kind has no such command. */
   checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
     const commands = this.#kinds.get(kind)?.commands;
-    const validate = commands?.get(command);
-    if (!validate) {
+    const validator = commands?.get(command);
+    if (!validator) {
       const known = [...(commands?.keys() ?? [])].join(', ') || 'none';
       throw new DroverError(
         'not_found',
         `no command ${JSON.stringify(command)}; bots of kind ${kind} have: ${known}`,
       );
     }
-    return check(validate, 'args', args);
+    return check(validator(), 'args', args);
   }
 }
 

@@ -10,6 +10,8 @@ import { labels, list, timeSpan } from './options.js';
 import { print, printJson, table } from './output.js';
 import { action, complain } from './run.js';
 
+/** The name of the token that the command uses; ids are UUIDs. */
+const CURRENT = 'current';
 const HEAD = ['ID', 'NAME', 'SCOPES', 'LIMITED TO', 'CREATED', 'EXPIRES', 'LAST USED'];
 
 interface CreateOptions extends ConnectionOptions {
@@ -22,6 +24,7 @@ interface CreateOptions extends ConnectionOptions {
 
 interface RevokeOptions extends ConnectionOptions {
   current?: true;
+  json?: true;
 }
 
 export function addTokens(program: Command): void {
@@ -52,6 +55,7 @@ export function addTokens(program: Command): void {
     .action(action(createToken));
   withConnection(tokens.command('revoke').description('revoke tokens').argument('[id...]'))
     .option('--current', 'the token that this command uses')
+    .option('--json', 'of each id that it is revoked or its error, as JSON')
     .action(action(revokeTokens));
   addHelp(tokens);
 }
@@ -103,21 +107,27 @@ async function revokeTokens(ids: string[], options: RevokeOptions): Promise<numb
     throw new CliError(EXIT.usage, 'no token was named; drover tokens list shows their ids');
   }
   const { client, call } = connect(options);
+  const targets = ids.map((id) => ({ id, revoke: () => client.tokens.revoke(id, call()) }));
+  // Last: the others are revoked with it.
+  if (options.current) {
+    targets.push({ id: CURRENT, revoke: () => client.tokens.revokeCurrent(call()) });
+  }
+  const all: Record<string, { status: 'revoked' } | { error: string }> = {};
   let exitCode: number = EXIT.ok;
-  for (const id of ids) {
+  for (const { id, revoke } of targets) {
     try {
-      await client.tokens.revoke(id, call());
-      await print(`${id} revoked\n`);
+      await revoke();
+      all[id] = { status: 'revoked' };
+      if (!options.json) await print(`${id} revoked\n`);
     } catch (thrown) {
-      if (ids.length === 1) throw thrown;
+      if (targets.length === 1) throw thrown;
       // The others are revoked all the same.
-      complain(`${id}: ${(thrown as Error).message}`);
+      const { message } = thrown as Error;
+      all[id] = { error: message };
+      complain(`${id}: ${message}`);
       exitCode = EXIT.failed;
     }
   }
-  if (options.current) {
-    await client.tokens.revokeCurrent(call());
-    await print('the token of this command is revoked\n');
-  }
+  if (options.json) await printJson(all);
   return exitCode;
 }

@@ -54,13 +54,37 @@ function explainOne(what: string, error: ErrorObject): string {
       return `unknown key ${keyOf(path, error)}`;
     case 'required':
       return `${keyOf(path, error)} is missing`;
-    case 'const':
-      return `${path} must be ${error.params['allowedValue']}`;
-    case 'enum':
-      return `${path} must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
-    default:
-      return `${path} ${error.message ?? 'is not valid'}`;
+    default: {
+      const { propertyName } = error;
+      const culprit =
+        propertyName === undefined
+          ? path
+          : `${path} has the key ${JSON.stringify(propertyName)}, which`;
+      return `${culprit} ${WORDS[error.keyword]?.(error) ?? error.message ?? 'is not valid'}`;
+    }
   }
+}
+
+/** Where Ajv's own words would be hard to read. */
+const WORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {
+  const: ({ params }) => `must be ${params['allowedValue']}`,
+  enum: ({ params }) => `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`,
+  type: ({ params }) => `must be ${[params['type']].flat().join(' or ')}`,
+  minLength: ({ params }) => atLeast(params['limit'], 'character'),
+  maxLength: ({ params }) => `must have ${count(params['limit'], 'character')} at most`,
+  minItems: ({ params }) => atLeast(params['limit'], 'item'),
+  maxItems: ({ params }) => `must have ${count(params['limit'], 'item')} at most`,
+  minProperties: ({ params }) => atLeast(params['limit'], 'key'),
+  maxProperties: ({ params }) => `must have ${count(params['limit'], 'key')} at most`,
+  uniqueItems: () => 'must not have an item twice',
+};
+
+function atLeast(limit: number, what: string): string {
+  return limit === 1 ? 'must not be empty' : `must have ${count(limit, what)} at least`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function pathOf(what: string, { instancePath }: ErrorObject): string {

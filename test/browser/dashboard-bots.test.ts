@@ -68,6 +68,11 @@ describe('the table', () => {
     await page.locator('[data-selected]', { hasText: '2 selected' }).waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('[data-selected]').count()).toBe(0);
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name: 'Select none' }).press('Enter');
+    await expect
+      .poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')"))
+      .toBe('Bots');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /demo-3/ }).waitFor();
     expect(await focused()).toBe('main');

@@ -287,6 +287,10 @@ describe('log', () => {
     await page.getByRole('button', { name: 'JSON' }).press('Enter');
     await page.getByText('JSON copied').waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toBe('JSON');
+    await page.getByRole('button', { name: 'Close the line' }).press('Enter');
+    await expect
+      .poll(() => page.evaluate("document.activeElement.getAttribute('role')"))
+      .toBe('listbox');
   });
 
   it('downloads what is loaded, an event a line', async () => {

@@ -233,6 +233,13 @@ describe('tokens', () => {
     const revoked = await drover(['tokens', 'revoke', id, 'nothing']);
     expect(revoked).toMatchObject({ code: EXIT.failed, stdout: `${id} revoked\n` });
     expectFailure(await drover(['tokens', 'revoke', id]), EXIT.not_found, /no token/);
+    const last = (await done(['tokens', 'create', 'last', '--scope', 'read'])).trim();
+    const json = await drover(['tokens', 'revoke', id, '--current', '--json', '--token', last]);
+    expect(json.code).toBe(EXIT.failed);
+    expect(JSON.parse(json.stdout)).toEqual({
+      [id]: { error: expect.stringContaining('scope') },
+      current: { status: 'revoked' },
+    });
     expectFailure(await drover(['tokens', 'revoke']), EXIT.usage, /no token was named/);
     expectFailure(
       await drover(['tokens', 'create', 'c', '--scope', 'all']),

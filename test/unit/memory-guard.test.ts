@@ -3,9 +3,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { HostThread } from '../../src/bots/host-thread.js';
 import { MemoryGuard } from '../../src/bots/memory-guard.js';
-import { ownMemory } from '../../src/own-memory.js';
-
-vi.mock('../../src/own-memory.js');
 
 const MB = 2 ** 20;
 const LIMIT_MB = 1000;
@@ -35,13 +32,15 @@ class Host {
 beforeEach(() => {
   vi.useFakeTimers();
   ownMb = 500;
-  vi.mocked(ownMemory).mockImplementation(() => ownMb * MB);
   hosts = [new Host(), new Host(), new Host()];
-  guard = new MemoryGuard(() => hosts as unknown as HostThread[], LIMIT_MB);
+  guard = new MemoryGuard(
+    () => hosts as unknown as HostThread[],
+    LIMIT_MB,
+    () => ownMb * MB,
+  );
 });
 afterEach(() => {
   guard.stop();
-  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -160,21 +159,4 @@ it('a host that has not begun yet is not silent: its thread is started behind ot
     [three, 100],
   ]);
   expect(ended()).toEqual([one]);
-});
-
-it('pages of files that are mapped, as the journal’s are, are held against nobody', () => {
-  let mapped = 0;
-  vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => (ownMb + mapped) * MB);
-  const [one, two, three] = hosts as [Host, Host, Host];
-  second(0, [
-    [one, 100],
-    [two, 100],
-    [three, 100],
-  ]);
-  mapped = 3000;
-  second(0, [
-    [two, 100],
-    [three, 100],
-  ]);
-  expect(ended()).toEqual([]);
 });

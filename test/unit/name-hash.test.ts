@@ -1,23 +1,26 @@
 // Run by vitest. Names in the ring's index, and the bound of what is remembered of them.
 
-import type * as crypto from 'node:crypto';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import fc from 'fast-check';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NameHasher } from '../../src/contract/name-hash.js';
 import { usedMemory } from './heap.js';
 import { anyText } from './ring-fixture.js';
 
 // Computing a name is what remembering it saves: it is counted.
 let computed = 0;
-vi.mock('node:crypto', async (original) => {
-  const real = await original<typeof crypto>();
-  return {
-    ...real,
-    createHmac: (...args: Parameters<typeof real.createHmac>) => {
-      computed += 1;
-      return real.createHmac(...args);
-    },
+const { createHmac } = crypto;
+beforeAll(() => {
+  crypto.createHmac = (...args: Parameters<typeof createHmac>) => {
+    computed += 1;
+    return createHmac(...args);
   };
+  syncBuiltinESMExports();
+});
+afterAll(() => {
+  crypto.createHmac = createHmac;
+  syncBuiltinESMExports();
 });
 beforeEach(() => {
   computed = 0;

@@ -9,6 +9,7 @@ import { settings } from '../model/settings.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
+import { useFocusFor } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
@@ -112,24 +113,12 @@ export function BotsView() {
       </ViewHead>
       <Filters query={query} version={version} />
       {present.length > 0 ? (
-        <div class="selection" role="region" aria-label="Selected bots">
-          <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
-          {hidden > 0 ? <span>{hidden.toLocaleString('en')} of them not shown</span> : null}
-          {ACTIONS.map(({ action, icon }) => (
-            <button
-              key={action}
-              type="button"
-              class={action === 'delete' ? 'danger' : ''}
-              onClick={() => setAsking({ action, ids: present })}
-            >
-              <Icon name={icon} />
-              {ACTION_NAMES[action]}
-            </button>
-          ))}
-          <button type="button" class="quiet" onClick={() => setSelected(new Set())}>
-            Select none
-          </button>
-        </div>
+        <Selection
+          present={present}
+          hidden={hidden}
+          onAction={(action) => setAsking({ action, ids: present })}
+          onNone={() => setSelected(new Set())}
+        />
       ) : null}
       {shown.length === 0 ? (
         <NothingShown isFiltered={bots.size > 0} onCreate={() => setCreating(true)} />
@@ -178,6 +167,40 @@ export function BotsView() {
         />
       ) : null}
       {isCreating ? <CreateBot onClose={() => setCreating(false)} /> : null}
+    </div>
+  );
+}
+
+interface SelectionProps {
+  present: string[];
+  /** How many of them the filter keeps away. */
+  hidden: number;
+  onAction: (action: BotAction) => void;
+  onNone: () => void;
+}
+
+/** What can be done with the selected bots. */
+function Selection({ present, hidden, onAction, onNone }: SelectionProps) {
+  const element = useRef<HTMLDivElement>(null);
+  useFocusFor('.bots-list', element);
+  return (
+    <div ref={element} class="selection" role="region" aria-label="Selected bots">
+      <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
+      {hidden > 0 ? <span>{hidden.toLocaleString('en')} of them not shown</span> : null}
+      {ACTIONS.map(({ action, icon }) => (
+        <button
+          key={action}
+          type="button"
+          class={action === 'delete' ? 'danger' : ''}
+          onClick={() => onAction(action)}
+        >
+          <Icon name={icon} />
+          {ACTION_NAMES[action]}
+        </button>
+      ))}
+      <button type="button" class="quiet" onClick={onNone}>
+        Select none
+      </button>
     </div>
   );
 }

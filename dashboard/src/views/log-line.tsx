@@ -1,5 +1,6 @@
 // Owns one line in full, and as it is copied.
 
+import { useRef } from 'preact/hooks';
 import { withoutEscapes } from '../../../src/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
@@ -7,6 +8,7 @@ import type { LogFilter } from '../model/log-filter.js';
 import { hrefTo } from '../model/route.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { copy } from '../parts/copy.js';
+import { useFocusFor } from '../parts/focus.js';
 import { Icon } from '../parts/icons.js';
 import { Level } from '../parts/status.js';
 import { LineText } from '../parts/text.js';
@@ -22,8 +24,10 @@ interface WholeProps {
 
 export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
   const { level, at, scope, bot, dir, transport, text, id } = line;
+  const element = useRef<HTMLElement>(null);
+  useFocusFor('.log-list', element);
   return (
-    <section class="whole" aria-label="The whole line">
+    <section ref={element} class="whole" aria-label="The whole line">
       <header>
         <Level level={level} />
         <time>{fullTime(at)}</time>
