@@ -1,0 +1,168 @@
+// Issue 2 "Bad input" and "Configuration": where settings come from, and starts that must fail well before any engine has begun.
+
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { call, expectError, tryPin } from '../harness/api.js';
+import { makeDir, removeDir, type ServiceOptions } from '../harness/service.js';
+import { snapshotOf } from '../harness/shapes.js';
+import { openStream } from '../harness/sse.js';
+import { expectRefusal, failingIn, startOwn } from '../harness/starts.js';
+
+let base: string;
+let failing: ReturnType<typeof failingIn>;
+beforeEach((context) => {
+  const dir = makeDir();
+  base = dir;
+  failing = failingIn(dir);
+  // Runs after the services that the test registers later have ended.
+  context.onTestFinished(() => removeDir(dir));
+});
+
+describe('a start that cannot work', () => {
+  it('Bad input: a data directory that cannot be written', async () => {
+    const file = path.join(base, 'a-file');
+    writeFileSync(file, '');
+    const dir = path.join(file, 'data');
+    expectRefusal(await failing(['--data-dir', dir]), 'a-file');
+    expectRefusal(await failing(['--data-dir', file]), 'a-file');
+  });
+
+  it('Bad input: an unknown key in the configuration, on any level', async () => {
+    expectRefusal(await failing([], { no_such_key: 1 }), 'no_such_key');
+    expectRefusal(await failing([], { http: { no_such_key: 1 } }), 'no_such_key');
+    expectRefusal(await failing([], { http: { Port: 1 } }), 'Port');
+  });
+
+  it('Bad input: a wrong type in the configuration', async () => {
+    expectRefusal(await failing([], { http: { max_body_bytes: 'many' } }), 'max_body_bytes');
+    expectRefusal(await failing([], { http: [] }), 'http');
+    expectRefusal(await failing([], { pin: { capacity: 1.5 } }), 'capacity');
+    expectRefusal(await failing([], { pin: { capacity: -1 } }), 'capacity');
+    expectRefusal(await failing([], { data_dir: 7 }), 'data_dir');
+    expectRefusal(await failing([], { bots: {} }), 'bots');
+    expectRefusal(await failing([], { demo: { enabled: 'yes please' } }), 'enabled');
+  });
+
+  it('Bad input: times of a shutdown that are more than a shutdown has', async () => {
+    const shutdown = { bots_ms: 5000, streams_ms: 2501 };
+    expectRefusal(await failing([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
+    const env = { DROVER_SHUTDOWN_BOTS_MS: '7000' };
+    expectRefusal(await failing([], undefined, env), /shutdown\.streams_ms \(2500\)/);
+    expectRefusal(await failing([], { shutdown: { streams_ms: 7501 } }), 'streams_ms');
+  });
+
+  it('Bad input: a port out of range', async () => {
+    expectRefusal(await failing(['--port', '70000']), /port/);
+    // 2: no number at all is wrong usage (docs/CLI.md).
+    expectRefusal(await failing(['--port', '-1']), /port/, 2);
+    expectRefusal(await failing(['--port', 'many']), /port/, 2);
+  });
+
+  it('Bad input: a wrong type or an unknown key in the environment', async () => {
+    expectRefusal(
+      await failing([], undefined, { DROVER_PIN_CAPACITY: 'many' }),
+      /PIN_CAPACITY|pin.capacity/,
+    );
+    expectRefusal(await failing([], undefined, { DROVER_NO_SUCH_KEY: '1' }), 'NO_SUCH_KEY');
+  });
+
+  it('Bad input: a configuration that is no JSON, no object, or not there', async () => {
+    expectRefusal(await failing([], '{"http": {'), 'config.json');
+    expectRefusal(await failing([], ''), 'config.json');
+    expectRefusal(await failing([], '[]'), /config/);
+    expectRefusal(await failing([], 'null'), /config/);
+    expectRefusal(await failing(['--config', path.join(base, 'missing.json')]), 'missing.json');
+  });
+
+  it('Bad input: `__proto__` in the configuration is an unknown key', async () => {
+    expectRefusal(await failing([], '{"__proto__": {"http": {"port": 1}}}'), '__proto__');
+  });
+
+  it('Bad input: an unknown bot kind', async () => {
+    expectRefusal(await failing([], { bots: [{ id: 'a', kind: 'no_such_kind' }] }), 'no_such_kind');
+  });
+
+  it('Bad input: a bot whose config its kind does not take, and an id used twice', async () => {
+    const config = { events_per_second: 1, message_bytes: 10 };
+    const wrong = { id: 'a', kind: 'synthetic', config: { ...config, events_per_second: 'fast' } };
+    expectRefusal(await failing([], { bots: [wrong] }), 'events_per_second');
+    const twice = { id: 'twin', kind: 'synthetic', config };
+    expectRefusal(await failing([], { bots: [twice, twice] }), 'twin');
+  });
+});
+
+describe('configuration', () => {
+  it('Configuration: file, environment, flag override each other in that order', async () => {
+    const config = { data_dir: path.join(base, 'from-file') };
+    const env = { DROVER_DATA_DIR: path.join(base, 'from-env') };
+    const byFile = await startOwn({ dataDir: null, config });
+    expect(byFile.pinPath).toBe(path.join(base, 'from-file', 'pin.txt'));
+    const byEnv = await startOwn({ dataDir: null, config, env });
+    expect(byEnv.pinPath).toBe(path.join(base, 'from-env', 'pin.txt'));
+    const byFlag = await startOwn({ dataDir: path.join(base, 'from-flag'), config, env });
+    expect(byFlag.pinPath).toBe(path.join(base, 'from-flag', 'pin.txt'));
+  });
+
+  it('Configuration: a file may begin with a byte order mark', async () => {
+    const file = path.join(base, 'marked.json');
+    writeFileSync(file, `\ufeff${JSON.stringify({ demo: { enabled: false } })}`);
+    const service = await startOwn({ demo: true, args: ['--config', file] });
+    expect((await call(service, 'GET', '/api/bots')).json).toEqual({ bots: [] });
+  });
+
+  it('Configuration: a key of the environment reaches the service', async () => {
+    const env = { DROVER_PIN_CAPACITY: '2', DROVER_PIN_REFILL_PER_MINUTE: '1' };
+    const service = await startOwn({ env });
+    expectError(await tryPin(service, 'a'), 401, 'wrong pin');
+    expectError(await tryPin(service, 'b'), 401, 'wrong pin');
+    expectError(await tryPin(service, 'c'), 429);
+  });
+
+  it('Configuration: the bots that it names are there from the start, with their labels', async () => {
+    const config = { events_per_second: 1, message_bytes: 10 };
+    const bots = [
+      { id: 'one', kind: 'synthetic', config, labels: { team: 'red' } },
+      { id: 'two', kind: 'synthetic', config },
+    ];
+    const service = await startOwn({ config: { bots } });
+    await expect
+      .poll(async () => (await call(service, 'GET', '/api/bots')).json)
+      .toEqual({
+        bots: [
+          expect.objectContaining({ id: 'one', kind: 'synthetic', labels: { team: 'red' } }),
+          expect.objectContaining({ id: 'two', kind: 'synthetic', labels: {} }),
+        ],
+      });
+  });
+
+  it('Configuration: demo.enabled and demo.bots decide on the demo bots, --no-demo goes before both', async () => {
+    const ids = async (options: ServiceOptions): Promise<string[]> => {
+      const service = await startOwn(options);
+      const stream = await openStream(`${service.url}/events`, { token: await service.token() });
+      // An end waits for the start, so that the whole stream holds every bot that there ever was.
+      await service.stop();
+      await stream.ended;
+      return [...new Set(stream.frames.flatMap((frame) => snapshotOf(frame)?.id ?? []))].sort();
+    };
+    const five = ['demo-1', 'demo-2', 'demo-3', 'demo-4', 'demo-5'];
+    expect(await ids({ demo: true, config: { demo: { bots: 5 } } })).toEqual(five);
+    expect(await ids({ demo: true, config: { demo: { enabled: false } } })).toEqual([]);
+    expect(await ids({ config: { demo: { enabled: true, bots: 5 } } })).toEqual([]);
+  });
+
+  it('Configuration: --bot-hosts spreads the bots over that many hosts', async () => {
+    const service = await startOwn({ demo: true, args: ['--bot-hosts', '2'] });
+    await expect
+      .poll(
+        async () => {
+          const { bots } = (await call(service, 'GET', '/api/bots')).json as {
+            bots: { host: number | null }[];
+          };
+          return new Set(bots.map((bot) => bot.host).filter((host) => host !== null)).size;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(2);
+  });
+});
