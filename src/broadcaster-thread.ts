@@ -7,6 +7,7 @@ import type { BroadcasterPeer } from './bots/service-events.js';
 import { Rpc } from './contract/rpc.js';
 import type { BroadcasterMethods, BroadcasterStart } from './contract/threads.js';
 import { DroverError, messageOf } from './errors.js';
+import { WORKERS } from './places.js';
 
 /** Pause before a dead broadcaster is replaced, in ms, so that one that dies at once does not spin. */
 const RESTART_MS = 20;
@@ -79,7 +80,7 @@ export class BroadcasterThread {
   }
 
   #begin(): Life {
-    const worker = new Worker(new URL('../workers/broadcaster.js', import.meta.url), {
+    const worker = new Worker(WORKERS.broadcaster, {
       workerData: this.#start,
     });
     const peer: BroadcasterPeer = new Rpc<never, BroadcasterMethods>(worker, {} as never);

@@ -8,8 +8,8 @@ import { explainSchemaError } from './contract/explain.js';
 import type { TSchema } from './contract/typebox.js';
 import { messageOf, StartupError } from './errors.js';
 import { lazily } from './lazily.js';
+import { DEFAULT_CONFIG } from './places.js';
 
-const DEFAULTS_URL = new URL('../../config/default.json', import.meta.url);
 const ENV_PREFIX = 'DROVER_';
 /** Of the commands that talk to a service (src/cli); whoever has them set can start one all the same. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
@@ -43,7 +43,7 @@ export type Flags = Record<string, Json>;
  */
 export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, flags: Flags): Config {
   const layers: Layer[] = [
-    readLayer(DEFAULTS_URL, 'config/default.json'),
+    readLayer(DEFAULT_CONFIG, 'config/default.json'),
     ...(file === undefined ? [] : [readLayer(file, file)]),
     envLayer(env),
     { source: 'command line', values: nest(flags) },

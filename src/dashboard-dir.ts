@@ -1,10 +1,7 @@
-// Runs in main and the fronts. Owns where the built dashboard lies: beside the built service.
+// Runs in main. Owns what is said when the dashboard is not there.
 
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-/** `dist/dashboard`, as vite leaves it (dashboard/vite.config.ts). */
-export const DASHBOARD_DIR = fileURLToPath(new URL('../dashboard', import.meta.url));
+import { DASHBOARD_DIR } from './places.js';
 
 /** The warning when there is no dashboard to serve, undefined when there is. */
 export function dashboardFault(): string | undefined {

@@ -13,6 +13,7 @@ import type { TokenRecord } from './contract/tokens.js';
 import { DroverError, messageOf, StartupError } from './errors.js';
 import { HeldTls } from './held-tls.js';
 import type { JournalThread } from './journal-thread.js';
+import { WORKERS } from './places.js';
 import { clearQuota, Quota } from './shm/quota.js';
 import { releaseReader } from './shm/ring-reader.js';
 import type { ThreadCounts } from './thread-counts.js';
@@ -231,7 +232,7 @@ export class FrontPool {
     const config = { ...this.#common.config, tls: tls.files };
     const own = { config, front, tokens, counts, lags: all.lags, shortage: this.#shortage };
     const workerData: FrontStart = { ...this.#common, ...own };
-    const worker = new Worker(new URL('../workers/front.js', import.meta.url), { workerData });
+    const worker = new Worker(WORKERS.front, { workerData });
     const peer: FrontPeer = new Rpc<ControlMethods, FrontMethods>(worker, {
       ...this.#control,
       failed: ({ message }) => this.#report(`front ${front} failed: ${message}`),

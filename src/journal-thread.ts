@@ -16,6 +16,7 @@ import type {
 } from './contract/threads.js';
 import { DroverError, messageOf } from './errors.js';
 import { type Identity, type Leaving, Numbering, newIdentity } from './journal/numbering.js';
+import { WORKERS } from './places.js';
 import type { SharedLag } from './shm/loop-lag.js';
 import { releaseReader } from './shm/ring-reader.js';
 
@@ -135,7 +136,7 @@ export class JournalThread {
       left: this.#left,
       fault: this.#fault,
     };
-    const worker = new Worker(new URL('../workers/journal.js', import.meta.url), { workerData });
+    const worker = new Worker(WORKERS.journal, { workerData });
     const peer: JournalPeer = new Rpc<JournalControlMethods, JournalMethods>(worker, {
       status: ({ status, notice }) => this.#told(status, notice),
     });

@@ -12,7 +12,6 @@ import type {
   FrontMethods,
   FrontStart,
 } from '../src/contract/threads.js';
-import { DASHBOARD_DIR } from '../src/dashboard-dir.js';
 import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
@@ -30,6 +29,7 @@ import { createFront, type FrontParts, fixedAnswers } from '../src/front/routes.
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamRoute } from '../src/front/stream-route.js';
 import { TokenStreams } from '../src/front/token-streams.js';
+import { DASHBOARD_DIR } from '../src/places.js';
 import { Counters } from '../src/shm/counters.js';
 import { LoopLag } from '../src/shm/loop-lag.js';
 import { PinBucket } from '../src/shm/pin-bucket.js';

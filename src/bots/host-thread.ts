@@ -13,6 +13,7 @@ import type {
   HostStart,
 } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
+import { WORKERS } from '../places.js';
 import { type HeapFigures, Heartbeat } from '../shm/heartbeat.js';
 import { InFlight } from '../shm/in-flight.js';
 import { LastRun } from '../shm/last-run.js';
@@ -111,7 +112,7 @@ export class HostThread {
     this.#kindLoadMs = options.kindLoadMs;
     this.#inFlightLimit = options.inFlightBytes;
     this.#piscina = new Piscina<HostStart, void>({
-      filename: new URL('../../workers/bot-host.js', import.meta.url).href,
+      filename: WORKERS.botHost.href,
       minThreads: 1,
       maxThreads: 1,
       concurrentTasksPerWorker: 1,

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../errors.js';
+import { shippedKind } from '../places.js';
 
 /** The kinds that ship. */
 export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
@@ -18,7 +19,7 @@ export interface KindModules {
 /** @param places directories, in which every .js and .mjs file is a kind, and names of packages. */
 export function findKinds(places: readonly string[]): KindModules {
   const found: KindModules = {
-    modules: SHIPPED.map((kind) => new URL(`../../workers/kinds/${kind}.js`, import.meta.url).href),
+    modules: SHIPPED.map((kind) => shippedKind(kind).href),
     failed: [],
   };
   for (const place of places) {

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { type Command, Option } from 'commander';
 import { DroverClient } from '../client/index.js';
 import { messageOf } from '../errors.js';
+import { PROGRAMS } from '../places.js';
 import { stopSignal } from '../stop-signals.js';
 import { limit } from './connection.js';
 import { showDuration } from './duration.js';
@@ -20,7 +20,6 @@ import { print, printJson, table } from './output.js';
 import { showProgress } from './progress.js';
 import { action } from './run.js';
 
-const SERVICE = fileURLToPath(new URL('./bench-service.js', import.meta.url));
 const START_MS = 30_000;
 const STOP_MS = 12_000;
 /** Requests at once. */
@@ -65,7 +64,7 @@ export function addBench(program: Command): void {
 
 async function bench(options: BenchOptions): Promise<undefined> {
   const dir = makeDataDir();
-  const service = spawn(process.execPath, [SERVICE, dir], {
+  const service = spawn(process.execPath, [PROGRAMS.benchService, dir], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: plainEnvironment(),
   });

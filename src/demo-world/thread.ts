@@ -2,6 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../errors.js';
+import { WORKERS } from '../places.js';
 import type { FromDemoWorld, ToDemoWorld } from './messages.js';
 
 /** A demo world that runs. */
@@ -17,7 +18,7 @@ export interface DemoWorldThread {
  * @param failed is told, in one line, when it breaks later on. @throws Error when it does not start.
  */
 export async function startDemoWorld(failed: (message: string) => void): Promise<DemoWorldThread> {
-  const worker = new Worker(new URL('../../workers/demo-world.js', import.meta.url));
+  const worker = new Worker(WORKERS.demoWorld);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   const httpUrl = await new Promise<string>((resolve, reject) => {
     worker.on('error', (error) => {

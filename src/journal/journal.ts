@@ -4,12 +4,12 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { eventId } from '../broadcast/frame.js';
 import type { JournalStatus } from '../contract/journal.js';
 import { NameHasher } from '../contract/name-hash.js';
 import type { JournalStart } from '../contract/threads.js';
 import { DroverError, messageOf } from '../errors.js';
+import { PROGRAMS } from '../places.js';
 import { RingReader } from '../shm/ring-reader.js';
 import { faultOf, setAside } from '../store/file-fault.js';
 import { lockFileOf } from '../store/lock-file.js';
@@ -20,7 +20,6 @@ import { Past } from './past.js';
 import type { Recorder } from './recorder.js';
 import { FORM, openTables, type Tables } from './tables.js';
 
-const VERIFIER = fileURLToPath(new URL('./verify-journal.js', import.meta.url));
 /** Pause before the disk is tried again, in ms. */
 const RETRY_MS = 1000;
 /** The same for a file that cannot be opened, at most: doubled each time, because to examine it takes a process. */
@@ -176,7 +175,13 @@ export class Journal {
   }
 
   #examine(scope: 'all' | 'newest' | 'behind'): Promise<string | undefined> {
-    return faultOf(this.#path, VERIFIER, this.#ending.signal, scope, scope === 'behind');
+    return faultOf(
+      this.#path,
+      PROGRAMS.verifyJournal,
+      this.#ending.signal,
+      scope,
+      scope === 'behind',
+    );
   }
 
   /**

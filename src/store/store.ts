@@ -3,9 +3,9 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { open as openFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { open, type RootDatabase } from 'lmdb';
 import { messageOf, StartupError } from '../errors.js';
+import { PROGRAMS } from '../places.js';
 import { faultOf, MISSING, setAside, sizeOf } from './file-fault.js';
 import { lockFileOf, reserveLockFile } from './lock-file.js';
 
@@ -13,7 +13,6 @@ import { lockFileOf, reserveLockFile } from './lock-file.js';
 const COPY_AFTER_MS = 2000;
 /** How long after a copy that failed the next is tried, in ms. */
 const RETRY_MS = 30_000;
-const VERIFIER = fileURLToPath(new URL('./verify-store.js', import.meta.url));
 
 /** The service's store: one LMDB file with a database for each kind of thing. */
 export class Store {
@@ -108,10 +107,10 @@ const copyOf = (path: string): string => `${path}.copy`;
 /** Sees to it that there is a good file, or none where there never was one. @returns what the operator should know. */
 async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
   const copy = copyOf(path);
-  const fault = await faultOf(path, VERIFIER, stopping);
+  const fault = await faultOf(path, PROGRAMS.verifyStore, stopping);
   const isNew = fault === MISSING && sizeOf(copy) === undefined;
   if (fault === undefined || isNew) return [];
-  const copyFault = await faultOf(copy, VERIFIER, stopping);
+  const copyFault = await faultOf(copy, PROGRAMS.verifyStore, stopping);
 
   let what = `the store ${path} was missing`;
   if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;

@@ -58,3 +58,12 @@ it('the built client is a folder that a page can load as it is: it imports nothi
   expect(imported).toContain('./event-stream.js');
   expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at ?? ''))).toEqual([]);
 });
+
+it('where files of the package are is said in one place: import.meta.url is another in a bundle', () => {
+  const sources = ['src', 'workers'].flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+  expect(sources.filter((file) => read(file).includes('import.meta.'))).toEqual(['src/places.ts']);
+});
