@@ -11,7 +11,7 @@ import { type ConnectionOptions, connect, withConnection } from './connection.js
 import { EXIT } from './exit-codes.js';
 import { type Expectation, FORMS, parseExpectation } from './expectation.js';
 import { CliError } from './failure.js';
-import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
+import { type FilterFlags, filterOf, withFilter, wordsOf } from './filter-flags.js';
 import { StreamWatch } from './follow.js';
 import { duration, wholeNumber } from './options.js';
 import { isStandardOutput, print, safeJson } from './output.js';
@@ -144,12 +144,16 @@ async function replay(
   const fits = filter(options);
   let events = 0;
   let lastMs = 0;
-  const end = await readRecording(file, (event, atMs) => {
+  const { head, end } = await readRecording(file, (event, atMs) => {
     lastMs = atMs;
     if (!fits(event)) return;
     events++;
     for (const one of expectations) one.see(event, atMs);
   });
+  // None of it in a recording made by an earlier version.
+  if (head.filter) {
+    complain(`the recording has only ${wordsOf(head.filter)}; what was left out is not looked at`);
+  }
   const missing = end
     ? end.missing
     : 'the recording has no end: drover record was cut off, or is still at it';

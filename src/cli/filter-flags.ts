@@ -47,3 +47,10 @@ export function filterOf(
     scope,
   };
 }
+
+/** A filter as its flags say it: `level warn,error, bot a`. */
+export function wordsOf({ kind, level, session, scope }: EventFilter): string {
+  return Object.entries({ kind, level, bot: session, scope })
+    .flatMap(([name, values]) => (values === undefined ? [] : `${name} ${values.join(',')}`))
+    .join(', ');
+}

@@ -60,7 +60,11 @@ async function record(file: string, command: string[], options: RecordOptions): 
   await client.apiInfo(call());
   const writer = await RecordingWriter.open(
     file,
-    { started_at_ms: Date.now(), url: client.url },
+    {
+      started_at_ms: Date.now(),
+      url: client.url,
+      filter: isFiltered(options) ? filterOf(options) : null,
+    },
     options.force === true,
   );
   const watch = new StreamWatch();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import type { StreamEvent } from '../client/index.js';
+import type { EventFilter, StreamEvent } from '../client/index.js';
 import { messageOf } from '../errors.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
@@ -18,6 +18,8 @@ export interface RecordingHead {
   /** When it was begun, in Unix epoch ms of the machine that recorded. */
   started_at_ms: number;
   url: string;
+  /** What was left out while it was recorded is not in it; null when all of it was recorded. */
+  filter: EventFilter | null;
 }
 
 /** An event, and when it arrived: in Unix epoch ms of the machine that recorded. */
@@ -136,12 +138,12 @@ async function openFile(path: string, replace: boolean): Promise<Writable> {
 
 /**
  * Reads a recording: hands on each event with how many ms after the start it came. One that ends in the middle of a line was
- * cut off; what is whole of it counts. @returns its end, undefined when it has none. @throws CliError.
+ * cut off; what is whole of it counts. @returns its head, and its end, undefined when it has none. @throws CliError.
  */
 export async function readRecording(
   path: string,
   see: (event: RecordedEvent, atMs: number) => void,
-): Promise<RecordingEnd | undefined> {
+): Promise<{ head: RecordingHead; end: RecordingEnd | undefined }> {
   const wrong = (why: string): CliError => new CliError(EXIT.usage, `${path}: ${why}`);
   let head: RecordingHead | undefined;
   let end: RecordingEnd | undefined;
@@ -173,7 +175,7 @@ export async function readRecording(
     throw thrown instanceof CliError ? thrown : wrong(`it cannot be read: ${messageOf(thrown)}`);
   }
   if (!head) throw wrong('it is empty; drover record makes a recording');
-  return end;
+  return { head, end };
 }
 
 function endIn(data: unknown): RecordingEnd | undefined {

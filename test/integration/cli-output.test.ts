@@ -1,6 +1,6 @@
 // What the commands print for programs, as processes on the built service: - for standard output, --json.
 
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
@@ -25,6 +25,21 @@ it('- is standard output, and a device is there already', async () => {
   expect(xml.stdout).toMatch(/<\/testsuites>\n$/);
   expect(readdirSync(home)).not.toContain('-');
   expect((await drover(['record', '/dev/null', '--for', '300ms'])).code).toBe(0);
+});
+
+it('a recording that leaves things out says what it has, and so does what checks it', async () => {
+  const file = path.join(home, 'part.ndjson');
+  const flags = ['--level', 'warn,error', '--bot', 'demo-1'];
+  expect((await drover(['record', file, '--for', '300ms', ...flags])).code).toBe(0);
+  const [head = ''] = readFileSync(file, 'utf8').split('\n');
+  expect(JSON.parse(head)).toMatchObject({
+    filter: { level: ['warn', 'error'], session: ['demo-1'] },
+  });
+  expect(await drover(['check', file, '--no-gaps'])).toMatchObject({
+    code: 0,
+    stderr:
+      'drover: the recording has only level warn,error, bot demo-1; what was left out is not looked at\n',
+  });
 });
 
 it('--json: what is done to bots, what they answer, and what is waited for', async () => {

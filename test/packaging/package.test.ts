@@ -67,6 +67,7 @@ it('has what it needs to run, and nothing else', () => {
     'CHANGELOG.md',
     'config/default.json',
     'config/schema.json',
+    'dist/chunks/main.js',
     'dist/src/cli.js',
     'dist/workers/front.js',
     'docs/API.md',
