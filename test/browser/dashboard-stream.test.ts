@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import AxeBuilder from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { invoke } from '../harness/bots.js';
 import { makeDir, removeDir, type Service } from '../harness/service.js';
@@ -45,21 +45,20 @@ async function freePort(): Promise<number> {
   }
 }
 
-async function openStreams(): Promise<number> {
-  const { json } = await call(service, 'GET', '/api/pressure', { token });
+async function openStreams(of = service): Promise<number> {
+  const { json } = await call(of, 'GET', '/api/pressure', { token: await of.token() });
   return (json as { streams: { open: number } }).streams.open;
 }
 
 const print = (text: string) => invoke(service, 'painter-1', 'print', { text });
 
 /** Shared workers of this service's dashboard, in all pages of the browser. */
-async function workers(): Promise<number> {
+async function workers(of = service): Promise<number> {
   const debug = await browser.newBrowserCDPSession();
   const { targetInfos } = await debug.send('Target.getTargets');
   await debug.detach();
-  return targetInfos.filter(
-    ({ type, url }) => type === 'shared_worker' && url.startsWith(service.url),
-  ).length;
+  return targetInfos.filter(({ type, url }) => type === 'shared_worker' && url.startsWith(of.url))
+    .length;
 }
 
 async function seesLine(page: Page, text: string): Promise<void> {
@@ -77,10 +76,10 @@ function rowTexts(page: Page): Promise<string[]> {
 }
 
 /** Another tab of the same browser. */
-async function anotherTab(context: BrowserContext): Promise<Page> {
+async function anotherTab(context: BrowserContext, of = service): Promise<Page> {
   const page = await context.newPage();
   // Without a token of its own: the others have one.
-  await page.goto(`${service.url}/#/log`);
+  await page.goto(`${of.url}/#/log`);
   await page.locator('[data-connection=open]').waitFor();
   return page;
 }
@@ -270,6 +269,34 @@ it('has no serious fault of accessibility in any view, in light and dark', async
     expect(complaints).toEqual([]);
     await context.close();
   }
+});
+
+it('goes on in all tabs when the service was killed and is back, with a shared worker', async () => {
+  const dir = makeDir();
+  onTestFinished(() => removeDir(dir));
+  const options = { dataDir: dir, port: await freePort() };
+  let own = await startForDashboard(options);
+  const { context, page, complaints } = await openPage(browser);
+  await openWithToken(page, own, await own.token());
+  await show(page, '#/log');
+  const tabs = [page, await anotherTab(context, own)];
+  expect(await workers(own)).toBe(1);
+  await invoke(own, 'painter-1', 'print', { text: 'before the kill' });
+  for (const tab of tabs) await seesLine(tab, 'before the kill');
+  await own.kill();
+  for (const tab of tabs) await tab.getByText(/Next try in \d+ s|Trying/).waitFor();
+  own = await startForDashboard(options);
+  // Unless it has found that by itself meanwhile; one tab asks for all.
+  const isOpen = page.locator('[data-connection=open]');
+  await page.getByRole('button', { name: 'Try now' }).or(isOpen).first().click();
+  for (const tab of tabs) await tab.locator('[data-connection=open]').waitFor();
+  const say = () => invoke(own, 'painter-1', 'print', { text: 'after the kill' });
+  await expect.poll(async () => (await say()).status, { timeout: 15_000 }).toBe(200);
+  for (const tab of tabs) await seesLine(tab, 'after the kill');
+  expect(await openStreams(own)).toBe(1);
+  expect(await workers(own)).toBe(1);
+  expect(complaints).toEqual([]);
+  await context.close();
 });
 
 // Last: the harness ends a service with the test that has started it.
