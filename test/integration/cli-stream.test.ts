@@ -172,6 +172,7 @@ describe('record and check', () => {
       drover_recording: 1,
       started_at_ms: expect.any(Number),
       url: service?.url,
+      filter: null,
     });
     expect(recorded.stderr).toContain(`drover: ${events.length} events are in ${file}\n`);
     const dispatched = events.filter(
