@@ -51,6 +51,8 @@ export function filterOf(
 /** A filter as its flags say it: `level warn,error, bot a`. One out of a file may hold anything. */
 export function wordsOf({ kind, level, session, scope }: EventFilter): string {
   return Object.entries({ kind, level, bot: session, scope })
-    .flatMap(([name, values]) => (values === undefined ? [] : `${name} ${[values].flat().join(',')}`))
+    .flatMap(([name, values]) =>
+      values === undefined ? [] : `${name} ${[values].flat().join(',')}`,
+    )
     .join(', ');
 }
