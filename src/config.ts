@@ -1,13 +1,12 @@
 // Runs in main. Owns how the configuration comes together: defaults, file, environment, flags, in that order.
 
 import { readFileSync } from 'node:fs';
-import { Ajv } from 'ajv';
 import { Config, MAX_SHUTDOWN_MS } from './contract/config.js';
 import type { Json, JsonObject } from './contract/events.js';
 import { explainSchemaError } from './contract/explain.js';
 import type { TSchema } from './contract/typebox.js';
 import { messageOf, StartupError } from './errors.js';
-import { lazily } from './lazily.js';
+import { validatorOf } from './own-schema.js';
 import { DEFAULT_CONFIG } from './places.js';
 
 const ENV_PREFIX = 'DROVER_';
@@ -18,15 +17,7 @@ const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_PROFILE',
 ]);
 
-/** The schema is ours and TypeScript's: to ask the schema of schemas of it would cost 50 ms of each start. */
-const validator = lazily(() =>
-  new Ajv({
-    allowUnionTypes: true,
-    useDefaults: true,
-    meta: false,
-    validateSchema: false,
-  }).compile<Config>(Config),
-);
+const validator = validatorOf(Config);
 
 /** One source of values: where they come from, in words for an error line, and the values themselves. */
 interface Layer {

@@ -1,17 +1,12 @@
 // Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
 
-import { Ajv, type ValidateFunction } from 'ajv';
 import { explainSchemaError } from '../contract/explain.js';
 import type { Static, TSchema } from '../contract/typebox.js';
 import { DroverError } from '../errors.js';
-import { lazily } from '../lazily.js';
+import { validatorOf } from '../own-schema.js';
 import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
 
-/** For schemas of our own, which need not be held against the schema of schemas: it costs 30 ms of a front's start. */
-const ajv = lazily(
-  () => new Ajv({ allowUnionTypes: true, useDefaults: true, meta: false, validateSchema: false }),
-);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Limits of a body. */
@@ -28,11 +23,11 @@ export interface BodyLimits {
 export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<T>;
 
 /**
- * A reader for bodies of this schema, which is compiled when the first has come: all of them would cost 50 ms of a start.
+ * A reader for bodies of this schema.
  * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
 export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
-  const validator = lazily(() => ajv().compile(schema) as ValidateFunction<Static<S>>);
+  const validator = validatorOf(schema);
   return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
