@@ -1,12 +1,11 @@
 // What the dashboard does with its one stream: shared by tabs, broken and resumed, over a service that goes and comes back.
 
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import AxeBuilder from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { invoke } from '../harness/bots.js';
+import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
@@ -30,20 +29,6 @@ afterAll(async () => {
   await service?.stop();
   removeDir(dataDir);
 });
-
-/** See event-source.test.ts: one that can be bound again at once. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    server.close();
-    if (isFree) return port;
-  }
-}
 
 async function openStreams(of = service): Promise<number> {
   const { json } = await call(of, 'GET', '/api/pressure', { token: await of.token() });
