@@ -41,6 +41,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   guard.stop();
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -159,4 +160,21 @@ it('a host that has not begun yet is not silent: its thread is started behind ot
     [three, 100],
   ]);
   expect(ended()).toEqual([one]);
+});
+
+it('pages of files that are mapped, as the journal’s are, are held against nobody', () => {
+  let mapped = 0;
+  vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => (ownMb + mapped) * MB);
+  const [one, two, three] = hosts as [Host, Host, Host];
+  second(0, [
+    [one, 100],
+    [two, 100],
+    [three, 100],
+  ]);
+  mapped = 3000;
+  second(0, [
+    [two, 100],
+    [three, 100],
+  ]);
+  expect(ended()).toEqual([]);
 });
