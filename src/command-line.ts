@@ -19,7 +19,7 @@ import { type StartFlags, startFlagsOf, withStartFlags } from './cli/start-flags
 import { addTokens } from './cli/tokens.js';
 import { addWait } from './cli/wait.js';
 import { loadConfig } from './config.js';
-import { dashboardFault } from './dashboard-dir.js';
+import { dashboardFault } from './dashboard-fault.js';
 import { messageOf, StartupError } from './errors.js';
 import type { Service } from './main.js';
 import { stopSignal } from './stop-signals.js';

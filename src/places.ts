@@ -1,7 +1,6 @@
 // Owns where the package's files are, seen from here: from dist/src, or from dist/chunks, where the bundles have this module
 // (rolldown.config.mjs). Nothing else may look at import.meta.url: it is another place in a bundle.
 
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const at = (path: string): URL => new URL(path, import.meta.url);
@@ -30,7 +29,5 @@ export const DASHBOARD_DIR = fileURLToPath(at('../dashboard'));
 
 export const DEFAULT_CONFIG = at('../../config/default.json');
 
-/** Beside src in a checkout, one further up in what is built. */
-export const PACKAGE_JSON = [at('../package.json'), at('../../package.json')].find((url) =>
-  existsSync(url),
-);
+/** One of them is there: beside src in a checkout, one further up in what is built. */
+export const PACKAGE_JSONS = [at('../package.json'), at('../../package.json')];

@@ -58,19 +58,16 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const connection = connect(options);
   const { client, call } = connection;
   await client.apiInfo(call());
+  const filter = isFiltered(options) ? filterOf(options) : null;
   const writer = await RecordingWriter.open(
     file,
-    {
-      started_at_ms: Date.now(),
-      url: client.url,
-      filter: isFiltered(options) ? filterOf(options) : null,
-    },
+    { started_at_ms: Date.now(), url: client.url, filter },
     options.force === true,
   );
   const watch = new StreamWatch();
   const news = new EventEmitter();
   const stream = client.stream({
-    ...filterOf(options),
+    ...filter,
     onState: (state) => {
       watch.onState(state);
       if (state.state !== 'open') return;
@@ -92,7 +89,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
       const code = await runCommand(command);
       if (stopSignal.aborted) return { code, missing: 'its command was interrupted' };
       if (watch.blind !== null) await reopened(stream, news);
-      return { code, missing: await lastEvents(connection, isFiltered(options) ? null : news) };
+      return { code, missing: await lastEvents(connection, filter ? null : news) };
     } finally {
       stop('command');
     }

@@ -4,9 +4,9 @@ import net, { type AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { frontFlags, makeDir, removeDir } from '../harness/service.js';
-import { expectRefusal, failingIn, startOwn } from '../harness/starts.js';
+import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
 
-let failing: ReturnType<typeof failingIn>;
+let failing: FailingStart;
 beforeEach((context) => {
   const dir = makeDir();
   failing = failingIn(dir);

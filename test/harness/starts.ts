@@ -21,7 +21,7 @@ export async function startOwn(options: ServiceOptions): Promise<Service> {
 }
 
 /** Runs a start that must fail, with a file of this content as configuration. */
-type FailingStart = (args: string[], config?: string | object, env?: Env) => Promise<Ended>;
+export type FailingStart = (args: string[], config?: string | object, env?: Env) => Promise<Ended>;
 
 /** @param base is where its data directory and its configuration are. */
 export function failingIn(base: string): FailingStart {

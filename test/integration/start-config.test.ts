@@ -7,10 +7,10 @@ import { call, expectError, tryPin } from '../harness/api.js';
 import { makeDir, removeDir, type ServiceOptions } from '../harness/service.js';
 import { snapshotOf } from '../harness/shapes.js';
 import { openStream } from '../harness/sse.js';
-import { expectRefusal, failingIn, startOwn } from '../harness/starts.js';
+import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
 
 let base: string;
-let failing: ReturnType<typeof failingIn>;
+let failing: FailingStart;
 beforeEach((context) => {
   const dir = makeDir();
   base = dir;

@@ -3,8 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { downloadJournal, downloadRows } from '../model/download.js';
 import { bots as allBots, scopes } from '../model/live.js';
-import type { LogFilter } from '../model/log-filter.js';
-import { LEVEL_NAMES, MAX_TEXT } from '../model/log-filter.js';
+import { LEVEL_NAMES, type LogFilter, MAX_TEXT } from '../model/log-filter.js';
 import type { LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
 import { say, sayError } from '../parts/toasts.js';
