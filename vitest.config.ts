@@ -48,9 +48,9 @@ export default defineConfig({
     // One process for many files: to load again for each what all of them import takes half the time of unit tests.
     isolate: false,
     fileParallelism: true,
-    // No test measures time; these only end one that hangs. Shared machines can be slow.
+    // No test measures time; these only end one that hangs. Shared machines can be slow, and hooks are not retried.
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     // On a shared CI machine a process may get no turn for seconds. A test that fails once and passes then is shown as
     // such; one that fails three times has failed.
     retry: process.env['CI'] ? 2 : 0,
