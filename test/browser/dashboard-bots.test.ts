@@ -444,9 +444,7 @@ describe('one bot', () => {
     await page.getByRole('tab', { name: 'Incidents' }).click();
     await page.locator('.incidents summary', { hasText: 'the ladder slipped' }).first().click();
     await page.getByText('painter.mjs').first().waitFor();
-    await expect
-      .poll(async () => (await snapshot(service, 'painter-1')).status, { timeout: 10_000 })
-      .toBe('painting');
+    await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
   });
 
   it('shows what broke while somebody looks, also of a bot that is not started again', async () => {

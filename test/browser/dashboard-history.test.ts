@@ -108,13 +108,10 @@ it('finds what is long ago, and shows the place of a link to it', async () => {
   // From there on down to the present.
   const list = page.locator('.log-list');
   await expect
-    .poll(
-      async () => {
-        await list.evaluate((box) => box.scrollTo(0, box.scrollHeight));
-        return (await numbers(page)).at(-1);
-      },
-      { timeout: 15_000 },
-    )
+    .poll(async () => {
+      await list.evaluate((box) => box.scrollTo(0, box.scrollHeight));
+      return (await numbers(page)).at(-1);
+    })
     .toBeGreaterThanOrEqual(PAST);
   await print('the present');
   await page.locator('.log-row', { hasText: 'the present' }).first().waitFor();
@@ -144,7 +141,7 @@ it('stays where a person has scrolled to from the place of a link, when older li
         await scrollUp(page);
         return lines();
       },
-      { timeout: 20_000, interval: 10 },
+      { interval: 10 },
     )
     .toBeGreaterThan(before);
   const drawn = await numbers(page);
@@ -162,10 +159,9 @@ it('has the last lines of bots from before the page was opened, and newer ones a
   await show(page, '#/bots');
   const last = page.locator('[data-bot=painter-1] .cell-line');
   // The table is drawn anew each second.
-  const isDrawn = { timeout: 10_000 };
-  await expect.poll(() => last.innerText(), isDrawn).toBe('print -> {"written":2}');
+  await expect.poll(() => last.innerText()).toBe('print -> {"written":2}');
   await print('said since', 3);
-  await expect.poll(() => last.innerText(), isDrawn).toBe('print -> {"written":3}');
+  await expect.poll(() => last.innerText()).toBe('print -> {"written":3}');
   await context.close();
 });
 

@@ -119,7 +119,7 @@ it('has another tab lead when the one that leads stands still', async () => {
   await print('while the first stands still');
   await seesLine(second, 'while the first stands still');
   await debug.send('Debugger.disable');
-  await expect.poll(openStreams, { timeout: 10_000 }).toBe(1);
+  await expect.poll(openStreams).toBe(1);
   await print('when it is awake again');
   for (const tab of [page, second]) await seesLine(tab, 'when it is awake again');
   for (const tab of [page, second]) {
@@ -277,7 +277,7 @@ it('goes on in all tabs when the service was killed and is back, with a shared w
   await page.getByRole('button', { name: 'Try now' }).or(isOpen).first().click();
   for (const tab of tabs) await tab.locator('[data-connection=open]').waitFor();
   const say = () => invoke(own, 'painter-1', 'print', { text: 'after the kill' });
-  await expect.poll(async () => (await say()).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(async () => (await say()).status).toBe(200);
   for (const tab of tabs) await seesLine(tab, 'after the kill');
   expect(await openStreams(own)).toBe(1);
   expect(await workers(own)).toBe(1);
@@ -318,7 +318,7 @@ it('shows that the service has gone, and goes on when it is back', async () => {
   expect(await second.getByLabel('size').inputValue()).toBe('8');
   // Of this bot alone: those that begin now would push its line away.
   await show(page, '#/log?bot=painter-1');
-  await expect.poll(async () => (await print('after')).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(async () => (await print('after')).status).toBe(200);
   await seesLine(page, 'after');
   await show(page, '#/bots');
   await page.locator('[data-bot=demo-1] .status', { hasText: 'in_world' }).waitFor();
@@ -342,7 +342,7 @@ it('shows that the service has gone, and goes on when it is back', async () => {
   });
   await service.stop();
   service = await startForDashboard({ dataDir, port });
-  await expect.poll(async () => (await run(4)).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(async () => (await run(4)).status).toBe(200);
   for (const n of [5, 6]) await run(n);
   letThrough();
   await page.locator('[data-connection=open]').waitFor();

@@ -43,7 +43,7 @@ async function event(predicate: (event: Seen) => boolean, from = 0): Promise<See
         found = (await seen()).slice(from).find(predicate);
         return found !== undefined;
       },
-      { timeout: 15_000, interval: 100 },
+      { interval: 100 },
     )
     .toBe(true);
   return found as Seen;

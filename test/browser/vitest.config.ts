@@ -10,6 +10,7 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     // As in vitest.config.ts.
     retry: process.env['CI'] ? 2 : 0,
   },

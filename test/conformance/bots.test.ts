@@ -22,8 +22,7 @@ let id: string;
 beforeAll(async () => {
   service = await startService({ demo: true });
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
-  for (const demo of ['demo-1', 'demo-2', 'demo-3'])
-    await waitForStatus(stream, demo, 'in_world', 20_000);
+  for (const demo of ['demo-1', 'demo-2', 'demo-3']) await waitForStatus(stream, demo, 'in_world');
 });
 afterAll(async () => {
   stream?.close();
@@ -123,7 +122,7 @@ it('decision "errors": a path that is no percent-encoding is an error of the tab
 describe('POST /api/bots', () => {
   it('a demo bot needs no config: it finds the bundled world', async () => {
     expect((await create({ id, kind: 'demo' })).status).toBe(201);
-    await waitForStatus(stream, id, 'in_world', 15_000);
+    await waitForStatus(stream, id, 'in_world');
     await remove(id);
   });
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
   const answer = await createDemoBot(service, BOT);
   expect(answer.status).toBe(201);
-  await waitForStatus(stream, BOT, 'in_world', 20_000);
+  await waitForStatus(stream, BOT, 'in_world');
   await invoke(BOT, 'say', { text: 'good morning' });
   await waitForLog(stream, (log) => log.scope === 'dispatch');
 });
@@ -265,7 +265,7 @@ describe('session frames', () => {
   it('§3 the end of a bot is a transition too: stopped or deleted, with its last lines before', async () => {
     const id = 'short-lived';
     await createDemoBot(service, id);
-    await waitForStatus(stream, id, 'in_world', 15_000);
+    await waitForStatus(stream, id, 'in_world');
     expect((await call(service, 'DELETE', `/api/bots/${id}`)).status).toBe(204);
     await waitForStatus(stream, id, 'deleted');
     const statuses = snapshots(stream, id).map((s) => s.status);
@@ -284,20 +284,17 @@ describe('session frames', () => {
 
 it('§2.6 the snapshot of a session frame has the shape and content of GET /api/bots/{id}', async () => {
   await expect
-    .poll(
-      async () => {
-        const before = await call(service, 'GET', `/api/bots/${BOT}`);
-        const opened = await openStream(`${service.url}/events`, { token: await service.token() });
-        const frame = await opened.waitFor((candidate) => snapshotOf(candidate)?.id === BOT);
-        opened.close();
-        const after = await call(service, 'GET', `/api/bots/${BOT}`);
-        // A bot that moved between the two calls says nothing about equality: take another look.
-        if (before.text !== after.text) return 'moved';
-        expect(snapshotOf(frame)).toEqual(after.json);
-        return 'equal';
-      },
-      { timeout: 10_000 },
-    )
+    .poll(async () => {
+      const before = await call(service, 'GET', `/api/bots/${BOT}`);
+      const opened = await openStream(`${service.url}/events`, { token: await service.token() });
+      const frame = await opened.waitFor((candidate) => snapshotOf(candidate)?.id === BOT);
+      opened.close();
+      const after = await call(service, 'GET', `/api/bots/${BOT}`);
+      // A bot that moved between the two calls says nothing about equality: take another look.
+      if (before.text !== after.text) return 'moved';
+      expect(snapshotOf(frame)).toEqual(after.json);
+      return 'equal';
+    })
     .toBe('equal');
 });
 

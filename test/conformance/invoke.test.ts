@@ -11,8 +11,7 @@ let stream: SseStream;
 beforeAll(async () => {
   service = await startService({ demo: true });
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
-  for (const id of ['demo-1', 'demo-2', 'demo-3'])
-    await waitForStatus(stream, id, 'in_world', 20_000);
+  for (const id of ['demo-1', 'demo-2', 'demo-3']) await waitForStatus(stream, id, 'in_world');
 });
 afterAll(async () => {
   stream?.close();

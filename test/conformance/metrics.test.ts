@@ -147,7 +147,7 @@ describe('the figures', () => {
 
   it('streams, their frames and bytes, and the events and lines behind them', async () => {
     // Streams of other tests are counted until the service sees that they are closed.
-    await expect.poll(() => value('drover_streams'), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => value('drover_streams')).toBe(0);
     const before = await scrape();
     const stream = await streamOf(service, await service.token(), '?snapshot=0');
     try {
@@ -174,15 +174,13 @@ describe('the figures', () => {
     } finally {
       stream.close();
     }
-    await expect.poll(() => value('drover_streams'), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => value('drover_streams')).toBe(0);
   });
 
   it('restarts and incidents', async () => {
     expect((await create(service, { id: 'faulty-1', kind: 'faulty' })).status).toBe(201);
     await invoke(service, 'faulty-1', 'cause', { fault: 'timer' });
-    await expect
-      .poll(() => value('drover_bot_restarts_total', { kind: 'faulty' }), { timeout: 20_000 })
-      .toBe(1);
+    await expect.poll(() => value('drover_bot_restarts_total', { kind: 'faulty' })).toBe(1);
     expect(await value('drover_incidents_total', { type: 'crash' })).toBe(1);
     await call(service, 'DELETE', '/api/bots/faulty-1');
   });
@@ -235,15 +233,15 @@ describe('the figures', () => {
     expect([...threads]).toEqual([...shared, 'dedicated', 'journal']);
     for (const thread of [...shared, 'journal']) {
       await expect
-        .poll(() => value('drover_event_loop_lag_seconds_count', { thread }), { timeout: 20_000 })
+        .poll(() => value('drover_event_loop_lag_seconds_count', { thread }))
         .toBeGreaterThan(0);
       expect(total(metrics, 'drover_thread_busy_seconds_total', { thread })).toBeGreaterThan(0);
     }
   });
 
   it('the journal', async () => {
-    await expect.poll(() => value('drover_journal_up'), { timeout: 20_000 }).toBe(1);
-    await expect.poll(() => value('drover_journal_bytes'), { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => value('drover_journal_up')).toBe(1);
+    await expect.poll(() => value('drover_journal_bytes')).toBeGreaterThan(0);
     expect(await value('drover_journal_lost_events_total')).toBe(0);
   });
 

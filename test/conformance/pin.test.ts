@@ -226,7 +226,7 @@ describe('the bucket', () => {
           if (answer.status === 429) seen.push(lockSeconds(answer));
           return answer.status;
         },
-        { timeout: 10_000, interval: 50 },
+        { interval: 50 },
       )
       .toBe(200);
     expect([...new Set(seen)]).toEqual([3, 2, 1]);

@@ -226,7 +226,7 @@ it('incidents of other bots are not shown, nor what a host ran beside its own', 
     const { json } = await call(service, 'GET', '/api/incidents', options);
     return (json as { incidents: Incident[] }).incidents;
   };
-  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await of()).length).toBe(1);
   const [whole] = await of();
   const last = ['give on victim', 'cause on culprit'];
   expect(whole).toMatchObject({ bots: ['culprit'], last_commands: last });
@@ -263,7 +263,7 @@ it('incidents stay with whom the bot was of then: not shown when it has other la
     });
     return Promise.all(found);
   };
-  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await of()).length).toBe(1);
   expect(await counts()).toEqual([1, 0, 1]);
 
   await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { team: 'new' } } });
@@ -271,7 +271,7 @@ it('incidents stay with whom the bot was of then: not shown when it has other la
   // The next has nothing from before in it.
   await call(service, 'POST', `/api/bots/${id}/start`);
   await invoke(service, id, 'cause', { fault: 'timer' });
-  await expect.poll(async () => (await of()).length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(async () => (await of()).length).toBe(2);
   expect(await counts()).toEqual([0, 1, 2]);
   const [newest] = await of({ labels: { team: 'new' } });
   expect(newest?.last_commands).toEqual([`cause on ${id}`]);

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { type Answer, call } from './api.js';
+import { PATIENCE_MS } from './patience.js';
 import type { Service } from './service.js';
 import { type Log, logOf, logs, type Snapshot, snapshotOf, snapshots } from './shapes.js';
 import { openStream, type SseStream } from './sse.js';
@@ -140,7 +141,7 @@ export function statusesOf(stream: SseStream, id: string, from = 0): string[] {
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  timeoutMs = 10_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await condition())) {

@@ -56,6 +56,6 @@ export async function walkThroughPackage(reader: Reader): Promise<number | null>
       () => true,
       () => false,
     );
-  await expect.poll(lives, { timeout: 20_000 }).toBe(false);
+  await expect.poll(lives).toBe(false);
   return code;
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expectDescribed } from './described.js';
+import { PATIENCE_MS } from './patience.js';
 
 export interface RawResponse {
   status: number;
@@ -90,7 +91,7 @@ export class RawConnection {
 
   /** The next answer on this connection. */
   async response(options: RawOptions = {}): Promise<RawResponse> {
-    const deadline = Date.now() + (options.timeoutMs ?? 10_000);
+    const deadline = Date.now() + (options.timeoutMs ?? PATIENCE_MS);
     for (;;) {
       const parsed = parseResponse(this.#received, this.#ended, options.head ?? false);
       if (parsed) {
@@ -119,7 +120,7 @@ export class RawConnection {
   }
 
   /** Resolves once the peer has ended the connection. */
-  async ended(timeoutMs = 10_000): Promise<void> {
+  async ended(timeoutMs = PATIENCE_MS): Promise<void> {
     const deadline = Date.now() + timeoutMs;
     while (!this.#ended) {
       const left = deadline - Date.now();

@@ -3,6 +3,7 @@
 
 import net from 'node:net';
 import { ChunkedDecoder } from './chunked.js';
+import { PATIENCE_MS } from './patience.js';
 
 export interface RawStreamOptions {
   /** Path and query. */
@@ -29,8 +30,6 @@ export interface Refusal {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const BLOCK_END = Buffer.from('\n\n');
-/** How long a wait may take before the harness gives up; it only bounds a hang. */
-const WAIT_LIMIT_MS = 30_000;
 
 export class RawStream {
   status = 0;
@@ -131,7 +130,7 @@ export class RawStream {
   }
 
   /** Waits until the condition holds; it is tried again with every piece that arrives, and at the end. */
-  until(condition: () => boolean, limitMs = WAIT_LIMIT_MS): Promise<void> {
+  until(condition: () => boolean, limitMs = PATIENCE_MS): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
         clearTimeout(timer);

@@ -3,6 +3,7 @@
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { expectDescribedEvent } from './described.js';
+import { PATIENCE_MS } from './patience.js';
 
 /** One frame as a client sees it. */
 export interface Frame {
@@ -82,7 +83,7 @@ export class SseStream {
   }
 
   /** The first frame, past ones included, that the predicate accepts. */
-  async waitFor(predicate: (frame: Frame) => boolean, timeoutMs = 10_000): Promise<Frame> {
+  async waitFor(predicate: (frame: Frame) => boolean, timeoutMs = PATIENCE_MS): Promise<Frame> {
     let next = 0;
     let found: Frame | undefined;
     await this.until(() => {
@@ -96,7 +97,7 @@ export class SseStream {
   }
 
   /** Waits until the condition holds; it is tried again with every piece that arrives. */
-  until(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
+  until(condition: () => boolean, timeoutMs = PATIENCE_MS): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const done = (): void => {

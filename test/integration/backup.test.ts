@@ -16,9 +16,7 @@ it('what was copied while the service ran is there when it is put back', async (
   const bot = { id: 'kept', kind: 'synthetic', config: { events_per_second: 1 } };
   expect((await call(old, 'POST', '/api/bots', { body: bot })).status).toBe(201);
   const changed = Date.now();
-  await expect
-    .poll(() => existsSync(copy) && statSync(copy).mtimeMs >= changed, { timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(() => existsSync(copy) && statSync(copy).mtimeMs >= changed).toBe(true);
   const backup = path.join(dir, 'backup.mdb');
   copyFileSync(copy, backup);
   // What comes later is not in it.

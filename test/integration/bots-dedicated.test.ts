@@ -139,10 +139,10 @@ it('as many as there may be: one more gets 503, and one that is to be apart wait
     await create(bounded, { id: 'rough', kind: 'faulty' });
     await statusFrom(shown, 0, 'rough', 'online');
     await invoke(bounded, 'rough', 'cause', { fault: 'exit' });
-    await snapshotFrom(shown, 0, 'rough', ({ last_error }) => full.test(last_error ?? ''), 20_000);
+    await snapshotFrom(shown, 0, 'rough', ({ last_error }) => full.test(last_error ?? ''));
     const from = shown.frames.length;
     await remove(bounded, 'own-1');
-    await statusFrom(shown, from, 'rough', 'online', 20_000);
+    await statusFrom(shown, from, 'rough', 'online');
     expect((await act(bounded, 'surplus', 'start')).status).toBe(503);
   } finally {
     shown.close();

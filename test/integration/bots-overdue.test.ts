@@ -173,7 +173,7 @@ it('a thread that hangs in native code: its bot is named, and comes back when th
   await createGuarded(running, 'stuck', 0);
   const from = stream.frames.length;
   await invoke(running, 'stuck', 'block', { ms: 6000 });
-  const fallen = await statusFrom(stream, from, 'stuck', 'backoff', 20_000);
+  const fallen = await statusFrom(stream, from, 'stuck', 'backoff');
   expect(fallen.last_error).toMatch(/stood still for \d+ ms/);
   await onlineAgain(from, 'stuck', 1);
   expectSingle(stream);

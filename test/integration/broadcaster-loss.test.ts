@@ -151,13 +151,10 @@ it('bots are listed, made and deleted as ever, before, during and after', {
   }
   await more(watched, 100);
   await expect
-    .poll(
-      async () => {
-        const { bots } = (await call(service, 'GET', '/api/bots')).json as { bots: Snapshot[] };
-        return bots.map(({ id, status }) => `${id} ${status}`).sort();
-      },
-      { timeout: 10_000 },
-    )
+    .poll(async () => {
+      const { bots } = (await call(service, 'GET', '/api/bots')).json as { bots: Snapshot[] };
+      return bots.map(({ id, status }) => `${id} ${status}`).sort();
+    })
     .toEqual([...BOTS, ...ids].map((id) => `${id} running`).sort());
   expect(watched.ledger.faults).toEqual([]);
   // Lines of bots that were made during it are on the stream.
@@ -207,7 +204,7 @@ it('killed again while it is being replaced, at any moment: all of it goes on in
   const from = watched.ledger.last ?? 0;
   const heard = (): Set<string | null> =>
     new Set([...watched.frames].filter(([seq]) => seq > from).map(([, block]) => botOf(block)));
-  await expect.poll(() => [...heard()], { timeout: 10_000 }).toEqual(expect.arrayContaining(BOTS));
+  await expect.poll(() => [...heard()]).toEqual(expect.arrayContaining(BOTS));
   expect(watched.ledger.faults).toEqual([]);
   expect(watched.ledger.gaps.length).toBeGreaterThan(0);
   expect(watched.ledger.gaps.length).toBeLessThanOrEqual(kills);
@@ -245,7 +242,5 @@ it('a stream that is open has the states of all bots right after a loss', {
     const { bots } = (await call(service, 'GET', '/api/bots')).json as { bots: Snapshot[] };
     return Object.fromEntries(bots.map((bot) => [bot.id, bot.status]));
   };
-  await expect
-    .poll(async () => Object.fromEntries(watched.statuses), { timeout: 5_000 })
-    .toEqual(await shown());
+  await expect.poll(async () => Object.fromEntries(watched.statuses)).toEqual(await shown());
 });

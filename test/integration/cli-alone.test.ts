@@ -204,11 +204,11 @@ it('bench leaves no service when it is killed hard', async () => {
   mkdirSync(temporary);
   const bench = startCli(home, ['bench', '--for', '40s'], { env: { TMPDIR: temporary } });
   const files = (): string[] => readdirSync(temporary, { recursive: true }).map(String);
-  const isReady = expect.poll(files, { timeout: 30_000 });
+  const isReady = expect.poll(files);
   await isReady.toContainEqual(expect.stringMatching(/pin\.txt$/));
   bench.child.kill('SIGKILL');
   // The service takes them with it as the last thing that it does.
-  await expect.poll(files, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(files).toEqual([]);
 });
 
 it('bench says that there is no place for its data', async () => {

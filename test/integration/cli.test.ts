@@ -259,7 +259,7 @@ describe('wait', () => {
 
   it('ends when the status comes', async () => {
     const waiting = drover(['wait', 'demo-3', '--status', 'stopped', '--timeout', '40s']);
-    await expect.poll(() => openStreams(), { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => openStreams()).toBeGreaterThan(0);
     await done(['bots', 'stop', 'demo-3']);
     expect(await waiting).toMatchObject({
       code: 0,
@@ -283,7 +283,7 @@ describe('wait', () => {
     expectFailure(nobody, EXIT.timeout, /no service answered at http:/);
     await done(['bots', 'create', 'brief', '--kind', 'synthetic']);
     const waiting = drover(['wait', 'brief', '--status', 'nowhere']);
-    await expect.poll(() => openStreams(), { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => openStreams()).toBeGreaterThan(0);
     await done(['bots', 'rm', 'brief']);
     expectFailure(await waiting, EXIT.not_found, /brief was deleted/);
   });

@@ -70,9 +70,7 @@ describe('the calls of the client', () => {
   });
 
   it('commands to a bot, to many, and to the service', async () => {
-    await expect
-      .poll(async () => (await client.bots.get('demo-1')).status, { timeout: 20_000 })
-      .toBe('in_world');
+    await expect.poll(async () => (await client.bots.get('demo-1')).status).toBe('in_world');
     expect(await client.invoke('demo-1', 'move', { x: 3, y: 4 })).toEqual({ x: 3, y: 4 });
     expect(await client.invokeMany(['demo-1', 'x'], 'say', { text: 'hi' })).toEqual({
       'demo-1': { result: { said: 'hi' } },

@@ -32,9 +32,7 @@ class Tab {
   }
 
   async isOpen(): Promise<void> {
-    await expect
-      .poll(() => this.updates.at(-1)?.connection.state, { timeout: 15_000 })
-      .toBe('open');
+    await expect.poll(() => this.updates.at(-1)?.connection.state).toBe('open');
   }
 
   #take(message: ToTab): void {
@@ -70,7 +68,7 @@ it('has the token that is in use outlive what a tab has had from before, and giv
   await third.isOpen();
   // When that one ends nobody is put back to what was before it.
   await revoke(service, newer.id);
-  await expect.poll(() => first.token, { timeout: 15_000 }).toBeNull();
+  await expect.poll(() => first.token).toBeNull();
   expect(first.sessions.at(-1)?.reason).toMatch('revoked or has run out');
   expect(second.token).toBeNull();
 });

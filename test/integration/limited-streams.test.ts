@@ -310,7 +310,7 @@ describe('a host that goes down', () => {
     await invoke(shared, culprit, 'cause', { fault });
 
     const back = (shown: Snapshot): boolean => shown.status === 'online' && shown.restarts === 1;
-    const seen = await snapshotFrom(limited, 0, neighbour, back, 20_000);
+    const seen = await snapshotFrom(limited, 0, neighbour, back);
     expect(seen.last_error).toBe('bot host 0 was lost');
     await lineFrom(limited, 0, ({ message }) => message === 'bot host 0 was lost');
     // To the last line that could tell.

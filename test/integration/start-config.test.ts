@@ -154,15 +154,12 @@ describe('configuration', () => {
   it('Configuration: --bot-hosts spreads the bots over that many hosts', async () => {
     const service = await startOwn({ demo: true, args: ['--bot-hosts', '2'] });
     await expect
-      .poll(
-        async () => {
-          const { bots } = (await call(service, 'GET', '/api/bots')).json as {
-            bots: { host: number | null }[];
-          };
-          return new Set(bots.map((bot) => bot.host).filter((host) => host !== null)).size;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const { bots } = (await call(service, 'GET', '/api/bots')).json as {
+          bots: { host: number | null }[];
+        };
+        return new Set(bots.map((bot) => bot.host).filter((host) => host !== null)).size;
+      })
       .toBe(2);
   });
 });

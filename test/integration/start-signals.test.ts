@@ -158,7 +158,7 @@ it('ends well while a kind never comes to the end of its loading', {
   const config = path.join(base, 'config.json');
   writeFileSync(config, JSON.stringify({ kinds: [kind], hosts: { count: 2 } }));
   const starting = begin(['--no-demo', '--config', config]);
-  await expect.poll(() => readdirSync(base), { timeout: 20_000 }).toContain('loading');
+  await expect.poll(() => readdirSync(base)).toContain('loading');
   await endWell(starting, 'SIGTERM');
   expect(starting.stdout()).toBe('');
 });
@@ -182,6 +182,6 @@ it('ends well while a bot holds up the start', { timeout: 60_000 }, async () => 
     JSON.stringify({ kinds: [kind], hosts: { count: 1 }, bots, shutdown: { bots_ms: 500 } }),
   );
   const starting = begin(['--no-demo', '--config', config]);
-  await expect.poll(() => readdirSync(base), { timeout: 20_000 }).toContain('stuck');
+  await expect.poll(() => readdirSync(base)).toContain('stuck');
   await endWell(starting, 'SIGINT');
 });

@@ -53,15 +53,12 @@ async function expectRoom(options: RawStreamOptions): Promise<RawStream> {
   const { port } = service as Service;
   let opened: RawStream | undefined;
   await expect
-    .poll(
-      async () => {
-        const answer = await RawStream.tryOpen(port, options);
-        if (!(answer instanceof RawStream)) return answer.status;
-        opened = answer;
-        return 200;
-      },
-      { timeout: 10_000 },
-    )
+    .poll(async () => {
+      const answer = await RawStream.tryOpen(port, options);
+      if (!(answer instanceof RawStream)) return answer.status;
+      opened = answer;
+      return 200;
+    })
     .toBe(200);
   onTestFinished(() => opened?.close());
   return opened as RawStream;

@@ -24,7 +24,7 @@ beforeAll(async () => {
   service = await startService();
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
   expect((await create('anna', { channels: ['#drover'] })).status).toBeLessThan(300);
-  await waitForStatus(stream, 'anna', 'online', 10_000);
+  await waitForStatus(stream, 'anna', 'online');
 });
 afterEach(async () => {
   for (const other of others.splice(0)) await other.stop();
@@ -64,7 +64,7 @@ function statusesOf(id: string): string[] {
 }
 
 async function failed(id: string): Promise<string | null | undefined> {
-  await waitForStatus(stream, id, 'failed', 10_000);
+  await waitForStatus(stream, id, 'failed');
   return snapshots(stream, id).findLast(({ last_error }) => last_error !== null)?.last_error;
 }
 
@@ -203,7 +203,7 @@ it('a server password: right it is online, wrong it has failed for good; it is n
   others.push(secured);
   const { port } = secured;
   await create('right', { port, password: 'open-sesame' });
-  await waitForStatus(stream, 'right', 'online', 10_000);
+  await waitForStatus(stream, 'right', 'online');
   // Neither its own attempts nor the restart policy try the same password again.
   await call(service, 'POST', '/api/bots', {
     body: {
@@ -229,11 +229,11 @@ it('comes back when the server does, under its nick and in its channels', async 
     channels: ['#one'],
     reconnect: { attempts: 20, wait_ms: 100, max_wait_ms: 500 },
   });
-  await waitForStatus(stream, 'phoenix', 'online', 10_000);
+  await waitForStatus(stream, 'phoenix', 'online');
   await invoke('phoenix', 'join', { channel: '#two' });
   await invoke('phoenix', 'nick', { nick: 'risen' });
   await first.stop();
-  await waitForStatus(stream, 'phoenix', 'reconnecting', 10_000);
+  await waitForStatus(stream, 'phoenix', 'reconnecting');
   expectError(
     await invoke('phoenix', 'say', { target: '#one', text: 'x' }),
     500,
@@ -288,7 +288,7 @@ it('over TLS: a certificate of its own is refused, unless it need not be verifie
   others.push(secured);
   const { port } = secured;
   await create('trusting', { port, tls: true, tls_verify: false, channels: ['#drover'] });
-  await waitForStatus(stream, 'trusting', 'online', 10_000);
+  await waitForStatus(stream, 'trusting', 'online');
   expect((await invoke('trusting', 'say', { target: '#drover', text: 'x' })).status).toBe(200);
   await create('careful', { port, tls: true });
   expect(await failed('careful')).toMatch(/self-signed certificate/);
@@ -302,11 +302,11 @@ it('an account where the server has no SASL: it does not go online without it', 
 
 it('says goodbye when it is stopped or deleted, and its nick is free at once', async () => {
   await create('leaver', { channels: ['#drover'] });
-  await waitForStatus(stream, 'leaver', 'online', 10_000);
+  await waitForStatus(stream, 'leaver', 'online');
   expect((await call(service, 'DELETE', '/api/bots/leaver')).status).toBeLessThan(300);
   await user.waitFor(/^:leaver!\S+ QUIT :.*stopped/);
   await create('leaver', { channels: ['#drover'] });
-  await waitForStatus(stream, 'leaver', 'online', 10_000);
+  await waitForStatus(stream, 'leaver', 'online');
 });
 
 it('a burst of commands goes out paced, and the server does not throw the bot out', async () => {

@@ -47,7 +47,7 @@ function create(id: string, password: string): Promise<Answer> {
 
 it('logs in to its account before it is online, and the password is on no line', async () => {
   expect((await create('beth', PASSWORD)).status).toBeLessThan(300);
-  await waitForStatus(stream, 'beth', 'online', 15_000);
+  await waitForStatus(stream, 'beth', 'online');
   await waitForLog(stream, (l) => / 903 /.test(l.message) && l.session_id === 'beth');
   await waitForLog(stream, (l) => l.direction === 'outgoing' && l.message === 'AUTHENTICATE ***');
   user.send('WHOIS beth');
@@ -74,7 +74,7 @@ it('talks and is heard', async () => {
 
 it('with a wrong password it has failed, and does not try again', async () => {
   await create('mallory', 'wrong-password');
-  await waitForStatus(stream, 'mallory', 'failed', 15_000);
+  await waitForStatus(stream, 'mallory', 'failed');
   const statuses = snapshots(stream, 'mallory');
   expect(statuses.at(-1)?.last_error).toMatch(/SASL login was refused/);
   expect(statuses.map(({ status }) => status)).not.toContain('joining');

@@ -63,7 +63,7 @@ it('README.md, "First five minutes"', async () => {
   expectLooksLike(await run(docBlock('README.md', say)), answerOf(say));
   const heard = ({ session_id: id, message }: Shown): boolean =>
     id !== 'demo-1' && message === 'Chat{from="demo-1", text="hello"}';
-  await expect.poll(() => events(all).some(heard), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => events(all).some(heard)).toBe(true);
 
   const made = await run(docBlock('README.md', '"id":"load-1","kind":"synthetic"'));
   expect(JSON.parse(made)).toMatchObject({ id: 'load-1', status: 'starting' });

@@ -37,12 +37,12 @@ describe('Type=notify', () => {
     try {
       await expect.poll(heard.stdout, { message: heard.stderr() }).toContain('bound\n');
       const service = await startService({ env: { NOTIFY_SOCKET: socket } });
-      await expect.poll(heard.stdout, { timeout: 20_000 }).toContain('READY=1\n');
+      await expect.poll(heard.stdout).toContain('READY=1\n');
       expect(heard.stdout()).toContain(`STATUS=listening on port ${service.port}\n`);
       expect(heard.stdout()).not.toContain('STOPPING');
       expect((await fetch(`${service.url}/health`)).status).toBe(200);
       expect(await service.stop()).toBe(0);
-      await expect.poll(heard.stdout, { timeout: 20_000 }).toContain('STOPPING=1\n');
+      await expect.poll(heard.stdout).toContain('STOPPING=1\n');
       expect(service.stderr()).toBe('');
     } finally {
       listener.kill();
@@ -56,7 +56,7 @@ describe('Type=notify', () => {
     expect(quiet.stderr()).toBe('');
     const service = await startService({ env: { NOTIFY_SOCKET: path.join(dir, 'nobody') } });
     await expect
-      .poll(service.stderr, { timeout: 20_000 })
+      .poll(service.stderr)
       .toMatch(/^drover: warning: systemd is not told that it is ready: [^\n]+\n$/);
     expect((await fetch(`${service.url}/health`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
@@ -65,7 +65,7 @@ describe('Type=notify', () => {
   it('a machine without systemd-notify is one line too', async () => {
     const env = { NOTIFY_SOCKET: path.join(dir, 'nobody'), PATH: dir };
     const service = await startService({ env });
-    await expect.poll(service.stderr, { timeout: 20_000 }).toMatch(/ready: [^\n]*ENOENT\n$/);
+    await expect.poll(service.stderr).toMatch(/ready: [^\n]*ENOENT\n$/);
     expect(await service.stop()).toBe(0);
   });
 });

@@ -85,13 +85,10 @@ it('requests, with a signal of their own or without', async () => {
     await bot.fetch(url, { signal: AbortSignal.abort() }).catch(() => {});
   }
   await expect
-    .poll(
-      () => {
-        collectGarbage();
-        return held();
-      },
-      { timeout: 20_000 },
-    )
+    .poll(() => {
+      collectGarbage();
+      return held();
+    })
     // What the garbage collection has not seen yet.
     .toBeLessThanOrEqual(5);
 });
