@@ -49,10 +49,10 @@ export default defineConfig({
     isolate: false,
     fileParallelism: true,
     // No test measures time; these only end one that hangs. Shared machines can be slow, and hooks are not retried.
-    testTimeout: 60_000,
+    testTimeout: 90_000,
     hookTimeout: 120_000,
     // How long `expect.poll` waits before it takes that for never.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 40_000 } },
     // On a shared CI machine a process may get no turn for seconds. A test that fails once and passes then is shown as
     // such; one that fails three times has failed.
     retry: process.env['CI'] ? 2 : 0,

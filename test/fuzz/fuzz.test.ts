@@ -176,7 +176,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
     await target.hears();
     if (!canLook) return;
     // Sockets of clients that left in the middle go with the idle timeout.
-    await expect.poll(openFiles, { timeout: 40_000 }).toBeLessThanOrEqual(filesBefore + 5);
+    await expect.poll(openFiles).toBeLessThanOrEqual(filesBefore + 5);
     if (settledMemory > 0) expect(residentBytes() - settledMemory).toBeLessThan(MOST_GROWTH);
   });
 

@@ -2,4 +2,4 @@
 // machine may give a process no turn for many seconds.
 
 /** In ms; well below the time that a test has (vitest.config.ts), so that it says what it waited for. */
-export const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 40_000;

@@ -85,9 +85,7 @@ async function create(id: string, config: object): Promise<void> {
   expect(answer.status).toBe(201);
 }
 
-it('hosts.bot_lines_per_second: shown and skipped lines add up to what the bot wrote', {
-  timeout: 40_000,
-}, async () => {
+it('hosts.bot_lines_per_second: shown and skipped lines add up to what the bot wrote', async () => {
   service = await startService({ config: { hosts: { bot_lines_per_second: LIMIT } } });
   const loud = await follow('loud');
   const soft = await follow('soft');
@@ -117,9 +115,7 @@ it('hosts.bot_lines_per_second: shown and skipped lines add up to what the bot w
   expect(soft.story.lastNumber).toBe(soft.story.shown);
 });
 
-it('hosts.in_flight_bytes: a host that writes faster than the broadcaster takes counts what it skips', {
-  timeout: 40_000,
-}, async () => {
+it('hosts.in_flight_bytes: a host that writes faster than the broadcaster takes counts what it skips', async () => {
   service = await startService({
     config: { hosts: { bot_lines_per_second: 0, in_flight_bytes: 65_536 } },
   });
@@ -145,7 +141,7 @@ it('hosts.in_flight_bytes: a host that writes faster than the broadcaster takes 
   ]);
 });
 
-it('without a limit nothing is skipped and nothing is lost', { timeout: 40_000 }, async () => {
+it('without a limit nothing is skipped and nothing is lost', async () => {
   service = await startService({ config: { hosts: { bot_lines_per_second: 0 } } });
   const { story, stream } = await follow('steady');
   await create('steady', { events_per_second: 5000 });

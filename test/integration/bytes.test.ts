@@ -107,9 +107,7 @@ describe.each([
   ['7 bytes at a time', 7],
   ['byte by byte', 1],
 ])('read %s', (_, readBytes) => {
-  it('every text comes whole, and nothing of it is taken for the stream itself', {
-    timeout: 60_000,
-  }, async () => {
+  it('every text comes whole, and nothing of it is taken for the stream itself', async () => {
     const reading = await read(readBytes);
     const { stream, events } = reading;
     for (const text of TEXTS) await speak(text);
@@ -142,9 +140,7 @@ describe.each([
   });
 });
 
-it('throttled streams have the same bytes as one that is read at once', {
-  timeout: 60_000,
-}, async () => {
+it('throttled streams have the same bytes as one that is read at once', async () => {
   const first = await read(undefined);
   await first.stream.until(() => first.stream.bodyBytes > 0);
   for (const text of TEXTS) await speak(text);

@@ -37,7 +37,7 @@ async function killService(): Promise<void> {
 }
 
 const run = (...args: string[]): CliRun => startCli(home, args, { env });
-const until = (fits: () => boolean) => expect.poll(fits, { timeout: 40_000 }).toBe(true);
+const until = (fits: () => boolean) => expect.poll(fits).toBe(true);
 
 function recorded(): string {
   try {
@@ -136,7 +136,7 @@ it('check --live ends with no_service when the service has gone, with its report
   const expectations = ['--no-errors', '--expect', 'at least 1 events of busy'];
   const json = path.join(home, 'report.json');
   const checking = run('check', '--live', '--for', '6s', ...expectations, '--json', json);
-  await expect.poll(openStreams, { timeout: 40_000 }).toBe(1);
+  await expect.poll(openStreams).toBe(1);
   await killService();
   const { code, stdout } = await checking.ended;
   expect(code).toBe(EXIT.no_service);
@@ -151,7 +151,7 @@ it('a service that stands still at the end was not seen to it either', async () 
   const { child } = await start();
   const checking = run('check', '--live', '--for', '8s', '--no-errors');
   const recording = run('record', file, '--for', '8s');
-  await expect.poll(openStreams, { timeout: 40_000 }).toBe(2);
+  await expect.poll(openStreams).toBe(2);
   child.kill('SIGSTOP');
   try {
     expect((await checking.ended).code).toBe(EXIT.no_service);
@@ -166,7 +166,7 @@ it('a service that stands still at the end was not seen to it either', async () 
 it('wait ends with no_service when the service has gone and does not come back', async () => {
   await start();
   const waiting = run('wait', 'busy', '--status', 'nowhere', '--timeout', '8s');
-  await expect.poll(openStreams, { timeout: 40_000 }).toBe(1);
+  await expect.poll(openStreams).toBe(1);
   await killService();
   const { code, stderr } = await waiting.ended;
   expect(stderr).toMatch(/; trying again in /);

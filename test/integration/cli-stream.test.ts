@@ -33,7 +33,7 @@ const run = (args: string[], options: CliOptions = {}): CliRun =>
   startCli(home, args, { ...options, env: { ...env, ...options.env } });
 const drover = (args: string[], options?: CliOptions) => run(args, options).ended;
 
-const until = (fits: () => boolean) => expect.poll(fits, { timeout: 40_000 }).toBe(true);
+const until = (fits: () => boolean) => expect.poll(fits).toBe(true);
 const linesOf = ({ stdout }: { stdout(): string }): string[] => stdout().split('\n').slice(0, -1);
 const LINE = /^\d\d:\d\d:\d\d\.\d{3} (info|warn|error|state) {2,4}\S+ \S+ .*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for

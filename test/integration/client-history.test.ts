@@ -159,12 +159,10 @@ it('drover logs -f begins in the past and goes on without a seam, over a restart
     options(),
   );
   const until = (count: number) =>
-    expect
-      .poll(() => eventsIn(logs.stdout()).length, { timeout: 40_000 })
-      .toBeGreaterThanOrEqual(count);
+    expect.poll(() => eventsIn(logs.stdout()).length).toBeGreaterThanOrEqual(count);
   await until(60);
   await service.stop();
-  await expect.poll(() => logs.stderr(), { timeout: 40_000 }).toContain('trying again in');
+  await expect.poll(() => logs.stderr()).toContain('trying again in');
   await start();
   const before = eventsIn(logs.stdout()).length;
   await until(before + 40);
@@ -198,5 +196,5 @@ it('drover logs says that nothing is kept when the journal is off', async () => 
   expect(off.code).toBe(1);
   expect(off.stderr).toMatch(/^drover: [^\n]*journal[^\n]*\n$/);
   const following = startCli(home, ['logs', '-f'], options());
-  await expect.poll(() => following.stdout(), { timeout: 40_000 }).toContain('busy');
+  await expect.poll(() => following.stdout()).toContain('busy');
 });

@@ -208,9 +208,7 @@ describe('on the service', () => {
       if (!paused && next !== undefined) {
         paused = true;
         // Nothing is taken any more: the service gives the stream up, which it does for no one who reads.
-        await expect
-          .poll(async () => (await client.pressure()).streams.open, { timeout: 40_000 })
-          .toBe(0);
+        await expect.poll(async () => (await client.pressure()).streams.open).toBe(0);
       }
       if (connections === 2 && next !== undefined) after += batch.length;
       if (after > 100) break;

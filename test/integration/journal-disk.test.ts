@@ -220,9 +220,7 @@ it('files that may not grow, with a ring that does not bridge it: the hole is de
   expect(holes > 0).toBe(lost > 0);
 });
 
-it('a directory that cannot be written to at the start: it comes back without a restart', {
-  timeout: 90_000,
-}, async () => {
+it('a directory that cannot be written to at the start: it comes back without a restart', async () => {
   mkdirSync(dataDir, { recursive: true });
   // A file where the directory is to be: nobody can write below it, not even root.
   writeFileSync(journalDir, 'in the way');
@@ -249,9 +247,6 @@ it.each<[string, (file: string) => void]>([
   ['pages of zeros', (file) => writeFileSync(file, Buffer.alloc(40_960), { flag: 'r+' })],
 ])(
   'a file that is broken at the start (%s) is set aside, and a new one begins',
-  {
-    timeout: 90_000,
-  },
   async (_, damage) => {
     const first = await begin();
     await eventually(async () => (await keptBy(first)) > 5000, 'something is kept');
@@ -278,9 +273,7 @@ it.each<[string, (file: string) => void]>([
   },
 );
 
-it('a file that is taken away while it is used: a new one begins', {
-  timeout: 90_000,
-}, async () => {
+it('a file that is taken away while it is used: a new one begins', async () => {
   const of = await begin();
   await eventually(async () => (await keptBy(of)) > 2000, 'something is kept');
   const file = path.join(journalDir, 'journal.mdb');
@@ -332,9 +325,7 @@ it('off: each run has its own epoch, there is no history, and nothing is written
   expect(existsSync(journalDir)).toBe(false);
 });
 
-it('a write that does not come back: it is said, everything else goes on, and so does the journal then', {
-  timeout: 90_000,
-}, async () => {
+it('a write that does not come back: it is said, everything else goes on, and so does the journal then', async () => {
   const of = await begin();
   const stream = await watch(of, '?scope=journal,drover');
   await eventually(async () => (await keptBy(of)) > 1000, 'something is kept');

@@ -135,9 +135,7 @@ describe('a stream that resumes', () => {
     live.close();
   });
 
-  it('one that does not read while it is in the past goes on where it stood', {
-    timeout: 90_000,
-  }, async () => {
+  it('one that does not read while it is in the past goes on where it stood', async () => {
     service = await startService({
       dataDir: path.join(home, 'slow'),
       config: {

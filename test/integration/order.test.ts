@@ -24,9 +24,7 @@ interface Life {
   late: string[];
 }
 
-it('no line of a busy bot comes after its `deleted`, and none before it is missing', {
-  timeout: 60_000,
-}, async () => {
+it('no line of a busy bot comes after its `deleted`, and none before it is missing', async () => {
   const lives = new Map<string, Life>();
   const ledger = new Ledger({
     onFrame: (seq, block) => {

@@ -43,9 +43,7 @@ async function open(ledger: Ledger, query = '', also = (_block: string): void =>
 
 const lost = (gaps: Gap[]): number => gaps.reduce((sum, { dropped }) => sum + (dropped ?? 0), 0);
 
-it('streams that open and stay under it account for every number', {
-  timeout: 60_000,
-}, async () => {
+it('streams that open and stay under it account for every number', async () => {
   const ledgers: Ledger[] = [];
   for (let round = 0; round < 12; round++) {
     const ledger = new Ledger();
@@ -60,7 +58,7 @@ it('streams that open and stay under it account for every number', {
   }
 });
 
-it('each gap is followed by the snapshot of every bot, once', { timeout: 60_000 }, async () => {
+it('each gap is followed by the snapshot of every bot, once', async () => {
   const order: string[] = [];
   const ledger = new Ledger();
   const stream = await open(ledger, '', (block) => {
@@ -78,9 +76,7 @@ it('each gap is followed by the snapshot of every bot, once', { timeout: 60_000 
   );
 });
 
-it('filtered streams begin under it as any other: `retry`, the snapshots, where they stand', {
-  timeout: 60_000,
-}, async () => {
+it('filtered streams begin under it as any other: `retry`, the snapshots, where they stand', async () => {
   const beginnings: string[][] = [];
   for (let round = 0; round < 16; round++) {
     await Promise.all(
@@ -102,9 +98,7 @@ it('filtered streams begin under it as any other: `retry`, the snapshots, where 
   }
 });
 
-it('requests are answered meanwhile, bots come and go, and streams tell of them', {
-  timeout: 60_000,
-}, async () => {
+it('requests are answered meanwhile, bots come and go, and streams tell of them', async () => {
   const sessions = new Ledger({ filtered: true });
   await open(sessions, '?kind=session');
   for (let n = 0; n < 5; n++) {

@@ -130,7 +130,7 @@ function expectExact(clients: readonly Client[]): void {
   }
 }
 
-it('clients that resume have every number exactly once', { timeout: 60_000 }, async () => {
+it('clients that resume have every number exactly once', async () => {
   const clients = await comeAndGo(roomy, 300);
   expectExact(clients);
   expect(clients.flatMap(({ ledger }) => ledger.gaps)).toEqual([]);
@@ -138,9 +138,7 @@ it('clients that resume have every number exactly once', { timeout: 60_000 }, as
   expect(resumes).toBeGreaterThan(CLIENTS * (ROUNDS - 1));
 });
 
-it('with a small ring what is not there any more is one gap with the right count', {
-  timeout: 60_000,
-}, async () => {
+it('with a small ring what is not there any more is one gap with the right count', async () => {
   const clients = await comeAndGo(small, 1500);
   expectExact(clients);
   const gaps = clients.flatMap(({ ledger }) => ledger.gaps);

@@ -48,40 +48,36 @@ it.skipIf(!compiled).each([
   ['', false],
   ['?session=big', true],
   ['?session=many', true],
-])(
-  'every byte comes, once and in order: /events%s',
-  { timeout: 60_000 },
-  async (query, filtered) => {
-    const { port, token } = service as Service;
-    const auth = await token();
-    // The bots' earlier lines are on the ring: whoever resumes from there gets large writes at once.
-    const first = new Ledger();
-    const stream = await RawStream.open(port, { token: auth, onBlock: first.take });
-    onTestFinished(() => stream.close());
-    await stream.until(() => stream.bodyBytes > 4 * MIB);
-    const faults = await Promise.all(
-      Array.from({ length: 6 }, async () => {
-        const ledger = new Ledger({ filtered });
-        // Where it begins is what it asks for: it is not told again.
-        ledger.last = first.first;
-        const resumed = await RawStream.open(port, {
-          token: auth,
-          target: `/events${query}`,
-          headers: { 'Last-Event-ID': `${first.epoch}-${first.first}` },
-          onBlock: ledger.take,
-        });
-        onTestFinished(() => resumed.close());
-        await resumed.until(() => (ledger.last ?? 0) >= (first.last ?? 0)).catch(() => {});
-        return [...ledger.faults, ...(resumed.fault ? [resumed.fault.message] : [])];
-      }),
-    );
-    expect(faults).toEqual(faults.map(() => []));
-    expect(stream.fault).toBeUndefined();
-    expect(first.faults).toEqual([]);
-  },
-);
+])('every byte comes, once and in order: /events%s', async (query, filtered) => {
+  const { port, token } = service as Service;
+  const auth = await token();
+  // The bots' earlier lines are on the ring: whoever resumes from there gets large writes at once.
+  const first = new Ledger();
+  const stream = await RawStream.open(port, { token: auth, onBlock: first.take });
+  onTestFinished(() => stream.close());
+  await stream.until(() => stream.bodyBytes > 4 * MIB);
+  const faults = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const ledger = new Ledger({ filtered });
+      // Where it begins is what it asks for: it is not told again.
+      ledger.last = first.first;
+      const resumed = await RawStream.open(port, {
+        token: auth,
+        target: `/events${query}`,
+        headers: { 'Last-Event-ID': `${first.epoch}-${first.first}` },
+        onBlock: ledger.take,
+      });
+      onTestFinished(() => resumed.close());
+      await resumed.until(() => (ledger.last ?? 0) >= (first.last ?? 0)).catch(() => {});
+      return [...ledger.faults, ...(resumed.fault ? [resumed.fault.message] : [])];
+    }),
+  );
+  expect(faults).toEqual(faults.map(() => []));
+  expect(stream.fault).toBeUndefined();
+  expect(first.faults).toEqual([]);
+});
 
-it.skipIf(!compiled)('answers to requests come whole too', { timeout: 60_000 }, async () => {
+it.skipIf(!compiled)('answers to requests come whole too', async () => {
   for (let n = 0; n < 50; n++) {
     const { port, token } = service as Service;
     const headers = { Authorization: `Bearer ${await token()}` };

@@ -139,9 +139,7 @@ it('blocked clients cost a bounded piece of memory each, and healthy ones miss n
   }
 });
 
-it('stream.stall_ms: who takes nothing for so long is closed, and only they', {
-  timeout: 60_000,
-}, async () => {
+it('stream.stall_ms: who takes nothing for so long is closed, and only they', async () => {
   await start({ stall_ms: 1500 });
   const healthy = await Promise.all([open(), open({ query: '?session=big' })]);
   const stalled = await openAll(20, { paused: true });
@@ -171,9 +169,7 @@ it('stream.stall_ms: who takes nothing for so long is closed, and only they', {
   expect(ledger).toMatchObject({ faults: [], gaps: [] });
 });
 
-it('clients that pause now and then get every number in order, or one gap with the right count', {
-  timeout: 60_000,
-}, async () => {
+it('clients that pause now and then get every number in order, or one gap with the right count', async () => {
   await start({ stall_ms: 30_000 });
   const clock = await open();
   const clients = await openAll(30);
@@ -197,9 +193,7 @@ it('clients that pause now and then get every number in order, or one gap with t
   expect(clock.ledger.accounted).toBe((clock.ledger.last ?? 0) - (clock.ledger.first ?? 0));
 });
 
-it('a client that was blocked gets the rest although nothing more happens', {
-  timeout: 60_000,
-}, async () => {
+it('a client that was blocked gets the rest although nothing more happens', async () => {
   // No heartbeat comes to push out what was left behind.
   await start({ stall_ms: 600_000, heartbeat_ms: 45_000, ring_bytes: 64 * MIB });
   const clock = await open();
@@ -231,9 +225,7 @@ it('a client that was blocked gets the rest although nothing more happens', {
   }
 });
 
-it('readers of a trickle are not closed, cost no more than others, and account for all', {
-  timeout: 90_000,
-}, async () => {
+it('readers of a trickle are not closed, cost no more than others, and account for all', async () => {
   await start({ stall_ms: 6000 });
   const clock = await open();
   await bytesPass(clock, 1.2 * RING_BYTES);

@@ -143,9 +143,7 @@ describe.each<[string, string[]]>([
   });
 });
 
-it('ends well while a kind never comes to the end of its loading', {
-  timeout: 60_000,
-}, async () => {
+it('ends well while a kind never comes to the end of its loading', async () => {
   const kind = path.join(base, 'endless.mjs');
   const loading = path.join(base, 'loading');
   writeFileSync(
@@ -163,7 +161,7 @@ it('ends well while a kind never comes to the end of its loading', {
   expect(starting.stdout()).toBe('');
 });
 
-it('ends well while a bot holds up the start', { timeout: 60_000 }, async () => {
+it('ends well while a bot holds up the start', async () => {
   const kind = path.join(base, 'stuck.mjs');
   const stuck = path.join(base, 'stuck');
   writeFileSync(

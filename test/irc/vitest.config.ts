@@ -8,9 +8,9 @@ export default defineConfig({
     include: ['test/irc/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
+    testTimeout: 90_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 40_000 } },
     // As in vitest.config.ts.
     retry: process.env['CI'] ? 2 : 0,
   },
