@@ -11,7 +11,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** uWebSockets.js closes what is silent after 8 to 12 s; the rest is for machines that are busy. */
 const CLOSED_WITHIN_MS = 30_000;
 
-const isNode = (service: Service): boolean => service.stdout().includes('engine: node:http');
+const isNode = (service: Service): boolean => service.engine === 'node:http';
 
 describe('one request', () => {
   let service: Service;

@@ -53,6 +53,8 @@ export interface Service {
   /** Base URL without a slash at its end, on a host that a client can reach. */
   url: string;
   port: number;
+  /** What it says that it runs on. */
+  engine: 'uWebSockets.js' | 'node:http';
   pin: string;
   pinPath: string;
   /** What the PIN file held at the moment when the PIN line arrived; undefined when there was none. */
@@ -138,6 +140,7 @@ interface Greeting {
   pinPath: string;
   pinFileAtStart: string | undefined;
   port: number;
+  engine: Service['engine'];
 }
 
 function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>): Promise<Greeting> {
@@ -159,9 +162,16 @@ function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>):
         pinFileAtStart = readFileSync(pinPath, 'utf8');
       }
       const listening = /\nlistening on https?:\/\/\S*:(\d+)\n/.exec(text);
-      if (!listening) return;
+      const engine = /\nengine: (uWebSockets\.js|node:http), .*\n/.exec(text);
+      if (!listening || !engine) return;
       clearTimeout(timer);
-      resolve({ pin, pinPath, pinFileAtStart, port: Number(listening[1]) });
+      resolve({
+        pin,
+        pinPath,
+        pinFileAtStart,
+        port: Number(listening[1]),
+        engine: engine[1] as Service['engine'],
+      });
     });
   });
 }

@@ -30,7 +30,7 @@ beforeAll(async () => {
       return { service, token: await service.token() };
     }),
   );
-  ranUws = sides[0]?.service.stdout().includes('engine: uWebSockets.js') ?? false;
+  ranUws = sides[0]?.service.engine === 'uWebSockets.js';
 });
 afterAll(async () => {
   for (const { service } of sides ?? []) await stopClean(service);
