@@ -2,6 +2,8 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { Ajv } from 'ajv';
+import standalone from 'ajv/dist/standalone/index.js';
 import { defineConfig } from 'rolldown';
 
 const typebox = 'dist/src/contract/typebox.js';
@@ -9,6 +11,29 @@ const chunks = 'chunks';
 
 // Of the build before, which may have had others.
 rmSync(`dist/${chunks}`, { recursive: true, force: true });
+
+/**
+ * Stands in for src/own-validators.ts with the code that Ajv makes of our schemas, so that a start neither loads Ajv nor
+ * compiles.
+ */
+const ownValidators = {
+  name: 'own-validators',
+  async load(id) {
+    if (id !== resolve('dist/src/own-validators.js')) return null;
+    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(resolve('dist/src/own-schemas.js'));
+    const ajv = new Ajv({
+      ...AJV_OPTIONS,
+      schemas: OWN_SCHEMAS,
+      code: { source: true, esm: true },
+    });
+    const names = Object.keys(OWN_SCHEMAS);
+    const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, name])));
+    return `import { require } from './places.js';
+${code}
+const validators = { ${names.join(', ')} };
+export const validatorOf = (name) => validators[name];`;
+  },
+};
 
 export default defineConfig([
   // TypeBox, in place of the import of its 300 files. Kinds take it from here too.
@@ -33,6 +58,7 @@ export default defineConfig([
     ),
     platform: 'node',
     logLevel: 'warn',
+    plugins: [ownValidators],
     // Packages stay what npm installs.
     external: [/^[a-z@]/i, resolve(typebox)],
     output: {

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from './contract/events.js';
 import { explainSchemaError } from './contract/explain.js';
 import type { TSchema } from './contract/typebox.js';
 import { messageOf, StartupError } from './errors.js';
-import { validatorOf } from './own-schema.js';
+import { validatorOf } from './own-validators.js';
 import { DEFAULT_CONFIG } from './places.js';
 
 const ENV_PREFIX = 'DROVER_';
@@ -16,8 +16,6 @@ const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_TOKEN',
   'DROVER_PROFILE',
 ]);
-
-const validator = validatorOf(Config);
 
 /** One source of values: where they come from, in words for an error line, and the values themselves. */
 interface Layer {
@@ -39,7 +37,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     envLayer(env),
     { source: 'command line', values: nest(flags) },
   ];
-  const validate = validator();
+  const validate = validatorOf('Config');
   let merged: JsonObject = {};
   for (const { source, values } of layers) {
     const { $schema: _, ...rest } = values;

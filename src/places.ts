@@ -1,9 +1,13 @@
 // Owns where the package's files are, seen from here: from dist/src, or from dist/chunks, where the bundles have this module
 // (rolldown.config.mjs). Nothing else may look at import.meta.url: it is another place in a bundle.
 
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const at = (path: string): URL => new URL(path, import.meta.url);
+
+/** For packages that are loaded when they are first needed, and are written for it. */
+export const require = createRequire(import.meta.url);
 
 /** Entries of worker threads. */
 export const WORKERS = {

@@ -1,12 +1,13 @@
 // Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
 
-import { Ajv, type ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
 import { explainSchemaError } from '../contract/explain.js';
 import { withoutSecrets } from '../contract/secrets.js';
 import { DroverError, messageOf } from '../errors.js';
 import { lazily } from '../lazily.js';
+import { require } from '../places.js';
 import { SHIPPED } from './kind-modules.js';
 
 interface CompiledKind {
@@ -19,7 +20,11 @@ interface CompiledKind {
 export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
   /** Fills in defaults, as the kind's author wrote them. */
-  readonly #ajv = lazily(() => new Ajv({ useDefaults: true, strict: false }));
+  readonly #ajv = lazily(() => {
+    // To load it takes a start 20 ms, and nothing before the first bot needs it.
+    const { Ajv } = require('ajv') as typeof import('ajv');
+    return new Ajv({ useDefaults: true, strict: false });
+  });
 
   /**
    * Compiles the schemas of these kinds; of those that ship, which are known to be good, when they are needed: it would

@@ -1,7 +1,5 @@
 // Runs in a front thread. Owns the routes of PINs, tokens and tickets.
 
-import { PinBody } from '../contract/api.js';
-import { CreateTokenBody } from '../contract/tokens.js';
 import { emptyAnswer, secretAnswer } from './answers.js';
 import { FREE_BYTES } from './body-room.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
@@ -18,10 +16,10 @@ type AuthRoutes =
 
 export function authRoutes(parts: FrontParts): Pick<Handlers, AuthRoutes> {
   const { auth, control, limits } = parts;
-  const readPin = jsonBody(PinBody);
+  const readPin = jsonBody('PinBody');
   // Anybody may send one: it takes nothing of the room that others' bodies share.
   const pinLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
-  const readToken = jsonBody(CreateTokenBody);
+  const readToken = jsonBody('CreateTokenBody');
   return {
     async 'POST /auth/pin'(exchange) {
       // Read now: after the wait for the body the engine may have forgotten it.

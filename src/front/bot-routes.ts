@@ -1,11 +1,10 @@
 // Runs in a front thread. Owns the routes of bots: what they show, and what can be done with them.
 
-import { InvokeBody } from '../contract/api.js';
-import { type BotAction, BotActionsBody, CreateBotBody, UpdateBotBody } from '../contract/bots.js';
+import type { BotAction } from '../contract/bots.js';
 import type { JsonObject } from '../contract/events.js';
 import type { INCIDENTS_QUERY } from '../contract/queries.js';
 import type { Rights } from '../contract/tokens.js';
-import type { Static, TSchema } from '../contract/typebox.js';
+import type { OwnSchema, OwnValue } from '../own-schemas.js';
 import { emptyAnswer, jsonAnswer } from './answers.js';
 import type { Caller } from './auth.js';
 import { BotList } from './bot-list.js';
@@ -27,18 +26,18 @@ export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
   const bots = new BotList(parts.mirror);
 
   /** A body of a caller that is still good when it has arrived. */
-  const bodyOf = <S extends TSchema>(schema: S) => {
+  const bodyOf = <S extends OwnSchema>(schema: S) => {
     const read = jsonBody(schema);
-    return async (exchange: Exchange, caller: Caller): Promise<Static<S>> => {
+    return async (exchange: Exchange, caller: Caller): Promise<OwnValue<S>> => {
       const body = await read(exchange, limits);
       auth.recheck(caller);
       return body;
     };
   };
-  const readBot = bodyOf(CreateBotBody);
-  const readUpdate = bodyOf(UpdateBotBody);
-  const readActions = bodyOf(BotActionsBody);
-  const readInvoke = bodyOf(InvokeBody);
+  const readBot = bodyOf('CreateBotBody');
+  const readUpdate = bodyOf('UpdateBotBody');
+  const readActions = bodyOf('BotActionsBody');
+  const readInvoke = bodyOf('InvokeBody');
 
   const answerBot = (
     exchange: Exchange,

@@ -1,9 +1,9 @@
 // Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
 
 import { explainSchemaError } from '../contract/explain.js';
-import type { Static, TSchema } from '../contract/typebox.js';
 import { DroverError } from '../errors.js';
-import { validatorOf } from '../own-schema.js';
+import type { OwnSchema, OwnValue } from '../own-schemas.js';
+import { validatorOf } from '../own-validators.js';
 import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
 
@@ -26,8 +26,7 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
  * A reader for bodies of this schema.
  * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
-export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
-  const validator = validatorOf(schema);
+export function jsonBody<S extends OwnSchema>(schema: S): BodyReader<OwnValue<S>> {
   return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
@@ -38,7 +37,7 @@ export function jsonBody<S extends TSchema>(schema: S): BodyReader<Static<S>> {
       throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
     }
     const value = parse(bytes);
-    const validate = validator();
+    const validate = validatorOf(schema);
     if (!validate(value)) {
       throw new DroverError('bad_request', explainSchemaError('body', validate.errors));
     }

@@ -67,3 +67,31 @@ it('where files of the package are is said in one place: import.meta.url is anot
   );
   expect(sources.filter((file) => read(file).includes('import.meta.'))).toEqual(['src/places.ts']);
 });
+
+it('no thread loads Ajv at its start: our schemas are compiled in the build', () => {
+  const seen = new Map<string, string[]>();
+  const walk = (file: string): void => {
+    if (seen.has(file)) return;
+    const imported = Array.from(
+      read(file).matchAll(/(?:^import|\bfrom|\bimport\()\s*["']([^"']+)["']/gm),
+      ([, at = '']) => at,
+    );
+    seen.set(file, imported);
+    for (const at of imported) {
+      if (at.startsWith('.')) walk(path.join(path.dirname(file), at));
+    }
+  };
+  for (const entry of [
+    'src/cli',
+    'workers/bot-host',
+    'workers/broadcaster',
+    'workers/front',
+    'workers/journal',
+  ])
+    walk(`dist/${entry}.js`);
+  const users = (name: string): string[] =>
+    [...seen].flatMap(([file, imported]) => (imported.includes(name) ? file : []));
+  expect(users('./own-validators.js')).not.toEqual([]);
+  expect(users('lmdb')).not.toEqual([]);
+  expect(users('ajv')).toEqual([]);
+});
