@@ -2,6 +2,7 @@
 
 import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 import { defineConfig } from 'rolldown';
@@ -20,7 +21,7 @@ const ownValidators = {
   name: 'own-validators',
   async load(id) {
     if (id !== resolve('dist/src/own-validators.js')) return null;
-    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(resolve('dist/src/own-schemas.js'));
+    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(pathToFileURL('dist/src/own-schemas.js'));
     const ajv = new Ajv({
       ...AJV_OPTIONS,
       schemas: OWN_SCHEMAS,
