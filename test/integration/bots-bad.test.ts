@@ -216,7 +216,11 @@ describe('commands', () => {
 
   it('one that never ends is 504, and hears that nobody waits', async () => {
     const from = stream.frames.length;
-    expectError(await invoke(service, id, 'never'), 504, /did not answer within 700 ms/);
+    expectError(
+      await invoke(service, id, 'never'),
+      504,
+      new RegExp(`did not answer within ${COMMAND_MS} ms`),
+    );
     await lineFrom(stream, from, (log) => log.scope === 'dispatch' && log.level === 'error');
     expect((await invoke(service, id, 'heard')).json).toEqual({ result: 'aborted' });
     await expectUndisturbed(stream, neighbour);
