@@ -16,16 +16,15 @@ const ASKED = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Headers that tell of this answer and this connection, not of the resource. */
 const PASSING = ['date', 'connection', 'keep-alive', 'transfer-encoding'];
 /** What they tell is another at each moment, and so may its length be. */
-const PASSING_LENGTH = ['/api/pressure', '/metrics'];
+const PASSING_LENGTH = ['/api/pressure', '/api/stats', '/metrics'];
 
 let service: Service;
 let authorized: Record<string, string>;
 beforeAll(async () => {
   service = await startService({
     config: {
-      bots: [
-        { id: 'only', kind: 'synthetic', config: { events_per_second: 1, message_bytes: 10 } },
-      ],
+      // It says nothing, so that lists are the same twice.
+      bots: [{ id: 'only', kind: 'synthetic', config: { events_per_second: 0 } }],
     },
   });
   authorized = { Authorization: `Bearer ${await service.token()}` };
