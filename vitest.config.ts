@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from './test/harness/patience.js';
 
 /** These look at the memory or the timers of the process that they run in. */
 const ALONE = [
@@ -52,7 +53,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // How long `expect.poll` waits before it takes that for never.
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
     // On a shared CI machine a process may get no turn for seconds. A test that fails once and passes then is shown as
     // such; one that fails three times has failed.
     retry: process.env['CI'] ? 2 : 0,

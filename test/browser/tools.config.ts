@@ -1,6 +1,7 @@
 // `npm run shots` and `npm run lograte`: what is driven in a browser to be looked at and measured, apart from the tests.
 
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from '../harness/patience.js';
 
 export default defineConfig({
   test: {
@@ -9,6 +10,6 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 300_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
   },
 });

@@ -1,6 +1,7 @@
 // `npm run test:irc`: the tests that need IRC servers on the machine, apart from `npm test`, which needs Node alone.
 
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from '../harness/patience.js';
 
 export default defineConfig({
   test: {
@@ -10,7 +11,7 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 90_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
     // As in vitest.config.ts.
     retry: process.env['CI'] ? 2 : 0,
   },

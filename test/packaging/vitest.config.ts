@@ -2,6 +2,7 @@
 // perl, and systemd's commands.
 
 import { defineConfig } from 'vitest/config';
+import { PATIENCE_MS } from '../harness/patience.js';
 
 export default defineConfig({
   test: {
@@ -11,7 +12,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 300_000,
-    expect: { poll: { timeout: 40_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
     retry: process.env['CI'] ? 1 : 0,
   },
 });
