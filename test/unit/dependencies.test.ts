@@ -46,17 +46,19 @@ describe('dependencies', () => {
   });
 });
 
+/** What a built module imports: for its names, for what it does, or later. */
+const importsOf = (file: string): string[] =>
+  Array.from(
+    read(file).matchAll(/(?:^import|from|import\()\s*['"]([^'"]+)/gm),
+    ([, at = '']) => at,
+  );
+
 it('the built client is a folder that a page can load as it is: it imports nothing from outside', () => {
   const folder = 'dist/src/client';
   const modules = readdirSync(path.join(ROOT, folder)).filter((name) => name.endsWith('.js'));
-  const imported = modules.flatMap((name) =>
-    Array.from(
-      read(`${folder}/${name}`).matchAll(/(?:from|import\()\s*['"]([^'"]+)/g),
-      ([, at]) => at,
-    ),
-  );
+  const imported = modules.flatMap((name) => importsOf(`${folder}/${name}`));
   expect(imported).toContain('./event-stream.js');
-  expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at ?? ''))).toEqual([]);
+  expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at))).toEqual([]);
 });
 
 it('where files of the package are is said in one place: import.meta.url is another in a bundle', () => {
@@ -72,10 +74,7 @@ it('no thread loads Ajv at its start: our schemas are compiled in the build', ()
   const seen = new Map<string, string[]>();
   const walk = (file: string): void => {
     if (seen.has(file)) return;
-    const imported = Array.from(
-      read(file).matchAll(/(?:^import|\bfrom|\bimport\()\s*["']([^"']+)["']/gm),
-      ([, at = '']) => at,
-    );
+    const imported = importsOf(file);
     seen.set(file, imported);
     for (const at of imported) {
       if (at.startsWith('.')) walk(path.join(path.dirname(file), at));
