@@ -1,7 +1,7 @@
 // Used by main and the fronts. Owns how values are held against schemas of our own.
 //
 // In the bundles another module stands here: the code that Ajv makes of the schemas (rolldown.config.mjs). To load Ajv and
-// have it compile the schema of the configuration took a tenth of the CPU of a start. This one is for what runs unbundled,
+// have it compile the schema of the configuration took a quarter of the CPU of a start. This one is for what runs unbundled,
 // as unit tests do.
 
 import { Ajv, type AnySchema, type ValidateFunction } from 'ajv';
