@@ -28,5 +28,5 @@ VOLUME /data
 EXPOSE 8090
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/app/healthcheck.mjs"]
-ENTRYPOINT ["node", "/app/dist/src/cli.js"]
+ENTRYPOINT ["node", "/app/dist/src/cli/main.js"]
 CMD ["start"]

@@ -7,21 +7,22 @@ import { Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
 import { defineConfig } from 'rolldown';
 
-const typebox = 'dist/src/contract/typebox.js';
-const chunks = 'chunks';
+const typebox = 'dist/src/shared/contract/typebox.js';
+// As deep as src/shared/package-paths.ts, whose relative paths must hold in a bundle too.
+const chunks = 'src/chunks';
 
 // Of the build before, which may have had others.
 rmSync(`dist/${chunks}`, { recursive: true, force: true });
 
 /**
- * Stands in for src/own-validators.ts with the code that Ajv makes of our schemas, so that a start neither loads Ajv nor
+ * Stands in for src/shared/validators.ts with the code that Ajv makes of our schemas, so that a start neither loads Ajv nor
  * compiles.
  */
-const ownValidators = {
-  name: 'own-validators',
+const validators = {
+  name: 'validators',
   async load(id) {
-    if (id !== resolve('dist/src/own-validators.js')) return null;
-    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(pathToFileURL('dist/src/own-schemas.js'));
+    if (id !== resolve('dist/src/shared/validators.js')) return null;
+    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(pathToFileURL('dist/src/shared/schemas.js'));
     const ajv = new Ajv({
       ...AJV_OPTIONS,
       schemas: OWN_SCHEMAS,
@@ -29,7 +30,7 @@ const ownValidators = {
     });
     const names = Object.keys(OWN_SCHEMAS);
     const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, name])));
-    return `import { require } from './places.js';
+    return `import { require } from './package-paths.js';
 ${code}
 const validators = { ${names.join(', ')} };
 export const validatorOf = (name) => validators[name];`;
@@ -48,18 +49,18 @@ export default defineConfig([
       banner: `/*\n${readFileSync('node_modules/typebox/license', 'utf8').trim()}\n*/`,
     },
   },
-  // The process and the threads, in the places of their entries, and what they share in dist/chunks. Not the bot hosts: they
+  // The process and the threads, in the places of their entries, and what they share in dist/src/chunks. Not the bot hosts: they
   // share modules with the kinds, which come from elsewhere.
   {
     input: Object.fromEntries(
-      ['src/cli', 'workers/broadcaster', 'workers/front', 'workers/journal'].map((name) => [
+      ['src/cli/main', 'workers/broadcaster', 'workers/front', 'workers/journal'].map((name) => [
         name,
         `dist/${name}.js`,
       ]),
     ),
     platform: 'node',
     logLevel: 'warn',
-    plugins: [ownValidators],
+    plugins: [validators],
     // Packages stay what npm installs.
     external: [/^[a-z@]/i, resolve(typebox)],
     output: {

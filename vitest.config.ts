@@ -3,14 +3,14 @@ import { PATIENCE_MS } from './test/harness/patience.js';
 
 /** These look at the memory or the timers of the process that they run in. */
 const ALONE = [
-  'auth',
-  'bot-leaks',
-  'filter',
-  'host-memory',
-  'irc-lifetime',
-  'name-hash',
-  'own-memory',
-  'subscriber-group',
+  'front/auth',
+  'bot-host/bot-leaks',
+  'shared/filter',
+  'bot-host/host-memory',
+  'kinds/irc-lifetime',
+  'shared/name-hash',
+  'shared/process-memory',
+  'front/subscriber-group',
 ].map((name) => `test/unit/${name}.test.ts`);
 
 export default defineConfig({

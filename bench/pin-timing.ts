@@ -1,7 +1,7 @@
 // Runs in the bench process. Owns the bench of the PIN comparison: whether its time tells how much of a PIN was right.
 
 import { PinExchange } from '../src/front/pin-exchange.js';
-import { createPinBucket, PinBucket } from '../src/shm/pin-bucket.js';
+import { createPinBucket, PinBucket } from '../src/shared/memory/pin-bucket.js';
 import {
   type Bench,
   type BenchOptions,

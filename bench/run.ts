@@ -2,7 +2,7 @@
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../src/errors.js';
+import { messageOf } from '../src/shared/errors.js';
 import type { Bench, BenchOptions, BenchResult } from './harness/bench.js';
 import { brokenGuards, type Guards, parseGuards } from './harness/guards.js';
 import { GUARDS_FILE, RESULTS_DIRECTORY } from './harness/paths.js';

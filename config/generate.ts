@@ -1,15 +1,15 @@
 // `npm run docs:config`: makes config/schema.json and docs/CONFIGURATION.md. What they say comes from
-// src/contract/config.ts and config/default.json; test/unit/config-docs.test.ts fails when they are older than these.
+// src/shared/contract/config.ts and config/default.json; test/unit/project/config-docs.test.ts fails when they are older than these.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { configKeys, envNames } from '../src/config.js';
-import { CreateBotBody } from '../src/contract/bots.js';
-import { Config } from '../src/contract/config.js';
-import type { Json, JsonObject } from '../src/contract/events.js';
+import { configKeys, envNames } from '../src/main/load-config.js';
+import { CreateBotBody } from '../src/shared/contract/bots.js';
+import { Config } from '../src/shared/contract/config.js';
+import type { Json, JsonObject } from '../src/shared/contract/events.js';
 
-/** The flags that set a key (src/cli.ts). The test holds this against the command line's own list. */
+/** The flags that set a key (src/cli/main.ts). The test holds this against the command line's own list. */
 export const FLAGS: Readonly<Record<string, string>> = {
   'http.host': '--host <address>',
   'http.port': '--port <number>',
@@ -48,7 +48,8 @@ export function configSchema(defaults: JsonObject): JsonObject {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Drover configuration',
-    description: 'Made by npm run docs:config from src/contract/config.ts; changes here are lost.',
+    description:
+      'Made by npm run docs:config from src/shared/contract/config.ts; changes here are lost.',
     ...schema,
     properties,
   } as unknown as JsonObject;
@@ -92,7 +93,7 @@ export function configPage(defaults: JsonObject): string {
   return PAGE.replace('{keys}', () => keys).replace('{bot}', () => bot);
 }
 
-const PAGE = `<!-- Made by npm run docs:config from src/contract/config.ts and config/default.json; changes here are lost. -->
+const PAGE = `<!-- Made by npm run docs:config from src/shared/contract/config.ts and config/default.json; changes here are lost. -->
 
 # Configuration
 

@@ -7,12 +7,12 @@ import { loadModule } from '../src/bot-host/kinds.js';
 import { memoryUsed } from '../src/bot-host/memory.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
-import { Rpc, type Serves } from '../src/contract/rpc.js';
-import type { HostControlMethods, HostMethods, HostStart } from '../src/contract/threads.js';
-import { Heartbeat } from '../src/shm/heartbeat.js';
-import { InFlight } from '../src/shm/in-flight.js';
-import { LastRun } from '../src/shm/last-run.js';
-import { LoopLag } from '../src/shm/loop-lag.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
+import type { HostControlMethods, HostMethods, HostStart } from '../src/shared/contract/threads.js';
+import { Heartbeat } from '../src/shared/memory/heartbeat.js';
+import { InFlight } from '../src/shared/memory/in-flight.js';
+import { LastRun } from '../src/shared/memory/last-run.js';
+import { LoopLag } from '../src/shared/memory/loop-lag.js';
 
 /** How often the host shows that its loop turns, in ms. */
 const BEAT_MS = 100;

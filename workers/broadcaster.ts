@@ -6,18 +6,18 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
-import { Broadcaster } from '../src/broadcast/broadcaster.js';
-import { type Batch, decodeBatch } from '../src/contract/batch.js';
-import { Rpc, type Serves } from '../src/contract/rpc.js';
+import { Broadcaster } from '../src/broadcaster/broadcaster.js';
+import { type Batch, decodeBatch } from '../src/shared/contract/batch.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
   BroadcasterMethods,
   BroadcasterStart,
   FrontBellMethods,
-} from '../src/contract/threads.js';
-import { Counters } from '../src/shm/counters.js';
-import { InFlight } from '../src/shm/in-flight.js';
-import { LoopLag } from '../src/shm/loop-lag.js';
+} from '../src/shared/contract/threads.js';
+import { Counters } from '../src/shared/memory/counters.js';
+import { InFlight } from '../src/shared/memory/in-flight.js';
+import { LoopLag } from '../src/shared/memory/loop-lag.js';
 
 if (!parentPort) throw new Error('workers/broadcaster runs in a worker thread only');
 const main = parentPort;

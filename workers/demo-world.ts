@@ -1,9 +1,9 @@
 // Runs as the demo world's thread. Owns nothing but the wiring between its parent and the server.
 
 import { parentPort } from 'node:worker_threads';
-import type { FromDemoWorld, ToDemoWorld } from '../src/demo-world/messages.js';
-import { startDemoWorld } from '../src/demo-world/server.js';
-import { messageOf } from '../src/errors.js';
+import type { FromDemoWorld, ToDemoWorld } from '../src/kinds/demo-world/messages.js';
+import { startDemoWorld } from '../src/kinds/demo-world/server.js';
+import { messageOf } from '../src/shared/errors.js';
 
 if (!parentPort) throw new Error('this file is started as a worker thread');
 const parent = parentPort;

@@ -2,17 +2,6 @@
 // aborts the whole process: it closes them and ends by itself.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { FRONT, httpCell } from '../src/contract/counted.js';
-import { NameHasher } from '../src/contract/name-hash.js';
-import { Rpc, type Serves } from '../src/contract/rpc.js';
-import type {
-  BroadcasterFrontMethods,
-  ControlMethods,
-  FrontBellMethods,
-  FrontMethods,
-  FrontStart,
-} from '../src/contract/threads.js';
-import { DroverError, messageOf } from '../src/errors.js';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { BodyRoom } from '../src/front/body-room.js';
@@ -22,19 +11,30 @@ import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
 import { JournalClient } from '../src/front/history/journal-client.js';
+import { SnapshotFrames } from '../src/front/initial-state.js';
 import { listenFault } from '../src/front/listen-fault.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
-import { SnapshotFrames } from '../src/front/prelude.js';
 import { createFront, type FrontParts, fixedAnswers } from '../src/front/routes.js';
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamRoute } from '../src/front/stream-route.js';
 import { TokenStreams } from '../src/front/token-streams.js';
-import { DASHBOARD_DIR } from '../src/places.js';
-import { Counters } from '../src/shm/counters.js';
-import { LoopLag } from '../src/shm/loop-lag.js';
-import { PinBucket } from '../src/shm/pin-bucket.js';
-import { Quota } from '../src/shm/quota.js';
-import { RingReader } from '../src/shm/ring-reader.js';
+import { FRONT, httpCell } from '../src/shared/contract/metric-layout.js';
+import { NameHasher } from '../src/shared/contract/name-hash.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
+import type {
+  BroadcasterFrontMethods,
+  ControlMethods,
+  FrontBellMethods,
+  FrontMethods,
+  FrontStart,
+} from '../src/shared/contract/threads.js';
+import { DroverError, messageOf } from '../src/shared/errors.js';
+import { Counters } from '../src/shared/memory/counters.js';
+import { LoopLag } from '../src/shared/memory/loop-lag.js';
+import { PinBucket } from '../src/shared/memory/pin-bucket.js';
+import { Quota } from '../src/shared/memory/quota.js';
+import { RingReader } from '../src/shared/memory/ring-reader.js';
+import { DASHBOARD_DIR } from '../src/shared/package-paths.js';
 
 if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;

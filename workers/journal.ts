@@ -1,7 +1,9 @@
 // Entry of the journal thread: wiring only. Nobody waits for it: it reads the ring as a front does.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { Rpc, type Serves } from '../src/contract/rpc.js';
+import { frontMethods } from '../src/journal/front-methods.js';
+import { Journal } from '../src/journal/journal.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
   FrontBellMethods,
@@ -9,12 +11,10 @@ import type {
   JournalFrontMethods,
   JournalMethods,
   JournalStart,
-} from '../src/contract/threads.js';
-import { DroverError } from '../src/errors.js';
-import { frontMethods } from '../src/journal/front-methods.js';
-import { Journal } from '../src/journal/journal.js';
-import { LoopLag } from '../src/shm/loop-lag.js';
-import { letOthersGoFirst } from '../src/thread-priority.js';
+} from '../src/shared/contract/threads.js';
+import { DroverError } from '../src/shared/errors.js';
+import { LoopLag } from '../src/shared/memory/loop-lag.js';
+import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;

@@ -2,4 +2,4 @@
 // A service that goes on making load would spoil every measurement after it.
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-await import('../../src/cli.js');
+await import('../../src/cli/main.js');

@@ -1,7 +1,7 @@
 // Runs in a bot host thread. Owns the logger that a bot sees, one for each scope.
 
 import type { Logger } from '../bot-sdk/index.js';
-import type { LogEvent } from '../contract/events.js';
+import type { LogEvent } from '../shared/contract/events.js';
 import type { BotLines } from './bot-lines.js';
 
 /** Longest scope, in UTF-16 units; longer ones are cut. */

@@ -18,10 +18,10 @@ import {
   type Json,
   type JsonObject,
   SERVICE_STATUSES,
-} from '../contract/events.js';
-import type { BotExit, HostedState } from '../contract/threads.js';
-import { MAX_TIMER_MS } from '../contract/timers.js';
-import { DroverError, messageOf } from '../errors.js';
+} from '../shared/contract/events.js';
+import type { BotExit, HostedState } from '../shared/contract/threads.js';
+import { MAX_TIMER_MS } from '../shared/contract/timers.js';
+import { DroverError, messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
 import { BotLogger } from './bot-logger.js';
 import { connectLines, connectTcp } from './connection.js';

@@ -11,7 +11,7 @@ import type {
   TcpConnection,
   TcpOptions,
 } from '../bot-sdk/index.js';
-import { LineSplitter } from '../wire/line-splitter.js';
+import { LineSplitter } from '../bot-sdk/line-splitter.js';
 
 const MAX_LINE_BYTES = 65_536;
 /** Bytes that may wait for a server that does not read. The next message then ends the connection with an error. */

@@ -40,7 +40,7 @@ export function currentRun(): CurrentRun | undefined {
   return current.getStore();
 }
 
-// For the watchdog, which asks a thread that is stuck (src/bots/stack-capture.ts).
+// For the watchdog, which asks a thread that is stuck (src/main/bots/stack-capture.ts).
 Object.defineProperty(globalThis, Symbol.for('drover.currentBot'), {
   value: () => currentRun()?.id,
 });

@@ -1,6 +1,6 @@
 // Runs in a bot host thread. Owns the faults of drills: a host does to itself what a broken bot could do to it.
 
-import type { HostFault } from '../contract/threads.js';
+import type { HostFault } from '../shared/contract/threads.js';
 
 export function causeFault(fault: HostFault): void {
   // Outside of the call that asked for it, as a bot's fault would be.

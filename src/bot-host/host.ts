@@ -2,10 +2,10 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind } from '../bot-sdk/index.js';
-import type { Json } from '../contract/events.js';
-import { secretStrings } from '../contract/secrets.js';
-import type { BotExit, HostedState, HostMethods } from '../contract/threads.js';
-import { DroverError } from '../errors.js';
+import type { Json } from '../shared/contract/events.js';
+import { secretStrings } from '../shared/contract/secrets.js';
+import type { BotExit, HostedState, HostMethods } from '../shared/contract/threads.js';
+import { DroverError } from '../shared/errors.js';
 import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { Outbox } from './outbox.js';

@@ -1,8 +1,8 @@
 // Runs in a bot host thread. Owns how the modules of bot kinds are loaded.
 
 import type { BotKind } from '../bot-sdk/index.js';
-import type { KindInfo, LoadedKinds } from '../contract/bots.js';
-import { messageOf } from '../errors.js';
+import type { KindInfo, LoadedKinds } from '../shared/contract/bots.js';
+import { messageOf } from '../shared/errors.js';
 
 /**
  * Loads a kind from a module URL into `kinds`.

@@ -2,7 +2,7 @@
 
 import { getHeapStatistics } from 'node:v8';
 
-/** There because main has set the flag for it (src/bots/memory-guard.ts). */
+/** There because main has set the flag for it (src/main/bots/memory-guard.ts). */
 const collectGarbage = globalThis.gc;
 // Not for bots: it would hold up all that run here. V8 does not let it be deleted.
 globalThis.gc = undefined;

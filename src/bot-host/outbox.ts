@@ -1,9 +1,9 @@
 // Runs in a bot host thread. Owns the way of every event from this host to the broadcaster.
 
 import type { MessagePort } from 'node:worker_threads';
-import { type Batch, encodeBatch } from '../contract/batch.js';
-import type { Item } from '../contract/events.js';
-import type { InFlight } from '../shm/in-flight.js';
+import { type Batch, encodeBatch } from '../shared/contract/batch.js';
+import type { Item } from '../shared/contract/events.js';
+import type { InFlight } from '../shared/memory/in-flight.js';
 
 /** A batch leaves when it holds this many items, or at the end of the tick. */
 const BATCH_ITEMS = 64;

@@ -1,9 +1,9 @@
 // What a bot author imports as `drover/bot-sdk`. Types and defineBot only; the bot host (src/bot-host) does the work.
 
-import type { Json, JsonObject } from '../contract/events.js';
-import Type, { type Static, type TSchema } from '../contract/typebox.js';
+import type { Json, JsonObject } from '../shared/contract/events.js';
+import Type, { type Static, type TSchema } from '../shared/contract/typebox.js';
 
-export { BotError, type BotErrorOptions } from './errors.js';
+export { BotError, type BotErrorOptions } from './bot-error.js';
 export type { Json, JsonObject, Static, TSchema };
 /** TypeBox, to write schemas with. */
 export { Type };

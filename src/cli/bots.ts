@@ -10,8 +10,7 @@ import type {
   NewBot,
   RestartPolicy,
 } from '../client/index.js';
-import { messageOf } from '../errors.js';
-import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
+import { messageOf } from '../shared/errors.js';
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
@@ -20,6 +19,12 @@ import { jsonObject, labels, list } from './options.js';
 import { print, printJson, table } from './output.js';
 import { showProgress } from './progress.js';
 import { action, complain } from './run.js';
+import {
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  withConnection,
+} from './service-address.js';
 
 /** Bots of one request: so many are done within its time, and the progress moves. */
 const BATCH = 50;

@@ -4,10 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { StreamEvent } from '../client/index.js';
-import { messageOf } from '../errors.js';
-import { stopSignal } from '../stop-signals.js';
+import { messageOf } from '../shared/errors.js';
 import { type CheckReport, junitReport, textReport } from './check-report.js';
-import { type ConnectionOptions, connect, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { type Expectation, FORMS, parseExpectation } from './expectation.js';
 import { CliError } from './failure.js';
@@ -18,6 +16,8 @@ import { isStandardOutput, print, safeJson } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { readRecording } from './recording.js';
 import { action, complain } from './run.js';
+import { type ConnectionOptions, connect, withConnection } from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 interface CheckOptions extends ConnectionOptions, FilterFlags {
   live?: true;

@@ -5,18 +5,18 @@ import { createServer } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { findKinds } from '../bots/kind-modules.js';
 import { DroverClient } from '../client/index.js';
-import { loadConfig } from '../config.js';
-import type { Config } from '../contract/config.js';
-import { defaultDataDir } from '../data-dir.js';
-import { messageOf } from '../errors.js';
 import { loadEngine } from '../front/engine/load.js';
-import { askedProfile, limit, profileOf, withProfile } from './connection.js';
+import { findKinds } from '../main/bots/kind-modules.js';
+import { defaultDataDir } from '../main/data-dir.js';
+import { loadConfig } from '../main/load-config.js';
+import type { Config } from '../shared/contract/config.js';
+import { messageOf } from '../shared/errors.js';
 import { EXIT } from './exit-codes.js';
 import { print, printJson } from './output.js';
 import { configDir } from './profile.js';
 import { action } from './run.js';
+import { askedProfile, limit, profileOf, withProfile } from './service-address.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from './start-flags.js';
 
 interface DoctorOptions extends StartFlags {

@@ -2,7 +2,7 @@
 // exit code that says which kind.
 
 import { ApiError } from '../client/index.js';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../shared/errors.js';
 import { EXIT } from './exit-codes.js';
 import { hintFor } from './no-answer.js';
 

@@ -2,11 +2,11 @@
 // that it is back, and at the end whether it was there.
 
 import { ApiError, type DroverClient, type StreamState } from '../client/index.js';
-import { messageOf } from '../errors.js';
-import { stopSignal } from '../stop-signals.js';
-import { limit } from './connection.js';
+import { messageOf } from '../shared/errors.js';
 import { showDuration } from './duration.js';
 import { complain } from './run.js';
+import { limit } from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 /** How long the service may take to say that it is there. */
 const CONFIRM_MS = 10_000;

@@ -2,12 +2,17 @@
 
 import type { Command } from 'commander';
 import { ApiError, type Json, type JsonObject } from '../client/index.js';
-import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { jsonObject } from './options.js';
 import { print, printJson, safeJson } from './output.js';
 import { action, complain } from './run.js';
+import {
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  withConnection,
+} from './service-address.js';
 
 /** The target that stands for the service itself. */
 const SERVICE = '-';

@@ -4,8 +4,12 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import { ApiError, DroverClient } from '../client/index.js';
-import { messageOf } from '../errors.js';
-import { stopSignal } from '../stop-signals.js';
+import { messageOf } from '../shared/errors.js';
+import { EXIT } from './exit-codes.js';
+import { CliError } from './failure.js';
+import { print } from './output.js';
+import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
+import { action, complain } from './run.js';
 import {
   type ConnectionOptions,
   DEFAULT_URL,
@@ -16,12 +20,8 @@ import {
   URL_TEXT,
   withProfile,
   withTimeout,
-} from './connection.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { print } from './output.js';
-import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
-import { action, complain } from './run.js';
+} from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 interface LoginOptions extends ConnectionOptions {
   timeout: number;

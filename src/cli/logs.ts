@@ -2,8 +2,6 @@
 
 import type { Command } from 'commander';
 import { ApiError, type StreamEvent } from '../client/index.js';
-import { stopSignal } from '../stop-signals.js';
-import { type Connection, type ConnectionOptions, connect, withConnection } from './connection.js';
 import { parseDuration } from './duration.js';
 import { eventLine } from './event-line.js';
 import { EXIT } from './exit-codes.js';
@@ -13,6 +11,13 @@ import { StreamWatch } from './follow.js';
 import { wholeNumber } from './options.js';
 import { isColored, print, safeJson } from './output.js';
 import { action } from './run.js';
+import {
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  withConnection,
+} from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 const LINES = 100;
 /** As many as one page of the service has. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../shared/errors.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 

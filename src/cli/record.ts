@@ -6,14 +6,6 @@ import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { EventStream, StreamEvent } from '../client/index.js';
-import { stopSignal } from '../stop-signals.js';
-import {
-  type Connection,
-  type ConnectionOptions,
-  connect,
-  limit,
-  withConnection,
-} from './connection.js';
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
@@ -24,6 +16,14 @@ import { isStandardOutput } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { type RecordingEnd, RecordingWriter } from './recording.js';
 import { action, complain } from './run.js';
+import {
+  type Connection,
+  type ConnectionOptions,
+  connect,
+  limit,
+  withConnection,
+} from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 /** How long the mark behind a command's last events may take to arrive, and a service to come back, in ms. */
 const MARK_MS = 5000;

@@ -5,7 +5,7 @@ import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import type { EventFilter, StreamEvent } from '../client/index.js';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../shared/errors.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
 import { isStandardOutput, safeJson } from './output.js';

@@ -3,15 +3,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ApiError, type BotSnapshot, DroverClient } from '../client/index.js';
-import { stopSignal } from '../stop-signals.js';
-import {
-  type ConnectionOptions,
-  connect,
-  givenUrl,
-  limit,
-  targetOf,
-  withConnection,
-} from './connection.js';
 import { showDuration } from './duration.js';
 import { EXIT } from './exit-codes.js';
 import { CliError } from './failure.js';
@@ -20,6 +11,15 @@ import { duration, list } from './options.js';
 import { print, printJson, safeText } from './output.js';
 import { elapsed, followProgress } from './progress.js';
 import { action } from './run.js';
+import {
+  type ConnectionOptions,
+  connect,
+  givenUrl,
+  limit,
+  targetOf,
+  withConnection,
+} from './service-address.js';
+import { stopSignal } from './stop-signals.js';
 
 const AGAIN_MS = 200;
 

@@ -1,6 +1,6 @@
 // Pure; runs in clients. Owns how long a stream waits before it is opened again.
 
-/** As in src/contract/timers.ts: of what is outside its folder the client imports types alone. */
+/** As in src/shared/contract/timers.ts: of what is outside its folder the client imports types alone. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Longest wait before a jitter that shortens it, in ms. */
 const DEFAULT_MAX_MS = 30_000;

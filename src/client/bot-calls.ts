@@ -6,10 +6,10 @@ import type {
   CreateBotBody,
   RestartPolicy,
   UpdateBotBody,
-} from '../contract/bots.js';
-import type { BotSnapshot, JsonObject } from '../contract/events.js';
-import { SNAPSHOT } from './answers.js';
+} from '../shared/contract/bots.js';
+import type { BotSnapshot, JsonObject } from '../shared/contract/events.js';
 import type { CallOptions, Http } from './http.js';
+import { SNAPSHOT } from './response-shapes.js';
 
 /** What a bot is created from; what is left out has its default. */
 export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &

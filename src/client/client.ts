@@ -1,18 +1,18 @@
 // Runs in clients, in Node and in browsers. Owns a typed call for each route of docs/API.md.
 
-import type { InvokeOutcome } from '../contract/api.js';
-import type { Incident, LoadedKinds } from '../contract/bots.js';
-import type { Json, JsonObject } from '../contract/events.js';
-import type { PressureReport } from '../contract/pressure.js';
-import { EVENT, INCIDENT, KINDS, PRESSURE } from './answers.js';
+import type { InvokeOutcome } from '../shared/contract/api.js';
+import type { Incident, LoadedKinds } from '../shared/contract/bots.js';
+import type { Json, JsonObject } from '../shared/contract/events.js';
+import type { PressureReport } from '../shared/contract/pressure.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';
 import { eventsIn } from './download.js';
+import { type EventFilter, filterQuery } from './event-filter.js';
 import { EventStream, type StreamOptions } from './event-stream.js';
-import type { StreamEvent } from './events.js';
-import { type EventFilter, filterQuery } from './filter.js';
 import type { DownloadQuery, EventsPage, EventsQuery, Stats, StatsQuery } from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
+import { EVENT, INCIDENT, KINDS, PRESSURE } from './response-shapes.js';
+import type { StreamEvent } from './stream-events.js';
 import { TokenCalls } from './token-calls.js';
 
 export interface DroverClientOptions {

@@ -1,8 +1,8 @@
 // Pure; runs in clients. Owns how the lines of a download (NDJSON) become events.
 
-import { EVENT } from './answers.js';
-import type { StreamEvent } from './events.js';
+import { EVENT } from './response-shapes.js';
 import { hasShape } from './shape.js';
+import type { StreamEvent } from './stream-events.js';
 
 /** Longest line, in characters; far above what the service lets through. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024;

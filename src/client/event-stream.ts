@@ -3,9 +3,9 @@
 
 import { ApiError } from './api-error.js';
 import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
-import { type StreamEvent, typedEvent } from './events.js';
 import { expectType, reasonOf } from './http.js';
 import { SseParser } from './sse-parser.js';
+import { type StreamEvent, typedEvent } from './stream-events.js';
 
 /** Longest event, in characters; far above what the service lets through. One that is longer breaks the connection. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024;

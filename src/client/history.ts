@@ -1,8 +1,8 @@
 // Imported by clients. Owns what is asked of the past and what is answered (docs/API.md, `GET /api/events`, `GET /api/stats`).
 
-import type { JournalStatus, StatsAnswer } from '../contract/journal.js';
-import type { StreamEvent } from './events.js';
-import type { EventFilter } from './filter.js';
+import type { JournalStatus, StatsAnswer } from '../shared/contract/journal-messages.js';
+import type { EventFilter } from './event-filter.js';
+import type { StreamEvent } from './stream-events.js';
 
 /** Query of `GET /api/events`. */
 export interface EventsQuery extends EventFilter {

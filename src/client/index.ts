@@ -1,6 +1,6 @@
 // What a client imports as `drover/client`, in Node and in browsers: no module of Node, no dependency.
 
-export type { InvokeOutcome } from '../contract/api.js';
+export type { InvokeOutcome } from '../shared/contract/api.js';
 export type {
   ActionOutcome,
   BotAction,
@@ -10,7 +10,7 @@ export type {
   RestartPolicy,
   StackFrame,
   UpdateBotBody,
-} from '../contract/bots.js';
+} from '../shared/contract/bots.js';
 export type {
   BotSnapshot,
   GapEvent,
@@ -19,17 +19,16 @@ export type {
   Level,
   LogEvent,
   SessionEvent,
-} from '../contract/events.js';
-export type { JournalStatus } from '../contract/journal.js';
-export type { PressureReport, Resource } from '../contract/pressure.js';
-export type { CreateTokenBody, Scope, TokenInfo } from '../contract/tokens.js';
+} from '../shared/contract/events.js';
+export type { JournalStatus } from '../shared/contract/journal-messages.js';
+export type { PressureReport, Resource } from '../shared/contract/pressure.js';
+export type { CreateTokenBody, Scope, TokenInfo } from '../shared/contract/tokens.js';
 export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
 export type { BotActions, BotConfig, NewBot } from './bot-calls.js';
 export { DroverClient, type DroverClientOptions, type LiveOptions } from './client.js';
+export type { EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
-export type { StreamEvent } from './events.js';
-export type { EventFilter } from './filter.js';
 export type {
   DownloadQuery,
   EventsPage,
@@ -39,4 +38,5 @@ export type {
   StatsQuery,
 } from './history.js';
 export type { CallOptions, Fetch, FetchInit } from './http.js';
+export type { StreamEvent } from './stream-events.js';
 export type { NewToken } from './token-calls.js';

@@ -1,8 +1,8 @@
 // Runs in clients, in Node and in browsers. Owns the calls about tokens.
 
-import type { CreateTokenBody, TokenInfo } from '../contract/tokens.js';
-import { TOKEN } from './answers.js';
+import type { CreateTokenBody, TokenInfo } from '../shared/contract/tokens.js';
 import type { CallOptions, Http } from './http.js';
+import { TOKEN } from './response-shapes.js';
 
 /** A token that was just made: the only time that it is shown. */
 export type NewToken = TokenInfo & { token: string };

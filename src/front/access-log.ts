@@ -1,6 +1,6 @@
 // Runs in a front thread. Owns this front's lines of the access log until main writes them.
 
-import type { Config } from '../contract/config.js';
+import type { Config } from '../shared/contract/config.js';
 import { redactTarget } from './redact-target.js';
 
 /** How long lines are collected, in ms. */

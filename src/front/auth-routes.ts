@@ -1,8 +1,8 @@
 // Runs in a front thread. Owns the routes of PINs, tokens and tickets.
 
-import { emptyAnswer, secretAnswer } from './answers.js';
 import { FREE_BYTES } from './body-room.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
+import { emptyAnswer, secretAnswer } from './responses.js';
 import type { FrontParts, Handlers } from './routes.js';
 
 type AuthRoutes =

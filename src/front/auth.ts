@@ -1,10 +1,10 @@
 // Runs in a front thread. Owns which tokens are accepted here, and when each was last used.
 
-import type { TokenRecord } from '../contract/tokens.js';
-import { DroverError } from '../errors.js';
-import { tokenDigest } from '../store/token-digest.js';
+import type { TokenRecord } from '../shared/contract/tokens.js';
+import { DroverError } from '../shared/errors.js';
+import { tokenDigest } from '../shared/token-digest.js';
 import type { Exchange } from './engine/engine.js';
-import { queryValues } from './query.js';
+import { queryValues } from './query-string.js';
 
 /** Who is calling. */
 export interface Caller {

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns how much of request bodies may be in memory before they are whole: anybody may begin one, on
 // every connection.
 
-import { DroverError } from '../errors.js';
+import { DroverError } from '../shared/errors.js';
 
 /** So much of each body is taken whatever the others do, in bytes: nobody with a small one is kept out by large ones. */
 export const FREE_BYTES = 4096;

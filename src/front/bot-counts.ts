@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns how many bots there are of each kind with each status, kept as their snapshots come in: whoever
 // asks need not look at every bot.
 
-import { type BotSnapshot, SERVICE_STATUSES } from '../contract/events.js';
+import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
 
 type Counted = Pick<BotSnapshot, 'kind' | 'status'>;
 

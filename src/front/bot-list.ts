@@ -1,11 +1,11 @@
 // Runs in a front thread. Owns snapshots as REST shows them.
 
-import type { ActionOutcome } from '../contract/bots.js';
-import type { BotSnapshot } from '../contract/events.js';
-import type { BOTS_QUERY } from '../contract/queries.js';
-import { type Reach, reaches } from '../contract/tokens.js';
-import { DroverError } from '../errors.js';
-import { queryPairs } from './query.js';
+import type { ActionOutcome } from '../shared/contract/bots.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
+import type { BOTS_QUERY } from '../shared/contract/queries.js';
+import { type Reach, reaches } from '../shared/contract/tokens.js';
+import { DroverError } from '../shared/errors.js';
+import { queryPairs } from './query-string.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
 /** To be asked when the mirror is current. */

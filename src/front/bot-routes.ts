@@ -1,17 +1,17 @@
 // Runs in a front thread. Owns the routes of bots: what they show, and what can be done with them.
 
-import type { BotAction } from '../contract/bots.js';
-import type { JsonObject } from '../contract/events.js';
-import type { INCIDENTS_QUERY } from '../contract/queries.js';
-import type { Rights } from '../contract/tokens.js';
-import type { OwnSchema, OwnValue } from '../own-schemas.js';
-import { emptyAnswer, jsonAnswer } from './answers.js';
+import type { BotAction } from '../shared/contract/bots.js';
+import type { JsonObject } from '../shared/contract/events.js';
+import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
+import type { Rights } from '../shared/contract/tokens.js';
+import type { SchemaName, SchemaValue } from '../shared/schemas.js';
 import type { Caller } from './auth.js';
 import { BotList } from './bot-list.js';
 import type { Exchange } from './engine/engine.js';
 import type { CallerHandler } from './front.js';
 import { jsonBody } from './json-body.js';
-import { queryValues, readLimit } from './query.js';
+import { queryValues, readLimit } from './query-string.js';
+import { emptyAnswer, jsonAnswer } from './responses.js';
 import type { FrontParts, Handlers } from './routes.js';
 
 type BotRoutes = Extract<
@@ -26,9 +26,9 @@ export function botRoutes(parts: FrontParts): Pick<Handlers, BotRoutes> {
   const bots = new BotList(parts.mirror);
 
   /** A body of a caller that is still good when it has arrived. */
-  const bodyOf = <S extends OwnSchema>(schema: S) => {
+  const bodyOf = <S extends SchemaName>(schema: S) => {
     const read = jsonBody(schema);
-    return async (exchange: Exchange, caller: Caller): Promise<OwnValue<S>> => {
+    return async (exchange: Exchange, caller: Caller): Promise<SchemaValue<S>> => {
       const body = await read(exchange, limits);
       auth.recheck(caller);
       return body;

@@ -1,13 +1,13 @@
 // Runs in a front thread. Owns how many connections may be open: in the whole process, and from one address.
 
-import { addressKey, addressKeyOf, type CrowdedAddresses } from '../contract/addresses.js';
-import type { NameHasher } from '../contract/name-hash.js';
-import { DroverError } from '../errors.js';
-import type { Quota, QuotaNames } from '../shm/quota.js';
-import { errorAnswer } from './answers.js';
-import type { Answer, ConnectionGate } from './engine/engine.js';
+import { addressKey, addressKeyOf, type CrowdedAddresses } from '../shared/contract/addresses.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import { DroverError } from '../shared/errors.js';
+import type { Quota, QuotaNames } from '../shared/memory/quota.js';
+import type { ConnectionGate, Response } from './engine/engine.js';
+import { errorAnswer } from './responses.js';
 
-const REFUSALS: Record<'total' | 'perAddress', Answer> = {
+const REFUSALS: Record<'total' | 'perAddress', Response> = {
   total: refusal(new DroverError('unavailable', 'too many connections are open')),
   perAddress: refusal(
     new DroverError('too_many', 'too many connections are open from this address'),
@@ -35,7 +35,7 @@ export class Connections implements ConnectionGate {
     return this.#full.size > 0;
   }
 
-  refusalFor(address: ArrayBuffer): Answer | undefined {
+  refusalFor(address: ArrayBuffer): Response | undefined {
     return this.#full.has(addressKey(address)) ? REFUSALS.perAddress : undefined;
   }
 
@@ -43,7 +43,7 @@ export class Connections implements ConnectionGate {
     return this.#over.has(addressKey(address));
   }
 
-  entered(address: string | null): Answer | undefined {
+  entered(address: string | null): Response | undefined {
     const exceeded = this.#quota.acquire(this.#name(address));
     return exceeded && REFUSALS[exceeded];
   }
@@ -59,6 +59,6 @@ export class Connections implements ConnectionGate {
   }
 }
 
-function refusal(error: DroverError): Answer {
+function refusal(error: DroverError): Response {
   return { ...errorAnswer(error), close: true };
 }

@@ -2,10 +2,10 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { DroverError } from '../errors.js';
-import { DASHBOARD_HEADERS } from './answers.js';
-import type { Answer, Exchange } from './engine/engine.js';
+import { DroverError } from '../shared/errors.js';
+import type { Exchange, Response } from './engine/engine.js';
 import { etagOf, isHad } from './etag.js';
+import { DASHBOARD_HEADERS } from './responses.js';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -82,7 +82,7 @@ function serve(exchange: Exchange, file: StaticFile | undefined): void {
   );
 }
 
-function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string): Answer {
+function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string): Response {
   const encoding = chooseEncoding(acceptEncoding, file.encoded);
   // Each encoding is a representation of its own: strong tags must differ.
   const etag = encoding === '' ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;

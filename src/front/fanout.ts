@@ -9,19 +9,19 @@
 // step, so that what is gathered for one is there for all, and little lies in the sockets, where it would be cold again
 // before it is read (16 writes in a row cost 1.1 to 1.6 times the CPU).
 
-import { eventId } from '../broadcast/frame.js';
-import { FLUSH_BOUNDS, FRONT } from '../contract/counted.js';
-import type { Counters } from '../shm/counters.js';
-import type { RingReader } from '../shm/ring-reader.js';
+import { FLUSH_BOUNDS, FRONT } from '../shared/contract/metric-layout.js';
+import type { Counters } from '../shared/memory/counters.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import type { Filter } from '../shared/stream/filter.js';
+import { eventId } from '../shared/stream/frame.js';
 import type { StreamSink } from './engine/engine.js';
-import type { Filter } from './filter.js';
 import { GatherArena } from './gather-arena.js';
 import { type ReplaySource, Replays } from './history/replays.js';
-import { Prelude, type SnapshotFrames } from './prelude.js';
+import { InitialState, type SnapshotFrames } from './initial-state.js';
+import { Keepalive, type UpkeepOptions } from './keepalive.js';
 import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from './stream-text.js';
-import { type Beginning, Subscriber } from './subscriber.js';
+import { Subscriber, type SubscribeStart } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
-import { Upkeep, type UpkeepOptions } from './upkeep.js';
 
 /** Longest that the front stays with its streams before requests get a turn, in ms. */
 const SLICE_MS = 2;
@@ -46,7 +46,7 @@ export interface FanoutOptions extends UpkeepOptions {
   snapshots: SnapshotFrames;
   /** What has left the ring. */
   past: ReplaySource;
-  /** Where it counts (src/contract/counted.ts). */
+  /** Where it counts (src/shared/contract/metric-layout.ts). */
   counters: Counters;
 }
 
@@ -78,7 +78,7 @@ export class Fanout {
   /** Somebody could take more at once. */
   #behind = false;
   #passMs = 0;
-  readonly #upkeep: Upkeep;
+  readonly #keepalive: Keepalive;
   /** The streams that have not come up to the ring yet. */
   readonly #replays: Replays;
   /** This pass also looks for heartbeats and stalls. */
@@ -96,7 +96,7 @@ export class Fanout {
       isOnRing: (cursor, filter) => this.#isOnRing(cursor, filter),
     });
     this.#counters = options.counters;
-    this.#upkeep = new Upkeep(options, {
+    this.#keepalive = new Keepalive(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {
         this.#counters.add(FRONT.evictions, 1);
@@ -121,10 +121,10 @@ export class Fanout {
     const oldest = this.#oldest(filter);
     if (resume.kind === 'at' && resume.next >= oldest) {
       subscriber.cursor = resume.next;
-      subscriber.prelude = new Prelude([Buffer.from(opening)]);
+      subscriber.prelude = new InitialState([Buffer.from(opening)]);
     } else if (resume.kind === 'at' && this.#replays.isThere) {
       subscriber.cursor = resume.next;
-      subscriber.prelude = new Prelude([Buffer.from(opening)]);
+      subscriber.prelude = new InitialState([Buffer.from(opening)]);
       this.#replays.add(subscriber);
     } else if (resume.kind === 'live') {
       subscriber.beginning = { opening, loss: null, snapshots };
@@ -195,7 +195,7 @@ export class Fanout {
 
   /** Lets go of everything that keeps the thread alive. */
   stop(): void {
-    this.#upkeep.stop();
+    this.#keepalive.stop();
   }
 
   #begin(): void {
@@ -208,7 +208,7 @@ export class Fanout {
     this.#woken = false;
     this.#behind = false;
     this.#passMs = 0;
-    this.#tending = this.#upkeep.takeDue();
+    this.#tending = this.#keepalive.takeDue();
     this.#blocked = 0;
     this.#slice();
   }
@@ -220,7 +220,7 @@ export class Fanout {
       const subscriber = this.#subscribers[this.#at++] as Subscriber;
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
       if (this.#tending) {
-        this.#upkeep.tend(subscriber, began);
+        this.#keepalive.sweep(subscriber, began);
         if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
       // A filtered turn looks through the index and can take long by itself.
@@ -297,7 +297,7 @@ export class Fanout {
   }
 
   /** What it has missed is lost: it begins anew, with what is now. */
-  #startOver({ cursor }: Subscriber): Beginning {
+  #startOver({ cursor }: Subscriber): SubscribeStart {
     const loss = { from: eventId(this.#options.epoch, cursor), first: cursor };
     return { opening: '', loss, snapshots: true };
   }
@@ -334,7 +334,7 @@ export class Fanout {
    * Gives a subscriber its prelude: the loss if there was one, the current snapshots, and where the stream goes on.
    * @returns false while the snapshots are not current; it then waits, and the next pass tries again.
    */
-  #begun(subscriber: Subscriber, { opening, loss, snapshots, at }: Beginning): boolean {
+  #begun(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
     const { epoch, snapshots: source } = this.#options;
     const { filter } = subscriber.group;
     const current = source.frames(filter, snapshots);
@@ -348,7 +348,7 @@ export class Fanout {
       head += gapFrame(epoch, loss.from, next, dropped);
       this.#counters.add(FRONT.gaps, 1);
     }
-    subscriber.prelude = new Prelude([Buffer.from(head), ...parts, position]);
+    subscriber.prelude = new InitialState([Buffer.from(head), ...parts, position]);
     subscriber.cursor = next;
     subscriber.beginning = undefined;
     return true;

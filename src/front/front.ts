@@ -1,16 +1,16 @@
 // Runs in a front thread. Owns the way of a request: router, authentication, handler, answer.
 
-import { allows } from '../contract/tokens.js';
-import { DroverError } from '../errors.js';
-import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './access.js';
+import { allows } from '../shared/contract/tokens.js';
+import { DroverError } from '../shared/errors.js';
 import type { AccessLog } from './access-log.js';
-import { emptyAnswer, errorAnswer } from './answers.js';
 import type { Authenticator, Caller } from './auth.js';
 import type { Cors } from './cors.js';
-import { DressedExchange } from './dressed-exchange.js';
 import type { Exchange } from './engine/engine.js';
+import { ExchangeDecorator } from './exchange-decorator.js';
+import { InFlightLimiter, InFlightSlot } from './in-flight-limiter.js';
+import { emptyAnswer, errorAnswer } from './responses.js';
+import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
-import { RouteLoad, Turn } from './turn.js';
 
 /** A handler of a route that anybody may call, or that asks itself who calls. */
 export type OpenHandler = (
@@ -113,7 +113,7 @@ export class Front {
   #dress(exchange: Exchange): Exchange {
     const { cors, log } = this.#options;
     const began = performance.now();
-    return new DressedExchange(exchange, {
+    return new ExchangeDecorator(exchange, {
       headers: cors.isOn ? cors.headersFor(exchange.header('origin')) : [],
       answered: (dressed, status) => {
         if (!log.isOn) return;
@@ -127,11 +127,11 @@ export class Front {
 
 /** The same handler, which refuses a request while `max` of its route wait for something. */
 function boundInFlight(handler: OpenHandler, route: number, max: number): OpenHandler {
-  const load = new RouteLoad(max);
+  const load = new InFlightLimiter(max);
   return (exchange, parameters) => {
     exchange.route = route;
     load.check();
-    const turn = new Turn(load);
+    const turn = new InFlightSlot(load);
     exchange.turn = turn;
     const pending = handler(exchange, parameters);
     if (!pending) return;

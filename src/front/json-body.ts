@@ -1,9 +1,9 @@
 // Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
 
-import { explainSchemaError } from '../contract/explain.js';
-import { DroverError } from '../errors.js';
-import type { OwnSchema, OwnValue } from '../own-schemas.js';
-import { validatorOf } from '../own-validators.js';
+import { explainSchemaError } from '../shared/contract/explain.js';
+import { DroverError } from '../shared/errors.js';
+import type { SchemaName, SchemaValue } from '../shared/schemas.js';
+import { validatorOf } from '../shared/validators.js';
 import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
 
@@ -26,7 +26,7 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
  * A reader for bodies of this schema.
  * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
-export function jsonBody<S extends OwnSchema>(schema: S): BodyReader<OwnValue<S>> {
+export function jsonBody<S extends SchemaName>(schema: S): BodyReader<SchemaValue<S>> {
   return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');

@@ -1,8 +1,8 @@
 // Runs in a front thread. Owns `POST /auth/pin` (interface-seed §4, §8).
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { DroverError } from '../errors.js';
-import type { PinBucket } from '../shm/pin-bucket.js';
+import { DroverError } from '../shared/errors.js';
+import type { PinBucket } from '../shared/memory/pin-bucket.js';
 
 /** Is told of each wrong PIN; `lockedForS` is 0, or for how many seconds the exchange is locked by it. */
 export type PinRefused = (refusal: { address: string; lockedForS: number }) => void;

@@ -1,6 +1,6 @@
 // Pure; used by the fronts. Owns which handler answers a method and a path.
 
-import { DroverError } from '../errors.js';
+import { DroverError } from '../shared/errors.js';
 
 /** A route's handlers by method. HEAD is answered by GET's, OPTIONS by the router. */
 export type RouteMethods<H> = Partial<Record<'GET' | 'POST' | 'PATCH' | 'DELETE', H>>;

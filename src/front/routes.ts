@@ -1,19 +1,17 @@
 // Runs in a front thread. Owns the front as a whole: a handler behind every line of the table of routes.
 
-import type { Config } from '../contract/config.js';
-import type { NameHasher } from '../contract/name-hash.js';
-import type { Rpc } from '../contract/rpc.js';
-import type { ControlMethods, FrontMethods } from '../contract/threads.js';
-import type { Quota } from '../shm/quota.js';
-import { type GuardedRoute, type OpenRoute, routeNumber } from './access.js';
+import type { Config } from '../shared/contract/config.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { Rpc } from '../shared/contract/rpc.js';
+import type { ControlMethods, FrontMethods } from '../shared/contract/threads.js';
+import type { Quota } from '../shared/memory/quota.js';
 import type { AccessLog } from './access-log.js';
-import { SAFE_HEADERS } from './answers.js';
 import type { Authenticator } from './auth.js';
 import { authRoutes } from './auth-routes.js';
 import { botRoutes } from './bot-routes.js';
 import { Cors } from './cors.js';
 import type { DashboardFiles } from './dashboard-files.js';
-import type { FixedAnswer, FixedAnswers } from './engine/engine.js';
+import type { FixedAnswers, FixedResponse } from './engine/engine.js';
 import type { Fanout } from './fanout.js';
 import { type CallerHandler, Front, type OpenHandler } from './front.js';
 import { historyRoutes } from './history/history-routes.js';
@@ -22,6 +20,8 @@ import type { BodyLimits } from './json-body.js';
 import { type Counted, metricsRoute } from './metrics/metrics-route.js';
 import type { PinExchange } from './pin-exchange.js';
 import { referenceRoutes } from './reference/reference-routes.js';
+import { SAFE_HEADERS } from './responses.js';
+import { type GuardedRoute, type OpenRoute, routeNumber } from './route-table.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 import type { StreamRoute } from './stream-route.js';
 import type { TokenStreams } from './token-streams.js';
@@ -58,7 +58,7 @@ export type Handlers = Record<OpenRoute | 'GET /events', OpenHandler> &
   Record<Exclude<GuardedRoute, 'GET /events'>, CallerHandler>;
 
 /** What monitors ask for many times a second, and what asks for no thought. */
-const HEALTHY: FixedAnswer = {
+const HEALTHY: FixedResponse = {
   route: routeNumber('GET /health'),
   status: 200,
   headers: ['Content-Type', 'text/plain', ...SAFE_HEADERS],

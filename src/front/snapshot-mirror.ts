@@ -1,12 +1,12 @@
 // Runs in a front thread. Owns this front's copy of every bot's snapshot, kept current from the ring: no other thread is
 // asked when a client wants the list, and what REST shows is never older than what the front's streams have had.
 
-import { KIND_CODE } from '../broadcast/frame.js';
-import type { BotSnapshot } from '../contract/events.js';
-import type { NameHasher } from '../contract/name-hash.js';
-import type { RingReader } from '../shm/ring-reader.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import { KIND_CODE } from '../shared/stream/frame.js';
+import { LabelHistory } from '../shared/stream/label-history.js';
 import { BotCounts } from './bot-counts.js';
-import { LabelHistory } from './label-history.js';
 
 /** One bot's snapshot, as JSON and as an object. */
 export interface MirroredSession {

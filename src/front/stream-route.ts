@@ -1,18 +1,18 @@
 // Runs in a front thread. Owns `GET /events` up to where the fan-out takes the stream over: who may have one, by token or
 // by ticket, how many there may be, and what it is limited to.
 
-import type { Shortage } from '../contract/pressure.js';
-import type { STREAM_QUERY } from '../contract/queries.js';
-import type { Reach } from '../contract/tokens.js';
-import { DroverError } from '../errors.js';
-import { SAFE_HEADERS } from './answers.js';
+import type { Shortage } from '../shared/contract/pressure.js';
+import type { STREAM_QUERY } from '../shared/contract/queries.js';
+import type { Reach } from '../shared/contract/tokens.js';
+import { DroverError } from '../shared/errors.js';
+import { type FILTER_NAMES, parseFilter, type StreamReach } from '../shared/stream/filter.js';
 import type { Caller } from './auth.js';
 import type { Exchange } from './engine/engine.js';
-import { type FILTER_NAMES, parseFilter, type StreamReach } from './filter.js';
 import type { Front, OpenHandler } from './front.js';
-import { queryPairs } from './query.js';
+import { queryPairs } from './query-string.js';
+import { SAFE_HEADERS } from './responses.js';
 import type { FrontParts } from './routes.js';
-import { StreamSeat } from './stream-seat.js';
+import { StreamLease } from './stream-lease.js';
 import { retryLine } from './stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
@@ -71,7 +71,7 @@ export class StreamRoute {
       return;
     }
     if (this.shortage) throw new DroverError('unavailable', this.shortage.message);
-    const seat = new StreamSeat(this.#parts, record.id, exchange.address);
+    const seat = new StreamLease(this.#parts, record.id, exchange.address);
     let subscriber: Subscriber | undefined;
     const sink = exchange.stream(
       STREAM_HEADERS,

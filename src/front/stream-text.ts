@@ -1,6 +1,6 @@
 // Pure; used by the fronts. Owns the pieces of a stream that are a subscriber's own and not on the ring.
 
-import { eventId, sseFrame } from '../broadcast/frame.js';
+import { eventId, sseFrame } from '../shared/stream/frame.js';
 
 /** Keeps an idle stream alive; a comment in the event-stream grammar. */
 export const HEARTBEAT = Buffer.from(':\n\n');

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns which bytes of the ring the subscribers with one filter get.
 
-import type { RingReader, Slice } from '../shm/ring-reader.js';
-import type { Filter } from './filter.js';
+import type { RingReader, Slice } from '../shared/memory/ring-reader.js';
+import type { Filter } from '../shared/stream/filter.js';
 import type { GatherArena } from './gather-arena.js';
 
 /** Frames that one gathering looks at, at most, so that a filter that lets little through cannot hold the front up. */

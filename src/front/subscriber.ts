@@ -1,11 +1,11 @@
 // Runs in a front thread. Owns the state of one stream.
 
 import type { StreamSink } from './engine/engine.js';
-import type { Prelude } from './prelude.js';
+import type { InitialState } from './initial-state.js';
 import type { SubscriberGroup } from './subscriber-group.js';
 
 /** How a stream begins, or goes on after a loss. */
-export interface Beginning {
+export interface SubscribeStart {
   /** Sent before everything else. */
   opening: string;
   /** What is to be declared: id of the first lost event, and its number, null when that is not known. */
@@ -25,9 +25,9 @@ export class Subscriber {
   /** Sequence number of the next frame that it gets. */
   cursor = 0;
   /** To be made into its prelude as soon as the snapshots are current. */
-  beginning: Beginning | undefined;
+  beginning: SubscribeStart | undefined;
   /** What it gets before that frame. */
-  prelude: Prelude | undefined;
+  prelude: InitialState | undefined;
   /** It came with an id, to have everything from there on: what the ring laps it gets from the journal. */
   resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */

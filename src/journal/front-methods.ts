@@ -1,8 +1,8 @@
 // Runs in the journal thread. Owns how the journal's answers go to a front: their bytes are handed over, not copied.
 
-import { Handover, type Serves } from '../contract/rpc.js';
-import type { JournalFrontMethods } from '../contract/threads.js';
-import type { Answers } from './answers.js';
+import { Handover, type Serves } from '../shared/contract/rpc.js';
+import type { JournalFrontMethods } from '../shared/contract/threads.js';
+import type { Answers } from './requests.js';
 
 export function frontMethods(answers: Answers): Serves<JournalFrontMethods> {
   return {

@@ -4,20 +4,20 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventId } from '../broadcast/frame.js';
-import type { JournalStatus } from '../contract/journal.js';
-import { NameHasher } from '../contract/name-hash.js';
-import type { JournalStart } from '../contract/threads.js';
-import { DroverError, messageOf } from '../errors.js';
-import { PROGRAMS } from '../places.js';
-import { RingReader } from '../shm/ring-reader.js';
-import { faultOf, setAside } from '../store/file-fault.js';
-import { lockFileOf } from '../store/lock-file.js';
-import { type AnswerSource, Answers } from './answers.js';
-import { JOURNAL_FILE, Numbering } from './numbering.js';
+import type { JournalStatus } from '../shared/contract/journal-messages.js';
+import { NameHasher } from '../shared/contract/name-hash.js';
+import type { JournalStart } from '../shared/contract/threads.js';
+import { DroverError, messageOf } from '../shared/errors.js';
+import { faultOf, setAside } from '../shared/lmdb/file-fault.js';
+import { lockFileOf } from '../shared/lmdb/lock-file.js';
+import { RingReader } from '../shared/memory/ring-reader.js';
+import { PROGRAMS } from '../shared/package-paths.js';
+import { eventId } from '../shared/stream/frame.js';
+import { JOURNAL_FILE, Numbering } from '../shared/stream/numbering.js';
+import { JournalReader } from './journal-reader.js';
 import { type Opened, Remembered } from './opened.js';
-import { Past } from './past.js';
 import type { Recorder } from './recorder.js';
+import { type AnswerSource, Answers } from './requests.js';
 import { FORM, openTables, type Tables } from './tables.js';
 
 /** Pause before the disk is tried again, in ms. */
@@ -96,7 +96,7 @@ export class Journal {
       1,
       Math.min(start.config.flush_ms, start.stream.ring.bytes / RING_BYTES_PER_MS),
     );
-    this.#tender = setInterval(() => this.#tend(), TEND_MS);
+    this.#tender = setInterval(() => this.#sweep(), TEND_MS);
     if (start.fault === null) this.#tryOpen();
     else this.#failed(new Error(start.fault));
   }
@@ -362,7 +362,7 @@ export class Journal {
       await opened.tables.close();
       if (isBroken || this.#closing) return;
       const tables = openTables(this.#path, this.#start.config.fsync);
-      const past = new Past(tables, () => opened.recorder.changing);
+      const past = new JournalReader(tables, () => opened.recorder.changing);
       // What is in it is what was committed last; anything else was not ours.
       if (tables.state.get('state')?.next !== opened.state.next) return await tables.close();
       this.#opened = { ...opened, tables, past };
@@ -372,7 +372,7 @@ export class Journal {
   }
 
   /** Removes what is too old while nothing comes, and finds out when the file has been taken away. */
-  #tend(): void {
+  #sweep(): void {
     const opened = this.#opened;
     if (!opened || this.#closing || this.#state !== 'on') return;
     if (statSync(this.#path, { throwIfNoEntry: false })?.ino !== opened.inode) {

@@ -2,11 +2,11 @@
 // becomes of the file: labels, counts, the clock.
 
 import { statSync } from 'node:fs';
-import type { NameHasher } from '../contract/name-hash.js';
-import type { JournalStart } from '../contract/threads.js';
-import type { RingReader } from '../shm/ring-reader.js';
-import { JournalLabels } from './labels.js';
-import { Past } from './past.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { JournalStart } from '../shared/contract/threads.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import { JournalReader } from './journal-reader.js';
+import { JournalLabels } from './label-table.js';
 import { Recorder } from './recorder.js';
 import { Retention } from './retention.js';
 import { Stats } from './stats.js';
@@ -19,7 +19,7 @@ export interface Opened {
   state: State;
   recorder: Recorder;
   retention: Retention;
-  past: Past;
+  past: JournalReader;
   /** To find out when somebody has taken it away. */
   inode: number;
 }
@@ -45,7 +45,7 @@ export class Remembered {
     this.#stats.written();
     const state = found ?? newState(stream.epoch, first);
     this.#takeUpLabels(tables, found);
-    const past = new Past(tables, () => recorder.changing);
+    const past = new JournalReader(tables, () => recorder.changing);
     const newest = past.newest();
     this.#steady ??= new SteadyClock(newest?.writtenMs || (newest?.clock ?? 0));
     const known = { labels: this.labels, stats: this.#stats, steady: this.#steady };

@@ -2,12 +2,12 @@
 // that is being filled, the postings of the open segment, counts and labels. Reads the ring as a front does, with cells of
 // its own: the broadcaster does nothing for it.
 
-import { eventId, KIND_CODE, NO_LEVEL, sseFrame } from '../broadcast/frame.js';
-import type { BotSnapshot, LogEvent } from '../contract/events.js';
-import { MAX_FRAME_BYTES } from '../shm/layout.js';
-import type { RingReader } from '../shm/ring-reader.js';
+import type { BotSnapshot, LogEvent } from '../shared/contract/events.js';
+import { MAX_FRAME_BYTES } from '../shared/memory/layout.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import { eventId, KIND_CODE, NO_LEVEL, sseFrame } from '../shared/stream/frame.js';
 import { type Block, BlockBuilder, Head, type NameEntry } from './block.js';
-import type { JournalLabels } from './labels.js';
+import type { JournalLabels } from './label-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
 import { type NameKey, SEGMENT, type State, type Tables } from './tables.js';

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns what is forgotten: the oldest, by bytes and by age, a little in each transaction.
 
 import { Head } from './block.js';
-import type { JournalLabels } from './labels.js';
+import type { JournalLabels } from './label-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
 import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns how long reading stays at work before the journal itself gets a turn.
 
 import { setImmediate as turn } from 'node:timers/promises';
-import { DroverError } from '../errors.js';
+import { DroverError } from '../shared/errors.js';
 
 const SLICE_MS = 5;
 

@@ -1,8 +1,12 @@
 // Runs in the journal thread. Owns the counts of events over time, in buckets of 10 s, by level and by scope.
 
-import { LEVELS } from '../contract/events.js';
-import type { JournalStatus, StatsAnswer, StatsRequest } from '../contract/journal.js';
-import { DroverError } from '../errors.js';
+import { LEVELS } from '../shared/contract/events.js';
+import type {
+  JournalStatus,
+  StatsAnswer,
+  StatsRequest,
+} from '../shared/contract/journal-messages.js';
+import { DroverError } from '../shared/errors.js';
 import { type Readable, Slices } from './slices.js';
 import type { BucketCounts, State, Tables } from './tables.js';
 

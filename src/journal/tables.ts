@@ -1,8 +1,8 @@
 // Runs in the journal thread. Owns the LMDB environment of the journal and its tables.
 
 import { type Database, open, type RootDatabase } from 'lmdb';
-import type { Config } from '../contract/config.js';
-import { reserveLockFile } from '../store/lock-file.js';
+import type { Config } from '../shared/contract/config.js';
+import { reserveLockFile } from '../shared/lmdb/lock-file.js';
 
 /** The form of what is kept; a journal of another form is set aside. */
 export const FORM = 1;

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { open } from 'lmdb';
-import { examine } from '../store/examine.js';
+import { examine } from '../shared/lmdb/examine.js';
 import { Block, Head } from './block.js';
 import type { State } from './tables.js';
 

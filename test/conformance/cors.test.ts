@@ -1,7 +1,7 @@
 // Decision "CORS": which pages of other origins may read the answers, and the headers that every answer has.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/access.js';
+import { ACCESS } from '../../src/front/route-table.js';
 import { type RawResponse, raw, requestBytes } from '../harness/http.js';
 import { runToExit, type Service, startService, stopClean } from '../harness/service.js';
 import { get } from '../harness/sse.js';

@@ -1,7 +1,7 @@
 // interface-seed §4 and §7, decision "unknown path / method": 404, 405 with Allow, HEAD and OPTIONS on every path.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/access.js';
+import { ACCESS } from '../../src/front/route-table.js';
 import { call, expectError } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';

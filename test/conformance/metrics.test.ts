@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { INCIDENT_TYPES } from '../../src/contract/bots.js';
-import { KINDS, LEVELS } from '../../src/contract/events.js';
-import { ACCESS } from '../../src/front/access.js';
+import { ACCESS } from '../../src/front/route-table.js';
+import { INCIDENT_TYPES } from '../../src/shared/contract/bots.js';
+import { KINDS, LEVELS } from '../../src/shared/contract/events.js';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { type Family, readMetrics } from '../harness/metrics-text.js';

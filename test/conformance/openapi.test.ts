@@ -4,8 +4,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ACCESS } from '../../src/front/access.js';
 import type { OpenApiDocument } from '../../src/front/reference/document.js';
+import { ACCESS } from '../../src/front/route-table.js';
 import { call } from '../harness/api.js';
 import { create } from '../harness/bots.js';
 import { expectDescribed, expectDescribedEvent } from '../harness/described.js';

@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPES } from '../../src/contract/tokens.js';
-import { ACCESS, type Access } from '../../src/front/access.js';
+import { ACCESS, type Access } from '../../src/front/route-table.js';
+import { SCOPES } from '../../src/shared/contract/tokens.js';
 import { type Answer, call, expectError } from '../harness/api.js';
 import { create, FIXTURE_KINDS, type Incident, invoke, list, snapshot } from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { open } from 'lmdb';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { tokenDigest } from '../../src/store/token-digest.js';
+import { tokenDigest } from '../../src/shared/token-digest.js';
 import { call, expectError } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import {

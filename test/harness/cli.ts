@@ -13,7 +13,7 @@ import {
   stopClean,
 } from './service.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 /** It only ends one that hangs. */
 const LIMIT_MS = 45_000;
 

@@ -5,7 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DocumentAnswer } from '../../src/front/reference/document.js';
 import { openApiDocument } from '../../src/front/reference/document.js';
 import type { JsonValue } from '../../src/front/reference/operation.js';
-import { VERSION } from '../../src/version.js';
+import { VERSION } from '../../src/shared/version.js';
 
 const document = openApiDocument(VERSION);
 const ajv = new Ajv2020({ strict: false, allErrors: false });

@@ -11,7 +11,7 @@ import { makeDir, removeDir } from './service.js';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The command line of the checkout, for a shell. */
-export const CLI = `'${process.execPath}' '${ROOT}dist/src/cli.js'`;
+export const CLI = `'${process.execPath}' '${ROOT}dist/src/cli/main.js'`;
 /** Environment of npm, where it is to have the registry of this machine and what was fetched before. */
 export const NPM: NodeJS.ProcessEnv = {
   npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
@@ -38,7 +38,7 @@ export function blocksOf(file: string): Block[] {
   }));
 }
 
-/** All blocks of a document in this language. test/unit/docs-blocks.test.ts looks for calls of this: give it literals. */
+/** All blocks of a document in this language. test/unit/project/docs-blocks.test.ts looks for calls of this: give it literals. */
 export function everyBlock(file: string, language: string): string[] {
   return blocksOf(file)
     .filter((block) => block.language === language)

@@ -5,21 +5,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { Broadcaster } from '../../src/broadcast/broadcaster.js';
-import type { Config } from '../../src/contract/config.js';
-import type { BotSnapshot, Item } from '../../src/contract/events.js';
-import type { JournalStatus, PageRequest } from '../../src/contract/journal.js';
-import { messageJson } from '../../src/contract/line-text.js';
-import type { StreamIdentity } from '../../src/contract/threads.js';
+import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
+import type { Config } from '../../src/shared/contract/config.js';
+import type { BotSnapshot, Item } from '../../src/shared/contract/events.js';
+import type { JournalStatus, PageRequest } from '../../src/shared/contract/journal-messages.js';
+import { messageJson } from '../../src/shared/contract/line-text.js';
+import type { StreamIdentity } from '../../src/shared/contract/threads.js';
+import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
+import { createLags } from '../../src/shared/memory/loop-lag.js';
 import {
   type Identity,
   type Leaving,
   Numbering,
   newIdentity,
-} from '../../src/journal/numbering.js';
-import { createRing, slotsFor } from '../../src/shm/layout.js';
-import { createLags } from '../../src/shm/loop-lag.js';
+} from '../../src/shared/stream/numbering.js';
 import { eventually } from './bots.js';
 import type { PastEvent } from './history.js';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { canSharePort } from '../../src/front/engine/node/node.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 /**
  * How long a start may take before the harness gives up; generous, it only bounds a hang. Kinds that hang at import alone

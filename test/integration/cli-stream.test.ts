@@ -148,7 +148,7 @@ describe('record and check', () => {
       drover('invoke', 'demo-1', 'say', 'text=recorded');
       process.exit(3);
     `;
-    const cli = new URL('../../dist/src/cli.js', import.meta.url).pathname;
+    const cli = new URL('../../dist/src/cli/main.js', import.meta.url).pathname;
     const recorded = await drover(['record', file, '--', process.execPath, '-e', script], {
       env: { CLI: cli },
     });

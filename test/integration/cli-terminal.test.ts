@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { runCli } from '../harness/cli.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 const SCRIPT = '/usr/bin/script';
 
 let service: Service;

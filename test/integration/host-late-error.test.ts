@@ -2,12 +2,12 @@
 
 import type { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
-import { createLags } from '../../src/shm/loop-lag.js';
+import { createLags } from '../../src/shared/memory/loop-lag.js';
 
 // The built one: its thread's entry is built too.
 const { HostThread } = (await import(
-  new URL('../../dist/src/bots/host-thread.js', import.meta.url).href
-)) as typeof import('../../src/bots/host-thread.js');
+  new URL('../../dist/src/main/threads/host-thread.js', import.meta.url).href
+)) as typeof import('../../src/main/threads/host-thread.js');
 
 it('a late error of the thread is reported', async () => {
   const made = new Promise<Worker>((resolve) => process.once('worker', resolve));

@@ -3,8 +3,8 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import type { StatsAnswer } from '../../src/contract/journal.js';
-import { JOURNAL_FILE, Numbering } from '../../src/journal/numbering.js';
+import type { StatsAnswer } from '../../src/shared/contract/journal-messages.js';
+import { JOURNAL_FILE, Numbering } from '../../src/shared/stream/numbering.js';
 import { eventually } from '../harness/bots.js';
 import { expectNoHole, journalDir, Life, logItem, sessionItem } from '../harness/journal.js';
 

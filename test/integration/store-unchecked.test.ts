@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { faultOf } from '../../src/store/file-fault.js';
+import { faultOf } from '../../src/shared/lmdb/file-fault.js';
 import { call } from '../harness/api.js';
 import { eventually } from '../harness/bots.js';
 import { journalOf, pastPage } from '../harness/history.js';
@@ -98,7 +98,9 @@ describe.each(WAYS)('%s', (_, prevent) => {
 
 it('too little memory to read it says nothing of the file', async () => {
   await stopClean(await withBot());
-  const verifier = fileURLToPath(new URL('../../dist/src/store/verify-store.js', import.meta.url));
+  const verifier = fileURLToPath(
+    new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
+  );
   const file = path.join(dataDir, 'store.mdb');
   expect(await faultOf(file, verifier)).toBeUndefined();
   vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=1 --max-semi-space-size=1');

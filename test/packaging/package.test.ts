@@ -67,8 +67,8 @@ it('has what it needs to run, and nothing else', () => {
     'CHANGELOG.md',
     'config/default.json',
     'config/schema.json',
-    'dist/chunks/main.js',
-    'dist/src/cli.js',
+    'dist/src/chunks/service.js',
+    'dist/src/cli/main.js',
     'dist/workers/front.js',
     'docs/API.md',
     'docs/systemd/drover.service',
@@ -152,7 +152,7 @@ it('gives programs its SDK and its client', async () => {
     const { defineBot } = await import('drover/bot-sdk');
     const { DroverClient } = await import('drover/client');
     console.log(typeof defineBot, typeof DroverClient);
-    await import('drover/dist/src/main.js').catch(({ code }) => console.log(code));
+    await import('drover/dist/src/main/service.js').catch(({ code }) => console.log(code));
   `;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
     cwd: dir,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createRing, type RingSize } from '../../src/shm/layout.js';
+import { createRing, type RingSize } from '../../src/shared/memory/layout.js';
 
 const BUILD = new URL('../../dist/src/shm/', import.meta.url);
 const THREAD = new URL('ring-torture-thread.mjs', import.meta.url);

@@ -7,7 +7,7 @@ import {
   MAX_LINE_BYTES,
   parse,
   type WorldMessage,
-} from '../../src/demo-world/protocol.js';
+} from '../../src/kinds/demo-world/protocol.js';
 
 /** A demo bot moves or speaks about this often, in ms. */
 const IDLE_MS = 5000;

@@ -8,7 +8,7 @@ import {
   type Static,
   Type,
 } from '../../src/bot-sdk/index.js';
-import { IrcSession } from '../../src/irc/session.js';
+import { IrcSession } from '../../src/kinds/irc/irc-session.js';
 
 /** A connection that was online for this long, in ms, ends the counting of attempts. */
 const STABLE_MS = 60_000;

@@ -1,7 +1,7 @@
 // Pure; runs in tabs. Owns what a log is filtered by.
 
 import type { EventsQuery, Level } from '../../../src/client/index.js';
-import { withoutEscapes } from '../../../src/contract/escapes.js';
+import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 
 export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;

@@ -1,7 +1,7 @@
 // Pure. Owns how the text of a line is cut into pieces: colours of ANSI escapes become classes, every other escape goes, and
 // control characters become signs that can be seen. The result is text for text nodes: nothing in a line is ever markup.
 
-import { ESCAPES } from '../../../src/contract/escapes.js';
+import { ESCAPES } from '../../../src/shared/contract/escapes.js';
 
 export interface Piece {
   text: string;

@@ -1,7 +1,7 @@
 // Owns one line in full, and as it is copied.
 
 import { useRef } from 'preact/hooks';
-import { withoutEscapes } from '../../../src/contract/escapes.js';
+import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
 import type { LogFilter } from '../model/log-filter.js';

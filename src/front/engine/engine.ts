@@ -2,10 +2,10 @@
 // can stand behind it. uws.ts and node.ts are the two that there are; docs/ENGINES.md says where they differ.
 
 import type { BodyShare } from '../body-room.js';
-import type { Turn } from '../turn.js';
+import type { InFlightSlot } from '../in-flight-limiter.js';
 
 /** A whole response. */
-export interface Answer {
+export interface Response {
   status: number;
   /** Names and values in turn. Content-Length is the engine's. */
   headers: readonly string[];
@@ -27,7 +27,7 @@ export interface Exchange {
   /** Address of the client, in text. */
   readonly address: string;
   /** The front's own: its place among the requests of its route. */
-  turn: Turn | undefined;
+  turn: InFlightSlot | undefined;
   /** The front's own: the number of its route, for {@link EngineOptions.answered}. 0 until it is known. */
   route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
@@ -45,7 +45,7 @@ export interface Exchange {
    */
   gone(): AbortSignal;
   /** Answers. A HEAD request gets the same without the body. Nothing happens when the client has gone. */
-  answer(answer: Answer): void;
+  answer(answer: Response): void;
   /**
    * Begins an answer without an end, status 200.
    * @param closed is called once, when the client has gone or the stream was closed, but not after end().
@@ -90,12 +90,12 @@ export interface Engine {
 }
 
 /** One that is always the same. */
-export interface FixedAnswer extends Answer {
+export interface FixedResponse extends Response {
   route: number;
 }
 
 /** By path: what a GET without `Transfer-Encoding`, of at most `maxUrlBytes`, is always answered with, status 200. The engine may do so by itself. */
-export type FixedAnswers = ReadonlyMap<string, FixedAnswer>;
+export type FixedAnswers = ReadonlyMap<string, FixedResponse>;
 
 /** Counts connections and refuses those that are too many. */
 export interface ConnectionGate {
@@ -103,12 +103,12 @@ export interface ConnectionGate {
    * @param address null where the engine does not know it again at the end: then it counts in total only.
    * @returns the answer that the connection is to be closed with, and then {@link left} is not to be called for it.
    */
-  entered(address: string | null): Answer | undefined;
+  entered(address: string | null): Response | undefined;
   left(address: string | null): void;
   /** Where nobody has too many, which is nearly always, the two below need not be asked. */
   readonly hasCrowd: boolean;
   /** The answer that a connection from this address is to be closed with; it is not to be counted then. */
-  refusalFor(address: ArrayBuffer): Answer | undefined;
+  refusalFor(address: ArrayBuffer): Response | undefined;
   /** Whether a connection from this address is to be closed with its next answer. */
   mustLeave(address: ArrayBuffer): boolean;
 }

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns the choice of the engine. This is the one place that knows that a binary may be missing.
 
-import type { Config } from '../../contract/config.js';
-import { messageOf } from '../../errors.js';
+import type { Config } from '../../shared/contract/config.js';
+import { messageOf } from '../../shared/errors.js';
 import type { EngineKind } from './engine.js';
 import { canSharePort, nodeEngine } from './node/node.js';
 

@@ -7,12 +7,11 @@ import uws, {
   type us_listen_socket,
 } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { DroverError } from '../../errors.js';
+import { DroverError } from '../../shared/errors.js';
 import type { BodyShare } from '../body-room.js';
-import type { Turn } from '../turn.js';
+import type { InFlightSlot } from '../in-flight-limiter.js';
 import { BROKEN } from './broken.js';
 import type {
-  Answer,
   Engine,
   EngineKind,
   EngineOptions,
@@ -20,6 +19,7 @@ import type {
   FixedAnswers,
   Handler,
   PreparedTls,
+  Response,
   StreamSink,
   TlsFiles,
 } from './engine.js';
@@ -198,7 +198,7 @@ function listenOn(
   return socket;
 }
 
-function writeRefusal(res: HttpResponse, { status, headers, body }: Answer): void {
+function writeRefusal(res: HttpResponse, { status, headers, body }: Response): void {
   res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
   writeHeaders(res, headers);
   res.end(body, true);
@@ -221,7 +221,7 @@ class UwsExchange implements Exchange {
   #noBody: (() => void) | undefined;
   #goes: AbortController | undefined;
   aborted = false;
-  turn: Turn | undefined;
+  turn: InFlightSlot | undefined;
   route = 0;
   readonly #answered: EngineOptions['answered'];
 
@@ -304,7 +304,7 @@ class UwsExchange implements Exchange {
     return lengths;
   }
 
-  answer(answer: Answer): void {
+  answer(answer: Response): void {
     if (this.#done) return;
     this.#done = true;
     this.#answered(this.route, answer.status);
@@ -343,7 +343,7 @@ class UwsExchange implements Exchange {
    * writes `Connection: close` itself, and is the only one that closes the connection: a 204 then says `Content-Length: 0`,
    * and of a large body uWebSockets keeps what the client does not take at once, as this would.
    */
-  #write({ status, headers, body, ...answer }: Answer): void {
+  #write({ status, headers, body, ...answer }: Response): void {
     const close = answer.close === true || this.#mustLeave;
     const res = this.#res;
     if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);

@@ -1,7 +1,7 @@
 // Pure; used by the fronts. Owns what the query of `GET /api/events` and `GET /api/stats` may hold.
 
-import type { PageRequest, StatsRequest } from '../../contract/journal.js';
-import type { NameHasher } from '../../contract/name-hash.js';
+import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
+import type { NameHasher } from '../../shared/contract/name-hash.js';
 import {
   EVENTS_QUERY,
   FORMATS,
@@ -11,10 +11,10 @@ import {
   type QuerySchema,
   STATS_QUERY,
   STEP_S,
-} from '../../contract/queries.js';
-import { DroverError } from '../../errors.js';
-import { FILTER_NAMES, parseFilter, type StreamReach } from '../filter.js';
-import { readLimit } from '../query.js';
+} from '../../shared/contract/queries.js';
+import { DroverError } from '../../shared/errors.js';
+import { FILTER_NAMES, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
+import { readLimit } from '../query-string.js';
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 

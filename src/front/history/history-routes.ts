@@ -1,13 +1,13 @@
 // Runs in a front thread. Owns the routes of what has been: `GET /api/events` and `GET /api/stats`. The journal searches in
 // its own thread; here is only what comes and goes.
 
-import { DroverError } from '../../errors.js';
-import { jsonAnswer, SAFE_HEADERS } from '../answers.js';
+import { DroverError } from '../../shared/errors.js';
 import type { Caller } from '../auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
-import { queryPairs } from '../query.js';
+import { queryPairs } from '../query-string.js';
+import { jsonAnswer, SAFE_HEADERS } from '../responses.js';
 import type { FrontParts, Handlers } from '../routes.js';
-import { StreamSeat } from '../stream-seat.js';
+import { StreamLease } from '../stream-lease.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
 
 /** Events of one part of a download, and bytes of one write. */
@@ -68,7 +68,7 @@ async function download(
   query: EventQuery,
 ): Promise<void> {
   // Before the first wait: after it the engine may have forgotten the address.
-  const seat = new StreamSeat(parts, caller.record.id, exchange.address);
+  const seat = new StreamLease(parts, caller.record.id, exchange.address);
   try {
     await sendPages(parts, exchange, caller, query, seat);
   } finally {
@@ -81,7 +81,7 @@ async function sendPages(
   exchange: Exchange,
   caller: Caller,
   { request }: EventQuery,
-  seat: StreamSeat,
+  seat: StreamLease,
 ): Promise<void> {
   const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();

@@ -7,10 +7,10 @@ import type {
   ReplayPart,
   ReplayRequest,
   StatsRequest,
-} from '../../contract/journal.js';
-import { Rpc } from '../../contract/rpc.js';
-import type { JournalFrontMethods } from '../../contract/threads.js';
-import { DroverError } from '../../errors.js';
+} from '../../shared/contract/journal-messages.js';
+import { Rpc } from '../../shared/contract/rpc.js';
+import type { JournalFrontMethods } from '../../shared/contract/threads.js';
+import { DroverError } from '../../shared/errors.js';
 import type { ReplaySource } from './replays.js';
 
 /** Calls that may wait for the journal at one time; one more rejects with `overloaded`. */

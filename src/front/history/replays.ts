@@ -5,8 +5,8 @@
 // together lasts 1 ms at most, between which the live streams and requests run. What is read for one is there for all that
 // stand at the same place: after a restart they come in crowds.
 
-import type { ReplayPart, ReplayRequest } from '../../contract/journal.js';
-import type { Filter } from '../filter.js';
+import type { ReplayPart, ReplayRequest } from '../../shared/contract/journal-messages.js';
+import type { Filter } from '../../shared/stream/filter.js';
 import type { Subscriber } from '../subscriber.js';
 
 /** Longest that the front stays with the past in one turn of its loop, in ms. */

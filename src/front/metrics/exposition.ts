@@ -2,7 +2,7 @@
 // them is made anew from a sample, so that requests that cross cannot mix. docs/METRICS.md lists them.
 
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
-import { VERSION } from '../../version.js';
+import { VERSION } from '../../shared/version.js';
 import type { Buckets, Sample } from './sample.js';
 
 export const CONTENT_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;

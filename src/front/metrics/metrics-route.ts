@@ -1,24 +1,24 @@
 // Runs in a front thread. Owns GET /metrics: gathers what all threads have counted. Its cost does not grow with the number
 // of bots: nothing here looks at each of them.
 
+import { KINDS, LEVELS } from '../../shared/contract/events.js';
 import {
   BROADCASTER,
   FLUSH_BOUNDS,
   FRONT,
   httpCell,
-  type MainFigures,
+  type MainMetrics,
   STATUSES,
-} from '../../contract/counted.js';
-import { KINDS, LEVELS } from '../../contract/events.js';
-import { DroverError } from '../../errors.js';
-import { type SharedCounters, sumOf } from '../../shm/counters.js';
-import { LAG_BOUNDS, LoopLag } from '../../shm/loop-lag.js';
-import type { PinBucket } from '../../shm/pin-bucket.js';
-import type { Quota } from '../../shm/quota.js';
-import type { RingReader } from '../../shm/ring-reader.js';
-import { ROUTE_NAMES } from '../access.js';
-import { SAFE_HEADERS } from '../answers.js';
+} from '../../shared/contract/metric-layout.js';
+import { DroverError } from '../../shared/errors.js';
+import { type SharedCounters, sumOf } from '../../shared/memory/counters.js';
+import { LAG_BOUNDS, LoopLag } from '../../shared/memory/loop-lag.js';
+import type { PinBucket } from '../../shared/memory/pin-bucket.js';
+import type { Quota } from '../../shared/memory/quota.js';
+import type { RingReader } from '../../shared/memory/ring-reader.js';
 import type { CallerHandler } from '../front.js';
+import { SAFE_HEADERS } from '../responses.js';
+import { ROUTE_NAMES } from '../route-table.js';
 import type { FrontParts } from '../routes.js';
 import { processFigures } from './process-figures.js';
 import type { Sample } from './sample.js';
@@ -55,7 +55,7 @@ export function metricsRoute(parts: FrontParts): CallerHandler {
   };
 }
 
-function sample({ config, counted, mirror, quota }: FrontParts, main: MainFigures): Sample {
+function sample({ config, counted, mirror, quota }: FrontParts, main: MainMetrics): Sample {
   const { counters, lags, bucket, connections, reader } = counted;
   const { fronts } = config.http;
   const ofFronts = (cell: number): number => sumOf(counters, fronts, cell);

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns what the operating system says of the process, for GET /metrics.
 
 import { readFileSync, statSync } from 'node:fs';
-import { residentMemory } from '../../own-memory.js';
+import { residentMemory } from '../../shared/process-memory.js';
 
 export interface ProcessFigures {
   cpuSeconds: number;

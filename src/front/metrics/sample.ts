@@ -1,6 +1,6 @@
 // Pure; used by the fronts. Owns what one answer of GET /metrics is made of.
 
-import type { MainFigures } from '../../contract/counted.js';
+import type { MainMetrics } from '../../shared/contract/metric-layout.js';
 import type { ProcessFigures } from './process-figures.js';
 
 /** Counts of the buckets of a histogram, the last above all bounds, and the sum. */
@@ -11,7 +11,7 @@ export interface Buckets {
 }
 
 export interface Sample {
-  main: MainFigures;
+  main: MainMetrics;
   process: ProcessFigures;
   bots: readonly { kind: string; status: string; count: number }[];
   /** Frames on the ring since the start, by kind of event. */

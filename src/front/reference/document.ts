@@ -1,7 +1,7 @@
 // Pure; used by the fronts. Owns the OpenAPI document: it is put together from the table of routes, what is said of each,
 // and the schemas of the contract.
 
-import { ErrorBody, InvokeOutcome } from '../../contract/api.js';
+import { ErrorBody, InvokeOutcome } from '../../shared/contract/api.js';
 import {
   ActionOutcome,
   BotConfig,
@@ -10,13 +10,18 @@ import {
   KindInfo,
   RestartPolicy,
   UpdateBotBody,
-} from '../../contract/bots.js';
-import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from '../../contract/event-schemas.js';
-import { JournalStatus, PastEvent } from '../../contract/journal-schemas.js';
-import { PressureReport } from '../../contract/pressure.js';
-import { CreateTokenBody, NewToken, TokenInfo } from '../../contract/tokens.js';
-import type { TSchema } from '../../contract/typebox.js';
-import { ACCESS, type Access, type RouteName } from '../access.js';
+} from '../../shared/contract/bots.js';
+import {
+  BotSnapshot,
+  GapEvent,
+  LogEvent,
+  SessionEvent,
+} from '../../shared/contract/event-schemas.js';
+import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
+import { PressureReport } from '../../shared/contract/pressure.js';
+import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
+import { ACCESS, type Access, type RouteName } from '../route-table.js';
 import {
   type Content,
   type JsonSchema,

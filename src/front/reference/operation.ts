@@ -1,7 +1,7 @@
 // Pure; used by the fronts. Owns what is said of one route in the API's description.
 
-import type { QuerySchema } from '../../contract/queries.js';
-import type { TSchema } from '../../contract/typebox.js';
+import type { QuerySchema } from '../../shared/contract/queries.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
 export type JsonSchema = { [key: string]: JsonValue };

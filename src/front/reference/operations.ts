@@ -8,7 +8,7 @@ import {
   PinBody,
   Ticket,
   TokenAnswer,
-} from '../../contract/api.js';
+} from '../../shared/contract/api.js';
 import {
   ActionResults,
   BotActionsBody,
@@ -17,20 +17,25 @@ import {
   Incident,
   LoadedKinds,
   UpdateBotBody,
-} from '../../contract/bots.js';
-import { BotSnapshot, GapEvent, LogEvent, SessionEvent } from '../../contract/event-schemas.js';
-import { EventPage, Stats } from '../../contract/journal-schemas.js';
-import { PressureReport } from '../../contract/pressure.js';
+} from '../../shared/contract/bots.js';
+import {
+  BotSnapshot,
+  GapEvent,
+  LogEvent,
+  SessionEvent,
+} from '../../shared/contract/event-schemas.js';
+import { EventPage, Stats } from '../../shared/contract/journal-schemas.js';
+import { PressureReport } from '../../shared/contract/pressure.js';
 import {
   BOTS_QUERY,
   EVENTS_QUERY,
   INCIDENTS_QUERY,
   STATS_QUERY,
   STREAM_QUERY,
-} from '../../contract/queries.js';
-import { CreateTokenBody, NewToken, TokenInfo } from '../../contract/tokens.js';
-import Type, { type TSchema } from '../../contract/typebox.js';
-import type { RouteName } from '../access.js';
+} from '../../shared/contract/queries.js';
+import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import Type, { type TSchema } from '../../shared/contract/typebox.js';
+import type { RouteName } from '../route-table.js';
 import type { Operation } from './operation.js';
 
 const exampleOf = (schema: TSchema): unknown => (schema as { examples?: unknown[] }).examples?.[0];

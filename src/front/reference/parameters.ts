@@ -1,6 +1,6 @@
 // Pure; used by the fronts. Owns how the parameters of a route are described.
 
-import type { TSchema } from '../../contract/typebox.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
 import type { JsonSchema, JsonValue, Operation } from './operation.js';
 
 export interface DocumentParameter {

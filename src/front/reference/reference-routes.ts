@@ -1,10 +1,10 @@
 // Runs in a front thread. Owns the routes of the API's description. They are open: what the API is, is no secret.
 
 import { createHash } from 'node:crypto';
-import { VERSION } from '../../version.js';
-import { headersWith, SAFE_HEADERS } from '../answers.js';
+import { VERSION } from '../../shared/version.js';
+import { CachedResponse } from '../cached-response.js';
 import type { OpenHandler } from '../front.js';
-import { KeptAnswer } from '../kept-answer.js';
+import { headersWith, SAFE_HEADERS } from '../responses.js';
 import { openApiDocument } from './document.js';
 import { referencePage, STYLE } from './page.js';
 
@@ -13,7 +13,7 @@ const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256'
 
 export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', OpenHandler> {
   // Made for the first who asks: no front needs it to start.
-  let answers: { json: KeptAnswer; page: KeptAnswer } | undefined;
+  let answers: { json: CachedResponse; page: CachedResponse } | undefined;
   const made = () => {
     answers ??= describe();
     return answers;
@@ -26,12 +26,12 @@ export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', Ope
 
 function describe() {
   const document = openApiDocument(VERSION);
-  const json = new KeptAnswer(JSON.stringify(document), [
+  const json = new CachedResponse(JSON.stringify(document), [
     'Content-Type',
     'application/json',
     ...SAFE_HEADERS,
   ]);
-  const page = new KeptAnswer(referencePage(document), [
+  const page = new CachedResponse(referencePage(document), [
     'Content-Type',
     'text/html; charset=utf-8',
     ...headersWith('Content-Security-Policy', PAGE_POLICY),

@@ -1,11 +1,11 @@
 // Runs in a front thread. Owns one request on node:http and its answer.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { DroverError } from '../../../errors.js';
+import { DroverError } from '../../../shared/errors.js';
 import type { BodyShare } from '../../body-room.js';
-import type { Turn } from '../../turn.js';
+import type { InFlightSlot } from '../../in-flight-limiter.js';
 import { BROKEN } from '../broken.js';
-import type { Answer, EngineOptions, Exchange, StreamSink } from '../engine.js';
+import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import { NodeStream } from './stream.js';
 
 /**
@@ -29,7 +29,7 @@ export class NodeExchange implements Exchange {
   /** Length of the answer's body. */
   bytes = 0;
   aborted = false;
-  turn: Turn | undefined;
+  turn: InFlightSlot | undefined;
   route = 0;
   readonly #answered: EngineOptions['answered'];
 
@@ -122,7 +122,7 @@ export class NodeExchange implements Exchange {
     return this.#goes.signal;
   }
 
-  answer(answer: Answer): void {
+  answer(answer: Response): void {
     if (this.#done) return;
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
@@ -152,7 +152,7 @@ export class NodeExchange implements Exchange {
     this.#goes?.abort();
   };
 
-  #write({ status, headers, body, close = false }: Answer): void {
+  #write({ status, headers, body, close = false }: Response): void {
     const response = this.#response;
     const isHead = this.method === 'HEAD';
     const all = [...headers];

@@ -5,7 +5,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { messageOf } from '../../../errors.js';
+import { messageOf } from '../../../shared/errors.js';
 import { BROKEN } from '../broken.js';
 import type {
   Engine,

@@ -1,9 +1,9 @@
 // Pure; used by the engine on node:http. Owns what is answered to heads that break the rules of HTTP, and how.
 
 import type { IncomingMessage } from 'node:http';
-import { DroverError, type ErrorCode } from '../../../errors.js';
-import { errorAnswer } from '../../answers.js';
-import type { Answer } from '../engine.js';
+import { DroverError, type ErrorCode } from '../../../shared/errors.js';
+import { errorAnswer } from '../../responses.js';
+import type { Response } from '../engine.js';
 
 /** As many as uWebSockets.js takes. */
 const MAX_HEADERS = 98;
@@ -15,7 +15,7 @@ const LATE = refusal('timeout', 'the request did not arrive in time');
 export const CONNECT_REFUSED = refusal('not_found');
 
 /** What Node's parser and its clock complain about. All else is {@link NO_HTTP}. */
-const BY_CODE: Record<string, Answer> = {
+const BY_CODE: Record<string, Response> = {
   HPE_HEADER_OVERFLOW: TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal('too_large'),
   HPE_INVALID_TRANSFER_ENCODING: refusal('length_required'),
@@ -25,12 +25,12 @@ const BY_CODE: Record<string, Answer> = {
 };
 
 /** What is answered when a request could not be read. The connection is closed after it. */
-export function unreadable({ code = '' }: NodeJS.ErrnoException): Answer {
+export function unreadable({ code = '' }: NodeJS.ErrnoException): Response {
   return BY_CODE[code] ?? NO_HTTP;
 }
 
 /** What is wrong with a head that Node's parser lets through, if anything. The connection is closed after it. */
-export function brokenHead(request: IncomingMessage): Answer | undefined {
+export function brokenHead(request: IncomingMessage): Response | undefined {
   if (request.httpVersion !== '1.1') return BY_CODE['HPE_INVALID_VERSION'];
   if (request.rawHeaders.length > 2 * MAX_HEADERS) return TOO_LARGE;
   const hosts = request.headersDistinct['host']?.length ?? 0;
@@ -39,6 +39,6 @@ export function brokenHead(request: IncomingMessage): Answer | undefined {
 
 const ONE_HOST = refusal('bad_request', 'one Host header is needed');
 
-function refusal(code: ErrorCode, message?: string): Answer {
+function refusal(code: ErrorCode, message?: string): Response {
   return { ...errorAnswer(new DroverError(code, message)), close: true };
 }

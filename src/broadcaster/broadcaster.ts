@@ -1,0 +1,199 @@
+// Runs in the broadcaster thread. Owns the writing end of the frame ring and the latest snapshot of every bot.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { BotSnapshot, Item, Kind, LogItem } from '../shared/contract/events.js';
+import { messageJson } from '../shared/contract/line-text.js';
+import { BROADCASTER } from '../shared/contract/metric-layout.js';
+import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
+import type { StreamIdentity } from '../shared/contract/threads.js';
+import { messageOf } from '../shared/errors.js';
+import { Counters } from '../shared/memory/counters.js';
+import type { FrameMeta } from '../shared/memory/layout.js';
+import { RingWriter } from '../shared/memory/ring-writer.js';
+import {
+  eventId,
+  KIND_CODE,
+  LEVEL_CODE,
+  logJson,
+  NO_LEVEL,
+  sessionJson,
+  sseFrame,
+} from '../shared/stream/frame.js';
+import { LastLines } from './last-lines.js';
+import { SnapshotStore } from './snapshots.js';
+
+const NO_META: FrameMeta = {
+  kind: 0,
+  level: 0,
+  sessionLow: 0,
+  sessionHigh: 0,
+  scopeLow: 0,
+  scopeHigh: 0,
+};
+const NO_NAME = { low: 0, high: 0, json: 'null' };
+
+/** Turns items into frames: stamps the sequence number, serializes once, writes to the ring, wakes the fronts. */
+export class Broadcaster {
+  readonly #writer: RingWriter;
+  readonly #epoch: string;
+  /** Two, so that each remembers its last name. */
+  readonly #scopes: NameHasher;
+  readonly #sessions: NameHasher;
+  readonly #snapshots = new SnapshotStore();
+  readonly #lastLines: LastLines;
+  readonly #wake: (front: number) => void;
+  /** One object for all frames: the writer copies its fields. */
+  readonly #meta: FrameMeta = { ...NO_META };
+
+  readonly #counters: Counters;
+
+  /**
+   * @param wake rings the doorbell of a front that sleeps. @param counters is where it counts; when left out nobody looks.
+   */
+  constructor(
+    stream: StreamIdentity,
+    wake: (front: number) => void,
+    counters: Counters = Counters.alone(BROADCASTER.cells),
+  ) {
+    this.#counters = counters;
+    this.#writer = new RingWriter(stream.ring, (to) => this.#lastLines.save(to));
+    this.#lastLines = new LastLines(this.#writer);
+    this.#epoch = stream.epoch;
+    this.#scopes = new NameHasher(stream.hashKey);
+    this.#sessions = new NameHasher(stream.hashKey);
+    this.#wake = wake;
+  }
+
+  /** Publishes items in their order. @returns the sequence number after the last. */
+  publish(items: readonly Item[]): number {
+    for (const item of items) {
+      try {
+        if (item.kind === 'log') this.#log(item);
+        else this.#session(item.id, item.patch);
+      } catch (thrown) {
+        // Writers keep items within a frame's size; one that is not must not take down all others' events.
+        this.#refused(messageOf(thrown));
+      }
+    }
+    for (const front of this.#writer.publish()) this.#wake(front);
+    this.#countWaits();
+    return this.#writer.next;
+  }
+
+  /**
+   * Goes on after a broadcaster that died: declares, with a `gap` event of unknown size, that what was on its way is lost,
+   * and publishes the snapshots as they are now.
+   */
+  restore(snapshots: readonly BotSnapshot[]): void {
+    this.#lookBack(snapshots);
+    const id = eventId(this.#epoch, this.#writer.next);
+    Object.assign(this.#meta, NO_META, { kind: KIND_CODE.gap, level: NO_LEVEL });
+    this.#append('gap', JSON.stringify({ from: id, to: id, dropped: null }));
+    // Transitions may be among what is lost: every stream gets the present state of every bot.
+    this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
+  }
+
+  /** Finds the last lines of these bots among the frames that the ring still has, in one pass over its index. */
+  #lookBack(bots: readonly BotSnapshot[]): void {
+    const known = new Map<number, { id: string; name: NameHash }>();
+    for (const { id } of bots) {
+      const name = this.#sessions.of(id);
+      known.set(lookBackKey(name.low, name.high), { id, name });
+      this.#lastLines.add(id);
+    }
+    for (let seq = this.#writer.oldest; seq < this.#writer.next; seq++) {
+      const { kind, sessionLow, sessionHigh } = this.#writer.about(seq);
+      const found = known.get(lookBackKey(sessionLow, sessionHigh));
+      if (found?.name.high !== sessionHigh) continue;
+      if (kind === KIND_CODE.log) this.#lastLines.note(found.id, found.name, seq);
+      else if (kind === KIND_CODE.session && isDeleted(this.#writer.text(seq))) {
+        // Of another bot with the same id.
+        this.#lastLines.remove(found.id);
+        this.#lastLines.add(found.id);
+      }
+    }
+  }
+
+  /** The `session` event of every bot as JSON, as of just before frame `next`. */
+  baseline(): { next: number; sessions: string[] } {
+    return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
+  }
+
+  /** What these bots have said last, as far back as this broadcaster, or the ring when it was started, reaches. */
+  lastLines(bots: readonly string[]): string[] {
+    return this.#lastLines.of(bots);
+  }
+
+  #log(event: LogItem): void {
+    const scope = this.#scopes.of(event.scope);
+    const session = event.session_id === null ? NO_NAME : this.#sessions.of(event.session_id);
+    const meta = this.#meta;
+    meta.kind = KIND_CODE.log;
+    meta.level = LEVEL_CODE[event.level];
+    meta.sessionLow = session.low;
+    meta.sessionHigh = session.high;
+    meta.scopeLow = scope.low;
+    meta.scopeHigh = scope.high;
+    const seq = this.#writer.next;
+    this.#append('log', logJson(event, scope.json, session.json));
+    if (event.session_id !== null) this.#lastLines.note(event.session_id, session, seq);
+    this.#counters.add(BROADCASTER.levels + meta.level, 1);
+  }
+
+  #refused(reason: string): void {
+    this.#log({
+      kind: 'log',
+      timestamp_ms: Date.now(),
+      level: 'error',
+      scope: 'drover',
+      session_id: null,
+      transport: null,
+      direction: null,
+      message_json: messageJson(`an event was refused: ${reason}`),
+    });
+  }
+
+  #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
+    const before = this.#snapshots.get(id)?.labels;
+    const snapshot = this.#snapshots.merge(id, patch);
+    // With other labels it may be of others, who are not to be shown what it has said before.
+    const isSame = before === undefined || isDeepStrictEqual(before, snapshot.labels);
+    if (snapshot.status === 'deleted' || !isSame) this.#lastLines.remove(id);
+    if (snapshot.status !== 'deleted') this.#lastLines.add(id);
+    const name = this.#sessions.of(id);
+    const meta = this.#meta;
+    meta.kind = KIND_CODE.session;
+    meta.level = NO_LEVEL;
+    meta.sessionLow = name.low;
+    meta.sessionHigh = name.high;
+    meta.scopeLow = 0;
+    meta.scopeHigh = 0;
+    this.#append('session', sessionJson(snapshot));
+  }
+
+  #countWaits(): void {
+    const { waits } = this.#writer;
+    if (waits === 0) return;
+    this.#counters.add(BROADCASTER.waits, waits);
+    this.#writer.waits = 0;
+  }
+
+  #append(kind: Kind, json: string): void {
+    const id = eventId(this.#epoch, this.#writer.next);
+    this.#writer.append(sseFrame(id, kind, json), this.#meta);
+    this.#counters.add(BROADCASTER.kinds + this.#meta.kind, 1);
+  }
+}
+
+/** 53 of the 64 bits of a name's hash: what a number can hold. */
+function lookBackKey(low: number, high: number): number {
+  return low * 2 ** 21 + (high >>> 11);
+}
+
+/** Whether the frame of a session event says that its bot was deleted. */
+function isDeleted(frame: string): boolean {
+  // Few do, and some carry it in their data.
+  if (!frame.includes('"status":"deleted"')) return false;
+  const event = JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as { snapshot: BotSnapshot };
+  return event.snapshot.status === 'deleted';
+}

@@ -1,0 +1,135 @@
+// Runs in the broadcaster thread. Owns the look back at what each bot has said last: no bot host has to keep it, and it is
+// there when the host is not. On the way to the ring it costs one number for each line. The lines themselves stay on the
+// ring, and only those that are among their bot's last when the ring gives them up are saved, as text.
+
+import type { LogEvent } from '../shared/contract/events.js';
+
+/** Lines of a bot that are kept. */
+const LINES = 20;
+/** Longest line, in UTF-16 units; more of it is cut off. */
+const MAX_LINE_UNITS = 1024;
+/** What all saved lines together may take, in UTF-16 units; beyond it those go that were saved first. */
+const MAX_SAVED_UNITS = 16 * 1024 * 1024;
+
+/** The frames that are on the ring. */
+export interface Frames {
+  /** The oldest of them. */
+  readonly oldest: number;
+  /** The text of a frame that is there. */
+  text(seq: number): string;
+}
+
+/** One bot's last lines; no line has the number 0. */
+interface Recent {
+  id: string;
+  seqs: Float64Array;
+  /** Where the next goes: the oldest is there. */
+  next: number;
+}
+
+export class LastLines {
+  readonly #frames: Frames;
+  readonly #bots = new Map<string, Recent>();
+  /** Lines that are not on the ring any more, by their numbers, the one saved first first. Bounded by MAX_SAVED_UNITS. */
+  readonly #saved = new Map<number, string>();
+  #savedUnits = 0;
+  readonly #maxSavedUnits: number;
+  /** A bot's lines come in runs. */
+  #lastName: object | undefined;
+  #last: Recent | undefined;
+
+  constructor(frames: Frames, maxSavedUnits = MAX_SAVED_UNITS) {
+    this.#frames = frames;
+    this.#maxSavedUnits = maxSavedUnits;
+  }
+
+  /** Keeps the lines of this bot from now on. Bounded by the number of bots. */
+  add(id: string): void {
+    if (this.#bots.has(id)) return;
+    this.#bots.set(id, { id, seqs: new Float64Array(LINES), next: 0 });
+    this.#lastName = undefined;
+  }
+
+  remove(id: string): void {
+    for (const seq of this.#bots.get(id)?.seqs ?? []) this.#forget(seq);
+    this.#bots.delete(id);
+    this.#lastName = undefined;
+  }
+
+  /** Frame `seq` is a line of the bot. @param name one object for each name, so that the last one is known again. */
+  note(id: string, name: object, seq: number): void {
+    if (name !== this.#lastName) {
+      this.#lastName = name;
+      this.#last = this.#bots.get(id);
+    }
+    const recent = this.#last;
+    if (!recent) return;
+    const slot = recent.next;
+    const surplus = recent.seqs[slot] as number;
+    if (surplus > 0 && surplus < this.#frames.oldest) this.#forget(surplus);
+    recent.seqs[slot] = seq;
+    recent.next = slot + 1 === LINES ? 0 : slot + 1;
+  }
+
+  /** The ring is to give up the frames before `to`; they are still there. */
+  save(to: number): void {
+    const from = this.#frames.oldest;
+    for (const { seqs, next } of this.#bots.values()) {
+      // Of a bot that says much none is among its last; of one that says nothing there is nothing new.
+      const newest = seqs[(next - 1 + LINES) % LINES] as number;
+      if ((seqs[next] as number) >= to || newest < from) continue;
+      // The oldest first: what is saved first goes first.
+      for (let n = 0; n < LINES; n++) {
+        const seq = seqs[(next + n) % LINES] as number;
+        if (seq >= to) break;
+        if (seq >= from) this.#keep(seq, shownLine(this.#frames.text(seq)));
+      }
+    }
+  }
+
+  /** The last lines of these bots together, at most LINES, oldest first, as `<level> <bot> <scope>: <message>`. */
+  of(bots: readonly string[]): string[] {
+    const found = new Set<number>();
+    let least = 0;
+    for (const id of bots) {
+      const recent = this.#bots.get(id);
+      if (!recent) continue;
+      for (let n = 1; n <= LINES; n++) {
+        const seq = recent.seqs[(recent.next - n + LINES) % LINES] as number;
+        if (seq <= least) break;
+        found.add(seq);
+        if (found.size <= LINES) continue;
+        found.delete(Math.min(...found));
+        least = Math.min(...found);
+      }
+    }
+    const { oldest } = this.#frames;
+    return [...found]
+      .sort((a, b) => a - b)
+      .flatMap((seq) =>
+        seq < oldest ? (this.#saved.get(seq) ?? []) : shownLine(this.#frames.text(seq)),
+      );
+  }
+
+  #keep(seq: number, line: string): void {
+    this.#saved.set(seq, line);
+    this.#savedUnits += line.length;
+    for (const first of this.#saved.keys()) {
+      if (this.#savedUnits <= this.#maxSavedUnits) return;
+      this.#forget(first);
+    }
+  }
+
+  #forget(seq: number): void {
+    this.#savedUnits -= this.#saved.get(seq)?.length ?? 0;
+    this.#saved.delete(seq);
+  }
+}
+
+function shownLine(frame: string): string {
+  const event = JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as LogEvent;
+  const line = `${event.level} ${event.session_id} ${event.scope}: ${event.message}`;
+  if (line.length <= MAX_LINE_UNITS) return line;
+  // By way of bytes, or the short line would keep the long one in memory.
+  return Buffer.from(`${line.slice(0, MAX_LINE_UNITS - 1)}…`).toString();
+}

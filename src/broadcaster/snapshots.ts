@@ -1,0 +1,44 @@
+// Pure; used by the broadcaster. Owns the latest snapshot of every bot.
+
+import type { BotSnapshot } from '../shared/contract/events.js';
+
+/** What a snapshot holds before anything is known. */
+function blank(id: string): BotSnapshot {
+  return {
+    id,
+    kind: '',
+    status: 'stopped',
+    desired: 'stopped',
+    since_ms: 0,
+    started_at_ms: null,
+    restarts: 0,
+    host: null,
+    last_error: null,
+    labels: {},
+    data: {},
+  };
+}
+
+export class SnapshotStore {
+  readonly #snapshots = new Map<string, BotSnapshot>();
+
+  /**
+   * Merges a change into the bot's snapshot and returns the whole. A bot that is not known appears; one with the
+   * status `deleted` is forgotten after this.
+   */
+  merge(id: string, patch: Partial<BotSnapshot>): BotSnapshot {
+    const snapshot = { ...(this.#snapshots.get(id) ?? blank(id)), ...patch, id };
+    if (snapshot.status === 'deleted') this.#snapshots.delete(id);
+    else this.#snapshots.set(id, snapshot);
+    return snapshot;
+  }
+
+  get(id: string): Readonly<BotSnapshot> | undefined {
+    return this.#snapshots.get(id);
+  }
+
+  /** All snapshots, in the order in which the bots appeared. */
+  all(): BotSnapshot[] {
+    return [...this.#snapshots.values()];
+  }
+}

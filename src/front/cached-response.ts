@@ -1,0 +1,25 @@
+// Pure; used by the fronts. Owns answers that are always the same: made once, and not sent again to whoever has them.
+
+import type { Exchange, Response } from './engine/engine.js';
+import { etagOf, isHad } from './etag.js';
+
+export class CachedResponse {
+  readonly #whole: Response;
+  readonly #unchanged: Response;
+  readonly #tag: string;
+
+  constructor(body: string, headers: readonly string[]) {
+    const bytes = Buffer.from(body);
+    this.#tag = etagOf(bytes);
+    // Kept by whoever asks, but never used without asking whether it has changed.
+    const all = [...headers, 'Cache-Control', 'no-cache', 'ETag', this.#tag];
+    this.#whole = { status: 200, headers: all, body: bytes };
+    this.#unchanged = { status: 304, headers: all, body: '' };
+  }
+
+  /** To be called before the handler's first await. */
+  answer(exchange: Exchange): void {
+    const hasIt = isHad(exchange.header('if-none-match'), this.#tag);
+    exchange.answer(hasIt ? this.#unchanged : this.#whole);
+  }
+}

@@ -1,0 +1,85 @@
+// Runs in a front thread. Owns what a stream begins with, or goes on with after a loss: the snapshots of all bots.
+
+import type { Filter } from '../shared/stream/filter.js';
+import type { SnapshotMirror } from './snapshot-mirror.js';
+import { positionBlock, snapshotFrame } from './stream-text.js';
+
+/** Pieces of one write each that a subscriber gets one after the other. The pieces are shared by many subscribers. */
+export class InitialState {
+  readonly #parts: readonly Uint8Array[];
+  #at = 0;
+
+  constructor(parts: readonly Uint8Array[]) {
+    this.#parts = parts;
+  }
+
+  /** The next piece, undefined after the last. */
+  next(): Uint8Array | undefined {
+    return this.#parts[this.#at++];
+  }
+}
+
+/** Snapshot frames and where the stream goes on after them. */
+export interface SnapshotFramesAt {
+  parts: readonly Uint8Array[];
+  /** Sequence number of the first frame that is not contained in the snapshots. */
+  next: number;
+  /** Tells the client that number. */
+  position: Uint8Array;
+}
+
+/** Makes the snapshot frames of a beginning stream, once for all that begin between two changes. */
+export class SnapshotFrames {
+  readonly #mirror: SnapshotMirror;
+  readonly #epoch: string;
+  readonly #maxWriteBytes: number;
+  #version = -1;
+  #parts: readonly Uint8Array[] = [];
+
+  constructor(mirror: SnapshotMirror, epoch: string, maxWriteBytes: number) {
+    this.#mirror = mirror;
+    this.#maxWriteBytes = maxWriteBytes;
+    this.#epoch = epoch;
+  }
+
+  sync(): void {
+    this.#mirror.sync();
+  }
+
+  /**
+   * @param wanted false leaves the snapshots out and gives only the position.
+   * @returns undefined while the snapshots here are old; whoever brings new ones wakes the fan-out.
+   */
+  frames(filter: Filter | null, wanted: boolean): SnapshotFramesAt | undefined {
+    if (!this.#mirror.sync()) return undefined;
+    const { next } = this.#mirror;
+    const position = Buffer.from(positionBlock(this.#epoch, next));
+    if (!wanted) return { parts: [], next, position };
+    if (filter) return { parts: this.#build(filter), next, position };
+    if (this.#version !== this.#mirror.version) {
+      this.#parts = this.#build(null);
+      this.#version = this.#mirror.version;
+    }
+    return { parts: this.#parts, next, position };
+  }
+
+  #build(filter: Filter | null): Uint8Array[] {
+    const parts: Uint8Array[] = [];
+    let frames: string[] = [];
+    let size = 0;
+    for (const { eventJson, snapshot } of this.#mirror.all()) {
+      if (filter && !filter.matchesSnapshot(snapshot)) continue;
+      const frame = snapshotFrame(eventJson);
+      const length = Buffer.byteLength(frame);
+      if (size > 0 && size + length > this.#maxWriteBytes) {
+        parts.push(Buffer.from(frames.join('')));
+        frames = [];
+        size = 0;
+      }
+      frames.push(frame);
+      size += length;
+    }
+    if (size > 0) parts.push(Buffer.from(frames.join('')));
+    return parts;
+  }
+}

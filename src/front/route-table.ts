@@ -1,0 +1,58 @@
+// Pure; used by the fronts. Owns the table of all routes and who may call each. src/front/routes.ts has a handler for
+// every line of it and for nothing else: a route that is not here cannot be answered.
+
+import type { Scope } from '../shared/contract/tokens.js';
+
+/** What a caller needs: a scope, any token that is good, or nothing. */
+export type Access = Scope | 'any token' | 'nothing';
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export const ACCESS = {
+  'GET /': 'nothing',
+  'GET /assets/{file}': 'nothing',
+  'GET /health': 'nothing',
+  'GET /openapi.json': 'nothing',
+  'GET /docs': 'nothing',
+  'POST /auth/pin': 'nothing',
+  'POST /auth/ticket': 'read',
+  'GET /api-info': 'any token',
+  'GET /events': 'read',
+  'GET /api/bots': 'read',
+  'POST /api/bots': 'control',
+  'POST /api/bots/actions': 'control',
+  'GET /api/bots/{id}': 'read',
+  'PATCH /api/bots/{id}': 'control',
+  'DELETE /api/bots/{id}': 'control',
+  'POST /api/bots/{id}/start': 'control',
+  'POST /api/bots/{id}/stop': 'control',
+  'POST /api/bots/{id}/restart': 'control',
+  'GET /api/bots/{id}/config': 'read',
+  'GET /api/bots/{id}/incidents': 'read',
+  'GET /api/incidents': 'read',
+  'GET /api/events': 'read',
+  'GET /api/stats': 'read',
+  'GET /api/kinds': 'read',
+  'GET /api/pressure': 'read',
+  'GET /metrics': 'read',
+  'GET /api/tokens': 'admin',
+  'POST /api/tokens': 'admin',
+  'DELETE /api/tokens/current': 'any token',
+  'DELETE /api/tokens/{id}': 'admin',
+  'POST /invoke': 'invoke',
+} as const satisfies Record<`${Method} /${string}`, Access>;
+
+export type RouteName = keyof typeof ACCESS;
+/** All routes. Where they are counted, the first has the number 1; 0 is what belongs to none. */
+export const ROUTE_NAMES = Object.keys(ACCESS) as RouteName[];
+
+export function routeNumber(name: RouteName): number {
+  return ROUTE_NAMES.indexOf(name) + 1;
+}
+
+/** Routes that anybody may call. */
+export type OpenRoute = {
+  [K in RouteName]: (typeof ACCESS)[K] extends 'nothing' ? K : never;
+}[RouteName];
+/** Routes that need a token. */
+export type GuardedRoute = Exclude<RouteName, OpenRoute>;

@@ -1,0 +1,311 @@
+// Runs in the journal thread. Owns the pages of `GET /api/events`: which frames a page has, and what they look like.
+
+import { withoutEscapes } from '../shared/contract/escapes.js';
+import { KINDS } from '../shared/contract/events.js';
+import type { Page, PageRequest } from '../shared/contract/journal-messages.js';
+import type { Filter } from '../shared/stream/filter.js';
+import { eventId, KIND_CODE } from '../shared/stream/frame.js';
+import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
+import type { JournalReader } from './journal-reader.js';
+import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
+import type { Recorder } from './recorder.js';
+import { type Readable, Slices } from './slices.js';
+import { type NameKey, SEGMENT, type Tables } from './tables.js';
+
+/** Longest that one page is searched for, in ms: then it ends where it is, with a cursor. */
+const SEARCH_MS = 1500;
+/** Postings that are looked at between two looks at the clock. */
+const YIELD_EVERY = 256;
+
+export interface QueryParts extends Readable {
+  tables: Tables;
+  past: JournalReader;
+  epoch: string;
+  /** What the postings in the tables do not have yet. */
+  unposted: Recorder['unposted'];
+}
+
+/** What is looked for, taken apart. */
+interface Search {
+  request: PageRequest;
+  filter: Filter | null;
+  /** Frames from `first` to before `end`. */
+  first: number;
+  end: number;
+  needle: Needle | undefined;
+}
+
+/** Whether it is found by an index, or all that is there is wanted: else it may be that everything has to be read. */
+export function isIndexed({ text }: PageRequest, filter: Filter | null): boolean {
+  return text === null && (filter === null || isPosted(filter.sessions));
+}
+
+/** One page. Gives way to others while it searches. */
+export async function page(
+  parts: QueryParts,
+  request: PageRequest,
+  filter: Filter | null,
+): Promise<Page> {
+  const search = limits(parts, request, filter);
+  const found = new Collected(search, parts.epoch);
+  const forgotten = forgottenOf(parts, request);
+  if (forgotten) found.missing(forgotten);
+  if (search.first >= search.end) return found.page(null);
+  if (found.isFull) return found.page(found.last);
+  const end = performance.now() + SEARCH_MS;
+  const slices = new Slices(parts);
+  for (const done of candidates(parts, search, found)) {
+    if (found.isFull || performance.now() > end) return found.page(done);
+    if (slices.isOver) await slices.turn();
+  }
+  return found.page(found.isFull ? found.last : null);
+}
+
+function limits({ past }: QueryParts, request: PageRequest, filter: Filter | null): Search {
+  const { afterSeq, beforeSeq, afterMs, beforeMs, text } = request;
+  const oldest = past.oldest();
+  const newest = past.newest();
+  let first = Math.max(oldest?.first ?? 0, afterSeq === null ? 0 : afterSeq + 1);
+  let end = Math.min(newest?.next ?? 0, beforeSeq ?? Number.POSITIVE_INFINITY);
+  if (afterMs !== null) first = Math.max(first, past.atTime(afterMs)?.first ?? end);
+  if (beforeMs !== null) {
+    const last = past.atTime(beforeMs + CLOCK_SLACK_MS);
+    // Behind a clock that was ahead there may be earlier times: then all heads are looked at.
+    if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
+  }
+  const needle = text === null ? undefined : new Needle(text);
+  return { request, filter, first, end, needle };
+}
+
+/** What was asked for and is not there any more: a client that goes on from a number is told, as a stream is. */
+function forgottenOf({ past, epoch }: QueryParts, request: PageRequest): Gap | undefined {
+  const { order, afterSeq, beforeSeq, text } = request;
+  const oldest = past.oldest()?.first ?? 0;
+  const next = Math.min(oldest, beforeSeq ?? oldest);
+  if (order !== 'oldest' || text !== null || !afterSeq || next <= afterSeq + 1) return undefined;
+  return { from: eventId(epoch, afterSeq + 1), to: eventId(epoch, next - 1), last: next - 1 };
+}
+
+interface Gap {
+  from: string;
+  to: string;
+  last: number;
+}
+
+/** Looks through everything that may match, in the order asked for; gives back where it stands, every now and then. */
+function candidates(parts: QueryParts, search: Search, found: Collected): Generator<number> {
+  const { filter, request } = search;
+  const sessions = filter?.sessions;
+  if (isPosted(sessions)) return posted(parts, search, found, sessions);
+  return request.order === 'newest' ? scanDown(parts, search, found) : scanUp(parts, search, found);
+}
+
+function* scanDown(
+  { past }: QueryParts,
+  { first, end }: Search,
+  found: Collected,
+): Generator<number> {
+  for (let at = end; at > first; ) {
+    const head = past.headUpTo(at - 1);
+    if (!head || head.next <= first) return;
+    const block = found.mayHave(head) ? past.block(head) : undefined;
+    if (block && found.mayHaveText(block)) {
+      for (let seq = Math.min(at, block.next) - 1; seq >= Math.max(first, block.first); seq--) {
+        if (found.take(block, seq)) return yield seq;
+      }
+    }
+    at = head.first;
+    yield at;
+  }
+}
+
+function* scanUp(
+  { past }: QueryParts,
+  { first, end }: Search,
+  found: Collected,
+): Generator<number> {
+  for (let at = first; at < end; ) {
+    const head = past.headFrom(at);
+    if (!head || head.first >= end) return;
+    const block = found.mayHave(head) ? past.block(head) : undefined;
+    if (block && found.mayHaveText(block)) {
+      for (let seq = Math.max(at, block.first); seq < Math.min(end, block.next); seq++) {
+        if (found.take(block, seq)) return yield seq;
+      }
+    }
+    at = head.next;
+    yield at - 1;
+  }
+}
+
+/** Goes from one frame of these sessions to the next, by their postings. */
+function* posted(
+  parts: QueryParts,
+  search: Search,
+  found: Collected,
+  sessions: readonly NameKey[],
+): Generator<number> {
+  const { past } = parts;
+  const { first, end } = search;
+  const isDown = search.request.order === 'newest';
+  const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
+  if (isDown) segments.reverse();
+  for (const { segment, places } of segments) {
+    const frames = [...places()]
+      .map((place) => segment + place)
+      .filter((seq) => seq >= first && seq < end)
+      .sort((one, other) => (isDown ? other - one : one - other));
+    let head: Head | undefined;
+    let block: Block | undefined;
+    for (const [at, seq] of frames.entries()) {
+      if (!head?.has(seq)) {
+        head = past.headUpTo(seq);
+        block = head && found.mayHave(head) ? past.block(head) : undefined;
+      }
+      if (block?.has(seq) && found.take(block, seq)) return yield seq;
+      if (at % YIELD_EVERY === YIELD_EVERY - 1) yield seq;
+    }
+    yield isDown ? Math.max(segment, first) : Math.min(segment + SEGMENT, end) - 1;
+  }
+}
+
+/** The segments of a search, ascending, with the places of these sessions in them. */
+function segmentsOf(
+  { tables, unposted }: QueryParts,
+  { first, end }: Search,
+  sessions: readonly NameKey[],
+): { segment: number; places: () => Iterable<number> }[] {
+  const start = Math.floor(first / SEGMENT) * SEGMENT;
+  const inTables = [...tables.segments.getKeys({ start, end })].map((segment) => ({
+    segment,
+    places: (): Iterable<number> => placesIn(tables, segment, sessions),
+  }));
+  const inMemory = unposted(sessions)
+    .filter(({ segment }) => segment >= start && segment < end)
+    .map(({ segment, places }) => ({ segment, places: () => places.flat() }));
+  return [...inTables, ...inMemory];
+}
+
+const DATA = '\ndata: ';
+const MESSAGE = ',"message":"';
+const LOG_END = '"}\n\n';
+
+/** What a page has so far. */
+class Collected {
+  readonly #search: Search;
+  readonly #epoch: string;
+  readonly #events: string[] = [];
+  #bytes = 0;
+  /** The frame that was taken last. */
+  last = 0;
+
+  constructor(search: Search, epoch: string) {
+    this.#search = search;
+    this.#epoch = epoch;
+  }
+
+  get isFull(): boolean {
+    const { limit, maxBytes } = this.#search.request;
+    return this.#events.length >= limit || this.#bytes >= maxBytes;
+  }
+
+  /** Whether a block can have a frame that is looked for at all. */
+  mayHave(block: Head): boolean {
+    const { request, filter } = this.#search;
+    if (request.afterMs !== null && block.highest < request.afterMs) return false;
+    if (request.beforeMs !== null && block.lowest >= request.beforeMs) return false;
+    return filter?.mayMatch(block.kinds, block.levels) ?? true;
+  }
+
+  mayHaveText(block: Block): boolean {
+    return this.#search.needle?.mayBeIn(block) ?? true;
+  }
+
+  /** Frames that are not there any more. */
+  missing({ from, to, last }: Gap): void {
+    this.#events.push(
+      `{"id":"${to}","event":"gap","data":${JSON.stringify({ from, to, dropped: null })}}`,
+    );
+    this.last = last;
+  }
+
+  /** Takes the frame when it is looked for. @returns whether the page is full with it. */
+  take(block: Block, seq: number): boolean {
+    const { request, filter, needle } = this.#search;
+    const { afterMs, beforeMs } = request;
+    if (filter && !filter.matches(block, seq)) return false;
+    if (afterMs !== null && block.time(seq) < afterMs) return false;
+    if (beforeMs !== null && block.time(seq) >= beforeMs) return false;
+    const text = block.text(seq);
+    const kind = block.kind(seq);
+    if (needle && !needle.isIn(text, kind)) return false;
+    const id = text.slice('id: '.length, text.indexOf('\n'));
+    const data = text.slice(text.indexOf(DATA) + DATA.length, -2);
+    const json = `{"id":"${id}","event":"${KINDS[kind]}","data":${data}}`;
+    this.#events.push(json);
+    this.#bytes += json.length;
+    this.last = seq;
+    return this.isFull;
+  }
+
+  page(cursor: number | null): Page {
+    const { lines, order } = this.#search.request;
+    const { first, end } = this.#search;
+    const isEnd = cursor !== null && (order === 'newest' ? cursor <= first : cursor >= end - 1);
+    const goesOn = isEnd ? null : cursor;
+    const text = lines ? this.#events.map((json) => `${json}\n`).join('') : this.#json(goesOn);
+    return {
+      body: Buffer.from(text),
+      count: this.#events.length,
+      cursor: goesOn,
+      end,
+    };
+  }
+
+  #json(cursor: number | null): string {
+    const next = cursor === null ? 'null' : JSON.stringify(eventId(this.#epoch, cursor));
+    return `{"events":[${this.#events.join(',')}],"cursor":${next}}`;
+  }
+}
+
+/** A text as it is looked for. */
+class Needle {
+  readonly #plain: string;
+  /** As it stands in the frames: JSON, whose escapes are always written the same way. */
+  readonly #json: string;
+
+  constructor(text: string) {
+    this.#plain = text.toLowerCase();
+    this.#json = JSON.stringify(text).slice(1, -1).toLowerCase();
+  }
+
+  /** Whether some frame of the block can have it: all at once is several times as fast as one by one. */
+  mayBeIn(block: Block): boolean {
+    const text = block.data.toString();
+    return text.toLowerCase().includes(this.#json) || hasEscapes(text);
+  }
+
+  /** A line has it in its message, without what only colours that; another event anywhere in its data. */
+  isIn(text: string, kind: number): boolean {
+    if (kind !== KIND_CODE.log) {
+      return text
+        .slice(text.indexOf(DATA) + DATA.length)
+        .toLowerCase()
+        .includes(this.#json);
+    }
+    // A quote within JSON's strings is escaped, so this can only be the field; it is the last.
+    const from = text.indexOf(MESSAGE) + MESSAGE.length;
+    const message = text.slice(from, -LOG_END.length);
+    const isColored = hasEscapes(message);
+    if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
+    // What looks like it may be a part of an escape: an n behind a line break.
+    if (!isColored && !message.includes('\\')) return true;
+    const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
+    return said.toLowerCase().includes(this.#plain);
+  }
+}
+
+/** Whether JSON may have escapes of a terminal in it. */
+function hasEscapes(json: string): boolean {
+  return json.includes('\\u001b') || json.includes('\u009b');
+}

@@ -1,0 +1,232 @@
+// Runs in the journal thread. Owns how frames are found again: by number for streams that resume, and block by block for
+// searches. What is read often is kept: the blocks that were read last.
+
+import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
+import type { Filter } from '../shared/stream/filter.js';
+import { KIND_CODE } from '../shared/stream/frame.js';
+import { Block, Head } from './block.js';
+import { isPosted, Places } from './posting-iterator.js';
+import type { Recorder } from './recorder.js';
+import type { Tables } from './tables.js';
+
+/** Blocks that are kept in memory, of some 70 KB each. */
+const MAX_KEPT = 64;
+/** Memory that a block is read into which is not kept; the rare one that is larger gets its own. */
+const SCRATCH_BYTES = 256 * 1024;
+/** Memory of a part is so large at least when it is to be used again, and a multiple of this. */
+const MEMORY_BYTES = 64 * 1024;
+/** How long one request of a stream may take, in ms: then it ends where it is, and goes on with the next. */
+const REPLAY_MS = 4;
+
+export class JournalReader {
+  readonly #tables: Tables;
+  /** Blocks from this frame on still change. */
+  readonly #changing: () => number;
+  readonly #kept = new Map<number, Block>();
+  /** New memory for each block, and each part, was a fifth of the CPU time of a replay: it has to be freed, too. */
+  readonly #scratch = new ArrayBuffer(SCRATCH_BYTES);
+
+  constructor(tables: Tables, changing: () => number) {
+    this.#tables = tables;
+    this.#changing = changing;
+  }
+
+  /** The block that has frame `seq`, or the first behind it; undefined when there is none. */
+  from(seq: number): Block | undefined {
+    return this.block(this.headFrom(seq));
+  }
+
+  /** Its head. */
+  headFrom(seq: number): Head | undefined {
+    const before = this.headUpTo(seq);
+    if (before && before.next > seq) return before;
+    for (const { value } of this.#tables.heads.getRange({ start: seq, limit: 1 })) {
+      return new Head(value);
+    }
+    return undefined;
+  }
+
+  /** The head of the last block that begins at `seq` or before. */
+  headUpTo(seq: number): Head | undefined {
+    const range = { start: seq, reverse: true, limit: 1 };
+    for (const { value } of this.#tables.heads.getRange(range)) return new Head(value);
+    return undefined;
+  }
+
+  /** The block of this head; undefined when it was removed since. */
+  block(head: Head | undefined): Block | undefined {
+    if (!head) return undefined;
+    const { first } = head;
+    const kept = this.#kept.get(first);
+    if (kept) return kept;
+    const stored = this.#tables.blocks.getBinaryFast(first);
+    if (!stored) return undefined;
+    const block = new Block(stored);
+    if (first < this.#changing()) {
+      if (this.#kept.size >= MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as number);
+      this.#kept.set(first, block);
+    }
+    return block;
+  }
+
+  oldest(): Head | undefined {
+    return this.headFrom(0);
+  }
+
+  newest(): Head | undefined {
+    return this.headUpTo(Number.MAX_SAFE_INTEGER);
+  }
+
+  /** The first block with a frame of this time or later; undefined when there is none. */
+  atTime(time: number): Head | undefined {
+    const oldest = this.oldest();
+    const newest = this.newest();
+    if (!oldest || !newest || newest.clock < time) return undefined;
+    if (oldest.clock >= time) return oldest;
+    // The clock of a block never falls: halve the stretch of numbers until the two are neighbours.
+    let low = oldest;
+    let high = newest;
+    for (;;) {
+      const neighbour = this.headFrom(low.next);
+      if (!neighbour || neighbour.first >= high.first) return high;
+      const guess = this.headUpTo(Math.floor((low.next + high.first) / 2));
+      const middle: Head = guess && guess.first > low.first ? guess : neighbour;
+      if (middle.clock < time) low = middle;
+      else if (middle.first < high.first) high = middle;
+      else high = neighbour;
+    }
+  }
+
+  /**
+   * What a stream gets that goes on from `from`. It ends where frames are missing: they are told of by the one that asks
+   * for what comes then. From within a block it ends with that block, so that streams that stood at different places of
+   * it ask for the same from there on. Blocks that have nothing for the filter are not read.
+   */
+  replay(
+    request: ReplayRequest,
+    filter: Filter | null,
+    unposted: Recorder['unposted'] = () => [],
+  ): ReplayPart {
+    const { from, maxBytes } = request;
+    let head = this.headFrom(from);
+    const cut = new Cut(request, filter);
+    if (!head) return cut.part(null, from);
+    if (head.first > from) {
+      const isGap = this.block(head)?.kind(head.first) === KIND_CODE.gap;
+      return cut.part(head.first, head.first, isGap);
+    }
+    const end = performance.now() + REPLAY_MS;
+    const sessions = filter?.sessions;
+    const places = isPosted(sessions) ? new Places(this.#tables, unposted, sessions) : undefined;
+    let next = from;
+    while (head) {
+      const isWithin = next > head.first;
+      const at = places ? places.from(next) : next;
+      if (at < head.next) {
+        const mayMatch = filter?.mayMatch(head.kinds, head.levels) ?? true;
+        const block = mayMatch ? this.#blockFor(head, filter) : undefined;
+        next = block ? cut.take(block, at) : head.next;
+      } else if (isWithin) {
+        next = head.next;
+      } else {
+        // Nothing lies between, but perhaps a hole begins: its end is posted, its beginning is not.
+        next = Math.min(at, this.headUpTo(at - 1)?.next ?? next);
+        if (next < at) break;
+      }
+      if (isWithin || cut.size >= maxBytes || performance.now() > end) break;
+      head = this.#headOf(next, head);
+    }
+    return cut.part(from, next);
+  }
+
+  /**
+   * The block for a part; it may be there until the next only. Who gets everything is read for once in a front, for others
+   * blocks may be wanted again.
+   */
+  #blockFor(head: Head, filter: Filter | null): Block | undefined {
+    const { first } = head;
+    if (filter || this.#kept.has(first)) return this.block(head);
+    const stored = this.#tables.blocks.getBinaryFast(first);
+    return stored && new Block(stored, this.#scratch);
+  }
+
+  /** The head of the block that has frame `seq`; undefined when none has. */
+  #headOf(seq: number, before: Head): Head | undefined {
+    if (seq === before.next) {
+      const stored = this.#tables.heads.getBinaryFast(seq);
+      return stored && new Head(stored);
+    }
+    const head = this.headUpTo(seq);
+    return head?.has(seq) ? head : undefined;
+  }
+}
+
+/** Frames that are cut into pieces of one write. */
+class Cut {
+  size = 0;
+  readonly #request: ReplayRequest;
+  readonly #filter: Filter | null;
+  /** What has been taken, as far as it is whole. */
+  #bytes: Uint8Array;
+  #copied = 0;
+  readonly #pieces: ReplayPart['pieces'] = [];
+  /** Bytes of the last piece. */
+  #piece = 0;
+
+  constructor(request: ReplayRequest, filter: Filter | null) {
+    this.#request = request;
+    this.#filter = filter;
+    this.#bytes = new Uint8Array(request.memory ?? new ArrayBuffer(0));
+  }
+
+  /** Takes what matches in the block from `seq` on. @returns where it has stopped: the block's end, unless it is enough. */
+  take(block: Block, seq: number): number {
+    const { pieceBytes, maxBytes } = this.#request;
+    const filter = this.#filter;
+    let runStart = block.start(seq);
+    let runEnd = runStart;
+    let next = seq;
+    for (; next < block.next && this.size < maxBytes; next++) {
+      if (filter && !filter.matches(block, next)) continue;
+      const start = block.start(next);
+      const end = block.end(next);
+      if (start !== runEnd) {
+        this.#copy(block.data, runStart, runEnd);
+        runStart = start;
+      }
+      runEnd = end;
+      if (this.#piece > 0 && this.#piece + end - start > pieceBytes) {
+        this.#pieces.push({ end: this.size, next });
+        this.#piece = 0;
+      }
+      this.size += end - start;
+      this.#piece += end - start;
+    }
+    this.#copy(block.data, runStart, runEnd);
+    return next;
+  }
+
+  #copy(data: Uint8Array, start: number, end: number): void {
+    if (end === start) return;
+    const size = this.#copied + end - start;
+    if (size > this.#bytes.length) {
+      const { maxBytes } = this.#request;
+      // Of everything a part is full, nearly always; of what a filter lets through it may be a line.
+      const wanted = this.#filter ? 2 * size : Math.max(size, maxBytes + MEMORY_BYTES);
+      const more = Buffer.allocUnsafeSlow(Math.ceil(wanted / MEMORY_BYTES) * MEMORY_BYTES);
+      more.set(this.#bytes.subarray(0, this.#copied));
+      this.#bytes = more;
+    }
+    this.#bytes.set(data.subarray(start, end), this.#copied);
+    this.#copied = size;
+  }
+
+  part(first: number | null, next: number, firstIsGap = false): ReplayPart {
+    const pieces = [...this.#pieces, { end: this.size, next }];
+    // A small part is not to hold on to much memory.
+    const isSmall = this.size < this.#bytes.length / 2;
+    const bytes = isSmall ? Buffer.allocUnsafeSlow(this.size) : this.#bytes.subarray(0, this.size);
+    if (isSmall) bytes.set(this.#bytes.subarray(0, this.size));
+    return { bytes, pieces, first, firstIsGap, next };
+  }
+}

@@ -1,0 +1,130 @@
+// Runs in the journal thread. Owns what the fronts are answered: pages, statistics, and parts for streams that resume; how
+// many of each are read at a time, and the filters that are kept ready for them.
+
+import type {
+  JournalStatus,
+  Page,
+  PageRequest,
+  ReplayPart,
+  ReplayRequest,
+  StatsRequest,
+} from '../shared/contract/journal-messages.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
+import { DroverError } from '../shared/errors.js';
+import { Semaphore } from '../shared/semaphore.js';
+import { Filter } from '../shared/stream/filter.js';
+import { isIndexed, page, type QueryParts } from './event-pages.js';
+import type { Opened, Remembered } from './opened.js';
+import { Slices } from './slices.js';
+import { readStats } from './stats.js';
+
+/** Searches that run at a time, and wait: each that runs may hold a page. The fronts bound how many come. */
+const INDEXED = { running: 4, waiting: 1000 };
+/**
+ * The same for those that may have to read everything, for up to 1.5 s each, so that they are in nobody's way but their own.
+ * More would wait longer than the fronts do.
+ */
+const SCANS = { running: 2, waiting: 24 };
+/** Parts for streams that resume, which are read one at a time. The fronts bound how many come. */
+const REPLAYS = { running: 1, waiting: 1000 };
+/** Filters that are kept ready; each may name 1,000 bots. */
+const MAX_FILTERS = 100;
+
+/** The journal that is read from: another file may take the place of this one at any time. */
+export interface AnswerSource {
+  epoch: string;
+  status(): JournalStatus;
+  /** What is open now. */
+  opened(): Opened | undefined;
+  /** The same, waiting a while for it. Rejects with `unavailable`. */
+  ready(): Promise<Opened>;
+  /** Takes in and writes all that there is now, or a little later. Never rejects. */
+  sync(): Promise<void>;
+}
+
+export class Answers {
+  readonly #source: AnswerSource;
+  readonly #names: NameHasher;
+  readonly #labels: Remembered['labels'];
+  readonly #filters = new Map<string, Filter>();
+  readonly #indexed = new Semaphore(INDEXED);
+  readonly #scans = new Semaphore(SCANS);
+  readonly #replays = new Semaphore(REPLAYS);
+  readonly #replaySlices: Slices;
+
+  constructor(source: AnswerSource, names: NameHasher, labels: Remembered['labels']) {
+    this.#source = source;
+    this.#names = names;
+    this.#labels = labels;
+    this.#replaySlices = new Slices({ isOpen: () => source.opened() !== undefined });
+  }
+
+  /** Rejects with `unavailable` when it cannot say now what it has. */
+  async replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
+    const part = await this.#replay(request, cancelled);
+    if (part.first !== null) return part;
+    await this.#source.sync();
+    const later = await this.#replay(request, cancelled);
+    // It is in memory, because the disk does not take it now.
+    if (later.first === null && request.from < (this.#source.opened()?.recorder.next ?? 0)) {
+      throw new DroverError('unavailable', 'the journal is not written');
+    }
+    return later;
+  }
+
+  /** One after the other, and with a turn for everything else in between: each takes a few ms, and they come in crowds. */
+  async #replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
+    await this.#source.ready();
+    return this.#replays.run(async () => {
+      if (this.#replaySlices.isOver) await this.#replaySlices.turn();
+      const opened = this.#source.opened();
+      if (!opened) throw new DroverError('unavailable', 'the journal was closed');
+      const { past, recorder } = opened;
+      const filter = this.#filter(request.filter);
+      return past.replay(request, filter, (sessions) => recorder.unposted(sessions));
+    }, cancelled);
+  }
+
+  /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */
+  page(request: PageRequest, cancelled?: AbortSignal): Promise<Page> {
+    const filter = this.#filter(request.filter);
+    const lane = isIndexed(request, filter) ? this.#indexed : this.#scans;
+    const read = (parts: QueryParts) => page(parts, request, filter);
+    // Further pages are of what is long written.
+    const end = request.beforeSeq ?? undefined;
+    return lane.run(() => this.#search(read, cancelled, end), cancelled);
+  }
+
+  stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
+    const read = async (parts: QueryParts) => ({
+      body: Buffer.from(await readStats(parts, request, this.#source.status)),
+    });
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
+  }
+
+  /** Looks through what there is now, below frame `end`. */
+  async #search<T>(
+    task: (parts: QueryParts) => Promise<T>,
+    cancelled: AbortSignal | undefined,
+    end = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    const source = this.#source;
+    const { state } = await source.ready();
+    if (end > state.next) await source.sync();
+    const { tables, past, recorder } = await source.ready();
+    const isOpen = (): boolean => source.opened()?.tables === tables;
+    const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
+    return task({ epoch: source.epoch, tables, past, unposted, isOpen, cancelled });
+  }
+
+  #filter(key: string | null): Filter | null {
+    if (key === null) return null;
+    let filter = this.#filters.get(key);
+    if (!filter) {
+      filter = Filter.ofKey(key, this.#names, this.#labels.history);
+      if (this.#filters.size >= MAX_FILTERS) this.#filters.clear();
+      this.#filters.set(key, filter);
+    }
+    return filter;
+  }
+}

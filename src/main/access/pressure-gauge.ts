@@ -1,0 +1,173 @@
+// Runs in main. Owns how near the service is to its bounds, and with that whether something new is let in. What runs
+// already is never touched by it: no stream is closed, no bot stopped, no restart or state transition held back.
+//
+// Bots are refused when memory, cpu, queue or bots are short; streams when memory, cpu or streams are (they put nothing on
+// the queue, and whoever looks for what fills it must be able to).
+
+import { totalmem } from 'node:os';
+import type { EventLoopUtilization } from 'node:perf_hooks';
+import type { Config } from '../../shared/contract/config.js';
+import type { JournalStatus } from '../../shared/contract/journal-messages.js';
+import type { PressureReport, Resource, Shortage } from '../../shared/contract/pressure.js';
+import { DroverError } from '../../shared/errors.js';
+import { anonymousRss } from '../../shared/process-memory.js';
+
+const SAMPLE_MS = 1000;
+/** Weight of a new sample: a burst of some seconds is no pressure, work without a pause for half a minute is. */
+const WEIGHT = 0.15;
+/** Share of the memory that the system gives, when the configuration does not say. */
+const MEMORY_SHARE = 0.9;
+
+/** What is measured. Every source is read in main, without asking a thread that may be too busy to answer. */
+export interface PressureSources {
+  /** Threads whose being busy counts: the fronts and the broadcaster. Those that are gone are left out. */
+  utilizations(): readonly EventLoopUtilization[];
+  /** Fill of the fullest bot host's queue to the broadcaster, 0 to 1 and above. */
+  queue(): number;
+  running(): number;
+  present(): number;
+  streams(): number;
+  journal(): JournalStatus;
+}
+
+export class Pressure {
+  readonly #sources: PressureSources;
+  readonly #limits: Config['pressure'];
+  readonly #maxStreams: number;
+  readonly #memoryLimit: number;
+  readonly #changed: (streams: Shortage | null) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #last = new Map<number, EventLoopUtilization>();
+  #cpu = 0;
+  #queue = 0;
+  #memory = anonymousRss();
+  #told: Resource | undefined;
+
+  /** @param changed is told why new streams are to be refused, each time that this changes. */
+  constructor(
+    config: Pick<Config, 'pressure' | 'stream'>,
+    sources: PressureSources,
+    changed: (streams: Shortage | null) => void,
+  ) {
+    this.#limits = config.pressure;
+    this.#maxStreams = config.stream.max_streams;
+    this.#sources = sources;
+    this.#changed = changed;
+    const { max_memory_mb: limit } = config.pressure;
+    this.#memoryLimit = limit === null ? MEMORY_SHARE * memoryOfSystem() : limit * 1024 * 1024;
+  }
+
+  start(): void {
+    this.#sample();
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Why new streams are refused; their number is the fronts' own to look at. */
+  get streams(): Shortage | null {
+    return shortage(this.#loadShort(['memory', 'cpu']));
+  }
+
+  /** @throws DroverError `unavailable`: a new bot cannot be had now. */
+  admitBot(): void {
+    if (this.#sources.present() >= this.#limits.max_bots) throw refusal('bots');
+    this.admitStart();
+  }
+
+  /** @throws DroverError `unavailable`: a bot cannot be started now. */
+  admitStart(): void {
+    const short = this.#loadShort(['memory', 'cpu', 'queue']);
+    if (short) throw refusal(short);
+  }
+
+  report(): PressureReport {
+    const { max_bots, max_cpu, max_queue } = this.#limits;
+    const present = this.#sources.present();
+    const open = this.#sources.streams();
+    const { state, reason } = this.#sources.journal();
+    const short = (['cpu', 'memory', 'queue'] as const).filter((name) => this.#isShort(name));
+    return {
+      running: this.#sources.running(),
+      capacity: max_bots,
+      short: [
+        ...short,
+        ...(open >= this.#maxStreams ? (['streams'] as const) : []),
+        ...(present >= max_bots ? (['bots'] as const) : []),
+      ],
+      cpu: { used: rounded(this.#cpu), limit: max_cpu },
+      memory: { used_bytes: this.#memory, limit_bytes: Math.round(this.#memoryLimit) },
+      streams: { open, limit: this.#maxStreams },
+      queue: { used: rounded(this.#queue), limit: max_queue },
+      bots: { present, limit: max_bots },
+      journal: { state, reason },
+    };
+  }
+
+  #sample(): void {
+    this.#memory = anonymousRss();
+    this.#queue += WEIGHT * (Math.min(1, this.#sources.queue()) - this.#queue);
+    this.#cpu += WEIGHT * (this.#busiest() - this.#cpu);
+    const { streams } = this;
+    if (streams?.resource === this.#told) return;
+    this.#told = streams?.resource;
+    this.#changed(streams);
+  }
+
+  #busiest(): number {
+    const now = this.#sources.utilizations();
+    const last = this.#last;
+    this.#last = new Map(now.entries());
+    return now.reduce((busiest, { active, idle }, at) => {
+      const before = last.get(at);
+      // One that is new, or in the place of another: how busy it was before, and over its start, is no pressure.
+      if (!before || active < before.active || idle < before.idle) return busiest;
+      const worked = active - before.active;
+      const passed = worked + idle - before.idle;
+      return passed > 0 ? Math.max(busiest, worked / passed) : busiest;
+    }, 0);
+  }
+
+  #loadShort(names: readonly ('cpu' | 'memory' | 'queue')[]): Resource | undefined {
+    return names.find((name) => this.#isShort(name));
+  }
+
+  #isShort(name: 'cpu' | 'memory' | 'queue'): boolean {
+    switch (name) {
+      case 'cpu':
+        return this.#cpu > this.#limits.max_cpu;
+      case 'memory':
+        return this.#memory > this.#memoryLimit;
+      case 'queue':
+        return this.#queue > this.#limits.max_queue;
+    }
+  }
+}
+
+const MESSAGES: Record<Resource, string> = {
+  cpu: 'the service is short of CPU time, try again later',
+  memory: 'the service is short of memory, try again later',
+  streams: 'too many streams are open',
+  queue: 'bots write more than the service can take, try again later',
+  bots: 'there are as many bots as there may be',
+};
+
+function shortage(resource: Resource | undefined): Shortage | null {
+  return resource ? { resource, message: MESSAGES[resource] } : null;
+}
+
+function refusal(resource: Resource): DroverError {
+  return new DroverError('unavailable', MESSAGES[resource]);
+}
+
+/** Bytes that this process may have: those of its control group where there is one. */
+function memoryOfSystem(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+function rounded(share: number): number {
+  return Math.round(share * 1000) / 1000;
+}

@@ -1,0 +1,86 @@
+// Runs in main. Owns the security events on the stream, scope `auth`: who was refused, which tokens come and go. Never a
+// PIN, a token or a ticket.
+
+import type { Level } from '../../shared/contract/events.js';
+
+const SCOPE = 'auth';
+/** Lines of one sort in one window, at most; what is more is counted, and the count is told at the window's end. */
+const MAX_LINES = 60;
+const WINDOW_MS = 60_000;
+
+/** Puts a line on the stream. */
+export type Say = (level: Level, scope: string, message: string) => void;
+
+export class SecurityEvents {
+  /** Apart, so that whoever floods the one does not hide the other. */
+  readonly #pins: BoundedLines;
+  readonly #tokens: BoundedLines;
+  readonly #now: () => number;
+  #lockedUntil = 0;
+
+  /** @param now milliseconds on a clock that nobody sets. */
+  constructor(say: Say, now: () => number = () => performance.now()) {
+    this.#pins = new BoundedLines(say, 'PINs');
+    this.#tokens = new BoundedLines(say, 'tokens');
+    this.#now = now;
+  }
+
+  /** @param lockedForS 0, or for how many seconds the PIN exchange is locked by it. */
+  wrongPin(address: string, lockedForS: number): void {
+    this.#pins.add('warn', `wrong PIN from ${address}`);
+    const now = this.#now();
+    // Two fronts can both find the bucket empty after the attempt of one of them.
+    if (lockedForS === 0 || now < this.#lockedUntil) return;
+    this.#lockedUntil = now + lockedForS * 1000;
+    this.#pins.add('warn', `the PIN exchange is locked for ${lockedForS}s, last by ${address}`);
+  }
+
+  tokenMade(token: string, by: string): void {
+    this.#tokens.add('info', `${token} was made ${by}`);
+  }
+
+  tokenGone(token: string, why: string): void {
+    this.#tokens.add('info', `${token} ${why}`);
+  }
+
+  /** Lets go of what keeps the process alive. */
+  stop(): void {
+    this.#pins.stop();
+    this.#tokens.stop();
+  }
+}
+
+class BoundedLines {
+  readonly #say: Say;
+  readonly #what: string;
+  #lines = 0;
+  #skipped = 0;
+  #window: NodeJS.Timeout | undefined;
+
+  constructor(say: Say, what: string) {
+    this.#say = say;
+    this.#what = what;
+  }
+
+  add(level: Level, message: string): void {
+    this.#window ??= setTimeout(() => this.#end(), WINDOW_MS);
+    if (this.#lines >= MAX_LINES) {
+      this.#skipped += 1;
+      return;
+    }
+    this.#lines += 1;
+    this.#say(level, SCOPE, message);
+  }
+
+  stop(): void {
+    clearTimeout(this.#window);
+  }
+
+  #end(): void {
+    const skipped = this.#skipped;
+    this.#window = undefined;
+    this.#lines = 0;
+    this.#skipped = 0;
+    if (skipped > 0) this.add('warn', `${skipped} more events of ${this.#what} were left out`);
+  }
+}

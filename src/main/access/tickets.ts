@@ -1,0 +1,72 @@
+// Runs in main. Owns the tickets for `GET /events?ticket=`. Main hears of every use, one after the other, whichever front
+// it comes to: a ticket is good once, and no two fronts can both be the first.
+
+import { randomBytes } from 'node:crypto';
+import { DroverError } from '../../shared/errors.js';
+import { tokenDigest } from '../../shared/token-digest.js';
+
+const TICKET_BYTES = 32;
+/** How long a ticket is good, in ms. */
+export const TICKET_MS = 30_000;
+/** Tickets that are out, at most: in total, and for one token. One more is refused until an old one is used or runs out. */
+const MAX_TICKETS = 10_000;
+const MAX_TICKETS_PER_TOKEN = 1000;
+
+interface Ticket {
+  token: string;
+  expiresAt: number;
+}
+
+export class TicketBook {
+  /** By digest, in the order in which they run out. */
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #perToken = new Map<string, number>();
+  readonly #now: () => number;
+
+  /** @param now Unix epoch milliseconds. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** @throws DroverError `too_many`, `unavailable` when there are too many. */
+  create(token: string): { ticket: string; expires_at_ms: number } {
+    this.#dropOld();
+    const held = this.#perToken.get(token) ?? 0;
+    if (held >= MAX_TICKETS_PER_TOKEN) {
+      throw new DroverError('too_many', 'too many tickets of this token wait to be used', 1);
+    }
+    if (this.#tickets.size >= MAX_TICKETS) {
+      throw new DroverError('unavailable', 'too many tickets wait to be used', 1);
+    }
+    const ticket = randomBytes(TICKET_BYTES).toString('base64url');
+    const expiresAt = this.#now() + TICKET_MS;
+    this.#tickets.set(tokenDigest(ticket), { token, expiresAt });
+    this.#perToken.set(token, held + 1);
+    return { ticket, expires_at_ms: expiresAt };
+  }
+
+  /** The id of the token that the ticket stands for; null when there is no such ticket, or none any more. */
+  redeem(ticket: string): string | null {
+    this.#dropOld();
+    const digest = tokenDigest(ticket);
+    const found = this.#tickets.get(digest);
+    if (!found) return null;
+    this.#remove(digest, found);
+    return found.token;
+  }
+
+  #dropOld(): void {
+    const now = this.#now();
+    for (const [digest, ticket] of this.#tickets) {
+      if (ticket.expiresAt > now) break;
+      this.#remove(digest, ticket);
+    }
+  }
+
+  #remove(digest: string, { token }: Ticket): void {
+    this.#tickets.delete(digest);
+    const held = (this.#perToken.get(token) ?? 0) - 1;
+    if (held > 0) this.#perToken.set(token, held);
+    else this.#perToken.delete(token);
+  }
+}

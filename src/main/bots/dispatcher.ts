@@ -1,0 +1,122 @@
+// Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
+
+import { setMaxListeners } from 'node:events';
+import type { InvokeOutcome, InvokeOutput } from '../../shared/contract/api.js';
+import type { Json, JsonObject } from '../../shared/contract/events.js';
+import { answerable } from '../../shared/contract/rpc.js';
+import type { InvokeInput } from '../../shared/contract/threads.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { logItem, type ServiceEvents } from '../service-events.js';
+import type { BotRegistry } from './registry.js';
+
+/** How much later than the host main gives up waiting, in ms. */
+const LATE_MS = 100;
+/** How much of a result is shown on the stream, in UTF-16 units. */
+const SHOWN_UNITS = 512;
+
+/** Commands of the service itself, addressed by `session_id: null`. */
+export type ServiceCommands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
+
+export class Dispatcher {
+  readonly #registry: BotRegistry;
+  readonly #events: ServiceEvents;
+  readonly #timeoutMs: number;
+  readonly #commands: ServiceCommands;
+
+  constructor(
+    registry: BotRegistry,
+    events: ServiceEvents,
+    timeoutMs: number,
+    commands: ServiceCommands,
+  ) {
+    this.#registry = registry;
+    this.#events = events;
+    this.#timeoutMs = timeoutMs;
+    this.#commands = commands;
+  }
+
+  /**
+   * One target answers or throws; for a list each target's error stands beside the others' results.
+   * @param gone is aborted when the client has gone: what still runs is cancelled, and that is its result.
+   */
+  async invoke(input: InvokeInput, gone?: AbortSignal): Promise<InvokeOutput> {
+    const { session_id: target } = input;
+    if (!Array.isArray(target)) return { result: await this.#dispatch(target, input, gone) };
+    // Each of the list listens to it; Node would take more than ten for a leak.
+    if (gone) setMaxListeners(target.length + 1, gone);
+    const outcomes = await Promise.all(
+      [...new Set(target)].map(async (id): Promise<[string, InvokeOutcome]> => {
+        try {
+          return [id, { result: await this.#dispatch(id, input, gone) }];
+        } catch (thrown) {
+          return [id, { error: messageOf(thrown) }];
+        }
+      }),
+    );
+    return { results: Object.fromEntries(outcomes) };
+  }
+
+  async #dispatch(
+    target: string | null,
+    { command, args }: InvokeInput,
+    gone?: AbortSignal,
+  ): Promise<Json> {
+    try {
+      const result =
+        target === null
+          ? await this.#service(command, args)
+          : await this.#ask(target, command, args, gone);
+      this.#show('info', target, `${command} -> ${JSON.stringify(result)}`);
+      return result;
+    } catch (thrown) {
+      const error = answerable(`the command ${command}`, thrown);
+      this.#show('error', target, `${command} failed: ${messageOf(error)}`);
+      throw error;
+    }
+  }
+
+  /**
+   * Main keeps the deadline, because a bot's host may be stuck; the host keeps one of its own, so that the command hears of
+   * it (its AbortSignal).
+   */
+  async #ask(id: string, command: string, args: JsonObject, gone?: AbortSignal): Promise<Json> {
+    const cancel = new AbortController();
+    const { signal } = cancel;
+    const giveUp = (why: string): void => cancel.abort(new DroverError('no_answer', why));
+    const hungUp = (): void => giveUp('the client has gone, the command is cancelled');
+    const given = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+    const answer = this.#registry.invoke(id, command, args, this.#timeoutMs, signal);
+    const timer = setTimeout(
+      () => giveUp(`${command} did not answer within ${this.#timeoutMs} ms`),
+      this.#timeoutMs + LATE_MS,
+    );
+    gone?.addEventListener('abort', hungUp);
+    if (gone?.aborted) hungUp();
+    try {
+      return await Promise.race([answer, given]);
+    } finally {
+      clearTimeout(timer);
+      gone?.removeEventListener('abort', hungUp);
+    }
+  }
+
+  #service(name: string, args: JsonObject): Json | Promise<Json> {
+    const command = Object.hasOwn(this.#commands, name) ? this.#commands[name] : undefined;
+    if (!command) {
+      const known = Object.keys(this.#commands).join(', ');
+      throw new DroverError(
+        'not_found',
+        `no command ${JSON.stringify(name)}; the service has: ${known}`,
+      );
+    }
+    return command(args);
+  }
+
+  /** Results are shown, arguments are not: they may hold secrets. */
+  #show(level: 'info' | 'error', session: string | null, line: string): void {
+    const message = line.length > SHOWN_UNITS ? `${line.slice(0, SHOWN_UNITS)}…` : line;
+    this.#events.tell(logItem(level, 'dispatch', message, session));
+  }
+}

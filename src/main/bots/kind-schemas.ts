@@ -1,0 +1,123 @@
+// Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
+
+import type { ValidateFunction } from 'ajv';
+import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
+import type { JsonObject } from '../../shared/contract/events.js';
+import { explainSchemaError } from '../../shared/contract/explain.js';
+import { withoutSecrets } from '../../shared/contract/secrets.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { lazy } from '../../shared/lazy.js';
+import { require } from '../../shared/package-paths.js';
+import { SHIPPED } from './kind-modules.js';
+
+interface CompiledKind {
+  info: KindInfo;
+  config: () => ValidateFunction;
+  defaults: JsonObject;
+  commands: Map<string, () => ValidateFunction>;
+}
+
+export class KindSchemas {
+  readonly #kinds = new Map<string, CompiledKind>();
+  /** Fills in defaults, as the kind's author wrote them. */
+  readonly #ajv = lazy(() => {
+    // To load it takes a start 20 ms, and nothing before the first bot needs it.
+    const { Ajv } = require('ajv') as typeof import('ajv');
+    return new Ajv({ useDefaults: true, strict: false });
+  });
+
+  /**
+   * Compiles the schemas of these kinds; of those that ship, which are known to be good, when they are needed: it would
+   * cost 50 ms of each start.
+   * @returns the kinds with a schema that is none, with the reason in one line; bots cannot be of these.
+   */
+  add(kinds: readonly KindInfo[]): LoadedKinds['failed'] {
+    const failed: LoadedKinds['failed'] = [];
+    for (const info of kinds) {
+      const compiled: CompiledKind = {
+        info,
+        config: this.#validator(info.config),
+        defaults: {},
+        commands: new Map(
+          Object.entries(info.commands).map(([name, { args }]) => [name, this.#validator(args)]),
+        ),
+      };
+      const { kind } = info;
+      try {
+        if (!SHIPPED.includes(kind)) {
+          for (const validator of [compiled.config, ...compiled.commands.values()]) validator();
+        }
+        this.#kinds.set(kind, compiled);
+      } catch (thrown) {
+        failed.push({ module: kind, error: messageOf(thrown) });
+      }
+    }
+    return failed;
+  }
+
+  #validator(schema: KindInfo['config']): () => ValidateFunction {
+    return lazy(() => this.#ajv().compile(schema));
+  }
+
+  /** Values that are only known at run time, for keys that a bot's configuration leaves out. */
+  setDefaults(kind: string, defaults: JsonObject): void {
+    const compiled = this.#kinds.get(kind);
+    if (compiled) compiled.defaults = defaults;
+  }
+
+  /** A copy of the configuration without what its schema marks as `writeOnly`: passwords can be set, not read. */
+  withoutSecrets(kind: string, config: JsonObject): JsonObject {
+    const schema = this.#kinds.get(kind)?.info.config;
+    return schema ? withoutSecrets(config, schema) : {};
+  }
+
+  /** What may have been shown of a configuration: as it was given, and with defaults filled in. */
+  views(kind: string, config: JsonObject): JsonObject[] {
+    const forms = [config];
+    try {
+      forms.push(this.checkConfig(kind, config));
+    } catch {
+      // Not valid any more, so that it could not be shown with defaults.
+    }
+    return forms.map((form) => this.withoutSecrets(kind, form));
+  }
+
+  /** What is known of the kinds, in the order in which they were loaded. */
+  infos(): KindInfo[] {
+    return [...this.#kinds.values()].map(({ info }) => info);
+  }
+
+  /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
+  checkConfig(kind: string, config: JsonObject): JsonObject {
+    const compiled = this.#kinds.get(kind);
+    if (!compiled) {
+      const known = [...this.#kinds.keys()].join(', ');
+      throw new DroverError(
+        'bad_request',
+        `unknown kind ${JSON.stringify(kind)}; there are: ${known}`,
+      );
+    }
+    return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
+  }
+
+  /** The same for a command's arguments; `not_found` when the kind has no such command. */
+  checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
+    const commands = this.#kinds.get(kind)?.commands;
+    const validator = commands?.get(command);
+    if (!validator) {
+      const known = [...(commands?.keys() ?? [])].join(', ') || 'none';
+      throw new DroverError(
+        'not_found',
+        `no command ${JSON.stringify(command)}; bots of kind ${kind} have: ${known}`,
+      );
+    }
+    return check(validator(), 'args', args);
+  }
+}
+
+function check(validate: ValidateFunction, what: string, value: JsonObject): JsonObject {
+  const copy = structuredClone(value);
+  if (!validate(copy))
+    throw new DroverError('bad_request', explainSchemaError(what, validate.errors));
+  return copy;
+}

@@ -1,0 +1,101 @@
+// Runs in main. Owns how the stack of a thread that is stuck is taken: by the inspector, from outside.
+
+import { Session } from 'node:inspector';
+import type { StackFrame } from '../../shared/contract/bots.js';
+
+/** What a stuck thread was doing. */
+export interface Captured {
+  /** Innermost first. */
+  frames: StackFrame[];
+  /** The bot whose code it was, as the thread's own bookkeeping says. */
+  bot: string | null;
+}
+
+/** What the bot host offers for this, see bot-host/current-bot.ts. */
+const WHOSE_TURN = `globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
+const MAX_FRAMES = 50;
+/** How long the thread gets to take up its loop again, in ms. */
+const RESUME_MS = 50;
+
+interface PausedFrame {
+  callFrameId: string;
+  functionName: string;
+  location: { scriptId: string; lineNumber: number; columnNumber: number };
+}
+
+interface WorkerMessage {
+  id?: number;
+  method?: string;
+  params?: { callFrames?: PausedFrame[]; scriptId?: string; url?: string };
+  result?: { result?: { value?: unknown } };
+}
+
+/**
+ * Interrupts the thread, wherever it is, looks, and lets it go on.
+ * @returns undefined when the thread does not answer within `withinMs` (stuck in native code).
+ */
+export function captureStack(threadId: number, withinMs: number): Promise<Captured | undefined> {
+  const session = new Session();
+  session.connect();
+  return new Promise((resolve) => {
+    const done = (captured: Captured | undefined): void => {
+      clearTimeout(timeout);
+      // A thread that is paused cannot be terminated: it has to run on, into its loop.
+      send(4, 'Debugger.disable');
+      setTimeout(() => {
+        session.disconnect();
+        resolve(captured);
+      }, RESUME_MS);
+    };
+    const timeout = setTimeout(() => done(undefined), withinMs);
+    let target: string | undefined;
+    let frames: StackFrame[] = [];
+    /** The frames name their scripts by id only. */
+    const urls = new Map<string, string>();
+    const send = (id: number, method: string, params: object = {}): void => {
+      const message = JSON.stringify({ id, method, params });
+      if (target === undefined) return;
+      session.post('NodeWorker.sendMessageToWorker', { sessionId: target, message });
+    };
+    session.on('NodeWorker.attachedToWorker', ({ params }) => {
+      // Its workerId is a number of the inspector's own; the thread's stands in the title, before the thread's name.
+      if (!params.workerInfo.title.startsWith(`[worker ${threadId}]`)) return;
+      target = params.sessionId;
+      send(1, 'Debugger.enable');
+      send(2, 'Debugger.pause');
+    });
+    session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {
+      if (params.sessionId !== target) return;
+      const message = JSON.parse(params.message) as WorkerMessage;
+      const { callFrames, scriptId, url } = message.params ?? {};
+      if (message.method === 'Debugger.scriptParsed' && scriptId !== undefined) {
+        urls.set(scriptId, url ?? '');
+      } else if (message.method === 'Debugger.paused' && callFrames) {
+        frames = callFrames.slice(0, MAX_FRAMES).map((frame) => stackFrame(frame, urls));
+        const callFrameId = callFrames[0]?.callFrameId;
+        send(3, 'Debugger.evaluateOnCallFrame', {
+          callFrameId,
+          expression: WHOSE_TURN,
+          returnByValue: true,
+          silent: true,
+        });
+      } else if (message.id === 3) {
+        const bot = message.result?.result?.value;
+        done({ frames, bot: typeof bot === 'string' ? bot : null });
+      }
+    });
+    session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+  });
+}
+
+function stackFrame(
+  { functionName, location }: PausedFrame,
+  urls: Map<string, string>,
+): StackFrame {
+  return {
+    function: functionName || '(anonymous)',
+    url: urls.get(location.scriptId) ?? '',
+    line: location.lineNumber + 1,
+    column: location.columnNumber + 1,
+  };
+}

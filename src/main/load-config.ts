@@ -1,0 +1,172 @@
+// Runs in main. Owns how the configuration comes together: defaults, file, environment, flags, in that order.
+
+import { readFileSync } from 'node:fs';
+import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
+import type { Json, JsonObject } from '../shared/contract/events.js';
+import { explainSchemaError } from '../shared/contract/explain.js';
+import type { TSchema } from '../shared/contract/typebox.js';
+import { messageOf, StartupError } from '../shared/errors.js';
+import { DEFAULT_CONFIG } from '../shared/package-paths.js';
+import { validatorOf } from '../shared/validators.js';
+
+const ENV_PREFIX = 'DROVER_';
+/** Of the commands that talk to a service (src/cli); whoever has them set can start one all the same. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+  'DROVER_URL',
+  'DROVER_TOKEN',
+  'DROVER_PROFILE',
+]);
+
+/** One source of values: where they come from, in words for an error line, and the values themselves. */
+interface Layer {
+  source: string;
+  values: JsonObject;
+}
+
+/** What the command line gives; keys are dotted paths such as `http.port`. */
+export type Flags = Record<string, Json>;
+
+/**
+ * Reads and validates the configuration.
+ * @throws StartupError naming the source, the key and what is wrong with it.
+ */
+export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, flags: Flags): Config {
+  const layers: Layer[] = [
+    readLayer(DEFAULT_CONFIG, 'config/default.json'),
+    ...(file === undefined ? [] : [readLayer(file, file)]),
+    envLayer(env),
+    { source: 'command line', values: nest(flags) },
+  ];
+  const validate = validatorOf('Config');
+  let merged: JsonObject = {};
+  for (const { source, values } of layers) {
+    const { $schema: _, ...rest } = values;
+    merged = merge(merged, rest);
+    // After each layer, so that the error names the source that brought the fault.
+    if (!validate(merged)) {
+      const fault = explainSchemaError('', validate.errors);
+      throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
+    }
+  }
+  const config = merged as Config;
+  const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
+  // Of all layers together: each by itself may be right.
+  if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
+    throw new StartupError(
+      `shutdown.bots_ms (${botsMs}) and shutdown.streams_ms (${streamsMs}) may add up to ${MAX_SHUTDOWN_MS} at most: ` +
+        'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
+    );
+  }
+  return config;
+}
+
+function readLayer(file: string | URL, source: string): Layer {
+  let text: string;
+  try {
+    // Editors of Windows put a byte order mark in front, which JSON does not know.
+    text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+  } catch (thrown) {
+    throw new StartupError(`the configuration ${source} cannot be read: ${messageOf(thrown)}`);
+  }
+  let values: unknown;
+  try {
+    values = JSON.parse(text, refusePrototype);
+  } catch (thrown) {
+    throw new StartupError(`${source} is not valid JSON: ${messageOf(thrown)}`);
+  }
+  if (!isObject(values)) throw new StartupError(`${source} must hold a JSON object`);
+  return { source, values };
+}
+
+/** `__proto__` in JSON is an ordinary key, but copying it would set the copy's prototype and hide it from validation. */
+function refusePrototype(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new Error('the key __proto__ is not allowed');
+  return value;
+}
+
+function envLayer(env: NodeJS.ProcessEnv): Layer {
+  const keys = envNames();
+  const flags: Flags = {};
+  const used: string[] = [];
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith(ENV_PREFIX) || CLIENT_VARIABLES.has(name) || text === undefined) continue;
+    const key = keys.get(name);
+    if (!key)
+      throw new StartupError(
+        `unknown environment variable ${name}; docs/CONFIGURATION.md lists them`,
+      );
+    flags[key.path] = key.text ? text : parseValue(text);
+    used.push(name);
+  }
+  return { source: `environment (${used.join(', ')})`, values: nest(flags) };
+}
+
+/** Environment variable of every key: its path in upper case, joined by `_`, behind `DROVER_`. */
+export function envNames(): Map<string, { path: string; text: boolean }> {
+  const names = new Map<string, { path: string; text: boolean }>();
+  for (const { path, schema } of configKeys()) {
+    const name = ENV_PREFIX + path.replaceAll('.', '_').toUpperCase();
+    names.set(name, { path, text: allowsText(schema) });
+  }
+  return names;
+}
+
+/** Every key of the configuration that holds a value, with its schema, in the order of the schema. */
+export function configKeys(): { path: string; schema: TSchema }[] {
+  const keys: { path: string; schema: TSchema }[] = [];
+  const walk = (schema: TSchema, path: string): void => {
+    const properties = (schema as { properties?: Record<string, TSchema> }).properties;
+    if (!properties) keys.push({ path, schema });
+    else {
+      for (const [name, inner] of Object.entries(properties)) {
+        walk(inner, path === '' ? name : `${path}.${name}`);
+      }
+    }
+  };
+  walk(Config, '');
+  return keys;
+}
+
+function allowsText(schema: TSchema): boolean {
+  const { type, anyOf } = schema as { type?: string; anyOf?: { type?: string }[] };
+  return type === 'string' || (anyOf?.some((option) => option.type === 'string') ?? false);
+}
+
+/** A number, true, false, null, or other JSON; what is none of these stays text, for the validator to refuse. */
+function parseValue(text: string): Json {
+  try {
+    return JSON.parse(text, refusePrototype) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function nest(flags: Flags): JsonObject {
+  const values: JsonObject = {};
+  for (const [path, value] of Object.entries(flags)) {
+    const names = path.split('.');
+    const last = names.pop() as string;
+    let inner = values;
+    for (const name of names) {
+      const below = inner[name];
+      const next = isObject(below) ? below : {};
+      inner[name] = next;
+      inner = next;
+    }
+    inner[last] = value;
+  }
+  return values;
+}
+
+function merge(base: JsonObject, over: JsonObject): JsonObject {
+  const merged = { ...base };
+  for (const [name, value] of Object.entries(over)) {
+    const below = merged[name];
+    merged[name] = isObject(below) && isObject(value) ? merge(below, value) : value;
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,394 @@
+// Runs in main. The composition root: starts every thread, connects them, and ends them in order. Opens no socket.
+
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import type { Config } from '../shared/contract/config.js';
+import type { Level } from '../shared/contract/events.js';
+import type { MainMetrics } from '../shared/contract/metric-layout.js';
+import type { StreamIdentity } from '../shared/contract/threads.js';
+import type { TokenRecord } from '../shared/contract/tokens.js';
+import { messageOf } from '../shared/errors.js';
+import { createRing, slotsFor } from '../shared/memory/layout.js';
+import { createPinBucket } from '../shared/memory/pin-bucket.js';
+import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
+import { checkTls } from '../shared/tls.js';
+import { Access } from './access/access.js';
+import { Dispatcher } from './bots/dispatcher.js';
+import { HostFaults } from './bots/host-faults.js';
+import { HostPool } from './bots/host-pool.js';
+import { Incidents } from './bots/incidents.js';
+import { findKinds, type KindModules } from './bots/kind-modules.js';
+import { KindSchemas } from './bots/kind-schemas.js';
+import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
+import { Quarantine } from './bots/quarantine.js';
+import { BotRegistry } from './bots/registry.js';
+import { Watchdog } from './bots/watchdog.js';
+import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
+import { firstBots, restsAtStart } from './first-bots.js';
+import { serviceCommands } from './service-commands.js';
+import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
+import { BotStore, IncidentStore } from './store/bot-store.js';
+import { Store } from './store/store.js';
+import { TokenStore } from './store/token-store.js';
+import { ThreadCounts } from './thread-counts.js';
+import { BroadcasterThread } from './threads/broadcaster-thread.js';
+import { type DemoWorldThread, startDemoWorld } from './threads/demo-world-thread.js';
+import { FrontPool } from './threads/front-pool.js';
+import { JournalThread, numberingOf, type StreamNumbering } from './threads/journal-thread.js';
+
+/** How long the journal may take to write its last events, in ms. */
+const JOURNAL_CLOSE_MS = 1000;
+/** Readers of the ring beside the fronts: the journal. */
+const OTHER_READERS = 1;
+/** Cores that are left to the fronts, the broadcaster and main when the number of hosts is chosen. */
+const CORES_KEPT = 2;
+
+/** What is told once the service listens. */
+export interface Listening {
+  port: number;
+  pin: string;
+  pinPath: string;
+  /** Which HTTP engine it is and why, in one line. */
+  engine: string;
+  /** Kinds of bots that do not load, a line for each. */
+  missingKinds: string[];
+}
+
+/**
+ * A whole service. open(), start() once, then stop() once; when start() rejects it has stopped what it had started.
+ */
+export class Service {
+  readonly #config: Config;
+  readonly #dataDir: string;
+  readonly #store: Store;
+  readonly #access: Access;
+  readonly #pin = randomInt(1_000_000).toString().padStart(6, '0');
+  readonly #broadcaster: BroadcasterThread;
+  readonly #events: ServiceEvents;
+  readonly #quarantine = new Quarantine();
+  readonly #hosts: HostPool;
+  readonly #schemas = new KindSchemas();
+  readonly #kinds: KindModules;
+  readonly #registry: BotRegistry;
+  readonly #faults: HostFaults;
+  readonly #watchdog: Watchdog;
+  readonly #journal: JournalThread;
+  readonly #memoryGuard: MemoryGuard;
+  readonly #fronts: FrontPool;
+  readonly #counts: ThreadCounts;
+  readonly #incidents: Incidents;
+  /** Restarts of bots by the service, by kind. */
+  readonly #restarts = new Map<string, number>();
+  #world: Promise<DemoWorldThread> | undefined;
+  /** One after the other. */
+  #tlsChange: Promise<void> = Promise.resolve();
+
+  /**
+   * Prepares everything that can fail for a reason of the surroundings before any socket is opened.
+   * @param stopping is aborted when the service is to end before it has begun. @throws StartupError
+   */
+  static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
+    checkTls(config.tls);
+    const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
+    const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
+    return new Service(config, cores, dataDir, store);
+  }
+
+  private constructor(config: Config, cores: number, dataDir: string, store: Store) {
+    this.#config = config;
+    this.#dataDir = dataDir;
+    this.#store = store;
+    const numbering = numberingOf(dataDir, config.journal);
+    const stream = newStream(config, numbering);
+    letHostsCollectGarbage();
+    const hosts = config.hosts.count ?? Math.max(1, cores - CORES_KEPT);
+    this.#counts = new ThreadCounts(config.http.fronts, hosts);
+    this.#broadcaster = new BroadcasterThread(
+      { stream, counts: this.#counts.broadcaster },
+      (broadcaster, reason) => this.#restore(broadcaster, reason),
+    );
+    this.#events = new ServiceEvents(this.#broadcaster);
+    store.report = (level, line) => this.#say(level, line);
+    this.#kinds = findKinds(config.kinds);
+    this.#hosts = this.#createHosts(hosts);
+    this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
+      this.#registry.identityOf(id),
+    );
+    this.#registry = new BotRegistry(
+      {
+        hosts: this.#hosts,
+        events: this.#events,
+        graceMs: config.hosts.stop_grace_ms,
+        restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
+      },
+      this.#schemas,
+      new BotStore(store),
+      this.#incidents,
+      config.restart,
+    );
+    this.#faults = new HostFaults(
+      this.#registry,
+      this.#incidents,
+      this.#quarantine,
+      config.hosts.stop_grace_ms,
+    );
+    this.#watchdog = new Watchdog(
+      () => this.#hosts.all(),
+      config.watchdog.hang_ms,
+      (host, forMs) => void this.#faults.hung(host, forMs),
+    );
+    this.#journal = this.#createJournal(stream, numbering);
+    this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
+    const quota = newQuota(config);
+    this.#access = this.#createAccess(quota);
+    this.#fronts = this.#createFronts(stream, quota);
+  }
+
+  /**
+   * Resolves when the service listens and its bots are started.
+   * @param listening is called then. @param stopping is aborted when the service is to end before that; start() then stops
+   * it and rejects, whatever it was waiting for. @throws StartupError
+   */
+  async start(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
+    try {
+      await unlessAborted(this.#bringUp(listening, stopping), stopping);
+    } catch (thrown) {
+      await this.stop();
+      throw thrown;
+    }
+  }
+
+  /** Looks at `stopping` after every wait: what begins after stop() would not be ended by it. */
+  async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
+    const { kinds, failed } = await this.#hosts.start();
+    this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
+    stopping.throwIfAborted();
+    if (this.#config.demo.enabled) await this.#startDemoWorld();
+    stopping.throwIfAborted();
+    const bots = firstBots(this.#config, this.#registry);
+    const { port, engine } = await this.#fronts.start();
+    stopping.throwIfAborted();
+    this.#access.start();
+    this.#counts.start();
+    this.#say('info', `listening on ${this.#config.http.host}:${port}`);
+    this.#say('info', engine);
+    for (const notice of this.#store.notices) this.#say('error', notice);
+    const missingKinds = this.#kinds.failed.map(
+      ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
+    );
+    for (const line of missingKinds) this.#say('error', line);
+    // After the port is ours: a bot must not log in somewhere for a service that then does not start.
+    await this.#registry.restore((spec) => restsAtStart(spec, this.#config));
+    stopping.throwIfAborted();
+    const missing = bots.filter(({ id }) => !this.#registry.has(id));
+    await Promise.all(missing.map((bot) => this.#registry.create(bot)));
+    stopping.throwIfAborted();
+    const pinPath = writePin(this.#dataDir, this.#pin);
+    listening({ port, pin: this.#pin, pinPath, engine, missingKinds });
+  }
+
+  /** Takes certificate and key from their files anew. When they cannot be used the old ones stay, and a line says so. */
+  async reloadTls(): Promise<void> {
+    const before = this.#tlsChange;
+    this.#tlsChange = before.then(async () => {
+      try {
+        await this.#fronts.changeTls();
+        this.#say('info', 'certificate and key were read anew');
+      } catch (thrown) {
+        this.#say('error', messageOf(thrown));
+      }
+    });
+    await this.#tlsChange;
+  }
+
+  /** Stops bots, lets streams have their last frames, ends every thread. */
+  async stop(): Promise<void> {
+    const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
+    this.#watchdog.stop();
+    this.#memoryGuard.stop();
+    this.#counts.stop();
+    this.#access.beginStop();
+    this.#say('info', 'shutting down');
+    await this.#registry.stopAll(botsMs);
+    // One that did not start has said so to whoever started it.
+    await this.#world?.then((world) => world.close()).catch(() => {});
+    await this.#hosts.stop();
+    const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
+    await this.#fronts.close(head, streamsMs);
+    await this.#access.stop();
+    await this.#journal.close(JOURNAL_CLOSE_MS);
+    await this.#broadcaster.stop();
+    await this.#store.close();
+  }
+
+  #createHosts(count: number): HostPool {
+    const { hosts } = this.#config;
+    const options = {
+      count,
+      lagOf: (host: number) => this.#counts.host(host),
+      maxDedicated: hosts.max_dedicated,
+      maxHeapMb: hosts.max_heap_mb,
+      inFlightBytes: hosts.in_flight_bytes,
+      botLinesPerSecond: hosts.bot_lines_per_second,
+      modules: this.#kinds.modules,
+      kindLoadMs: hosts.kind_load_ms,
+      graceMs: hosts.stop_grace_ms,
+    };
+    return new HostPool(options, this.#quarantine, this.#broadcaster, {
+      exited: (exit) => this.#registry.exited(exit),
+      lost: (host, error) => void this.#faults.lost(host, error),
+      overdue: (host, bot) => this.#faults.overdue(host, bot),
+      kindDropped: (host, module, reason) =>
+        this.#say('error', `bot host ${host} does without the bot kind ${module}: ${reason}`),
+      retiring: (host) => this.#registry.hostRetiring(host),
+    });
+  }
+
+  #createAccess(quota: SharedQuota<'perToken' | 'perAddress'>): Access {
+    const streams = new Quota(quota, 0);
+    return new Access({
+      config: this.#config,
+      tokens: new TokenStore(this.#store),
+      say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
+      sources: {
+        utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
+        queue: () => this.#queueFill(),
+        running: () => this.#registry.running,
+        present: () => this.#registry.size,
+        streams: () => streams.total(),
+        journal: () => this.#journal.status,
+      },
+      fronts: () => this.#fronts,
+    });
+  }
+
+  #createJournal(stream: StreamIdentity, numbering: StreamNumbering): JournalThread {
+    const { journal: config, http } = this.#config;
+    const options = {
+      config,
+      dataDir: this.#dataDir,
+      stream,
+      lag: this.#counts.journal,
+      numbering,
+      reader: http.fronts,
+      say: (level: Level, message: string) => this.#events.tell(logItem(level, 'journal', message)),
+      replaced: () => this.#fronts.reattachJournal(),
+    };
+    return new JournalThread(options, this.#broadcaster);
+  }
+
+  #createFronts(stream: StreamIdentity, quota: SharedQuota<'perToken' | 'perAddress'>): FrontPool {
+    const config = this.#config;
+    const dispatcher = new Dispatcher(
+      this.#registry,
+      this.#events,
+      config.invoke.timeout_ms,
+      serviceCommands(
+        {
+          registry: this.#registry,
+          hosts: this.#hosts,
+          broadcaster: this.#broadcaster,
+          fronts: () => this.#fronts,
+        },
+        config.drills.enabled,
+      ),
+    );
+    const bucket = createPinBucket({
+      capacity: config.pin.capacity,
+      refillPerMinute: config.pin.refill_per_minute,
+    });
+    const connections = createQuota(
+      {
+        total: config.http.max_connections,
+        perAddress: config.http.max_connections_per_address,
+      },
+      config.http.fronts,
+    );
+    const tokens = (): TokenRecord[] => this.#access.tokens();
+    return new FrontPool(
+      { config, pin: this.#pin, bucket, quota, connections, stream, tokens, counts: this.#counts },
+      this.#broadcaster,
+      this.#journal,
+      {
+        ...this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
+        figures: () => this.#figures(),
+      },
+      (message) => this.#say('error', message),
+    );
+  }
+
+  /** What main counts and measures, for `GET /metrics`. */
+  #figures(): MainMetrics {
+    const fronts = this.#fronts.utilizations();
+    const journal = this.#journal.busySeconds;
+    // Those of dedicated bots come and go; a sum of what they did would not only grow.
+    const hosts = [...this.#hosts.all()].filter(({ number }) => number < this.#hosts.count);
+    return {
+      restarts: Object.fromEntries(
+        this.#schemas.infos().map(({ kind }) => [kind, this.#restarts.get(kind) ?? 0]),
+      ),
+      incidents: Object.fromEntries(this.#incidents.counts),
+      loops: [...this.#counts.loops],
+      busy: [
+        { thread: 'main', seconds: performance.eventLoopUtilization().active / 1000 },
+        { thread: 'broadcaster', seconds: this.#broadcaster.utilization().active / 1000 },
+        ...fronts.map(({ active }, n) => ({ thread: `front-${n}`, seconds: active / 1000 })),
+        ...hosts.map((host) => ({ thread: `host-${host.number}`, seconds: host.busySeconds })),
+        ...(journal === undefined ? [] : [{ thread: 'journal', seconds: journal }]),
+      ],
+      queue: this.#queueFill(),
+      hosts: [...this.#hosts.all()].length,
+      tokens: this.#access.tokens().length,
+      journal: this.#journal.status,
+    };
+  }
+
+  /** Fill of the fullest bot host's queue to the broadcaster. */
+  #queueFill(): number {
+    return Math.max(0, ...[...this.#hosts.all()].map((host) => host.queueFill));
+  }
+
+  async #startDemoWorld(): Promise<void> {
+    this.#world = startDemoWorld((message) => this.#say('error', message));
+    this.#schemas.setDefaults('demo', { world_url: (await this.#world).httpUrl });
+  }
+
+  /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */
+  async #restore(broadcaster: BroadcasterPeer, reason: string): Promise<void> {
+    await this.#hosts.reattach(broadcaster, (hosted) => {
+      broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });
+    });
+    this.#journal.reattach(broadcaster);
+    await this.#fronts.reattach(broadcaster);
+    this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
+  }
+
+  #say(level: 'info' | 'warn' | 'error', message: string): void {
+    this.#events.tell(logItem(level, SERVICE_SCOPE, message));
+  }
+}
+
+/** Settles as the task does, or rejects when the signal is aborted before; the task then goes on by itself. */
+function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    task.then(resolve, reject);
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddress'> {
+  const limits = {
+    total: stream.max_streams,
+    perToken: stream.max_streams_per_token,
+    perAddress: stream.max_streams_per_address,
+  };
+  return createQuota(limits, http.fronts);
+}
+
+function newStream(config: Config, { epoch, hashKey, first }: StreamNumbering): StreamIdentity {
+  const bytes = config.stream.ring_bytes;
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts + OTHER_READERS };
+  return { ring: createRing(size, first), epoch, hashKey };
+}

@@ -1,0 +1,307 @@
+// Imported by every thread. Owns what the threads say to each other: start data and the methods each end of a channel
+// offers (rpc.ts carries them). docs/OWNERSHIP.md lists the channels.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { SharedCounters } from '../memory/counters.js';
+import type { SharedRing } from '../memory/layout.js';
+import type { SharedLag } from '../memory/loop-lag.js';
+import type { SharedPinBucket } from '../memory/pin-bucket.js';
+import type { SharedQuota } from '../memory/quota.js';
+import type { CrowdedAddresses } from './addresses.js';
+import type { InvokeOutput, Ticket, TokenAnswer } from './api.js';
+import type {
+  ActionResults,
+  BotAction,
+  BotActionsBody,
+  BotConfig,
+  CreateBotBody,
+  Incident,
+  LoadedKinds,
+  UpdateBotBody,
+} from './bots.js';
+import type { Config } from './config.js';
+import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
+import type {
+  JournalStatus,
+  Page,
+  PageRequest,
+  ReplayPart,
+  ReplayRequest,
+  StatsRequest,
+} from './journal-messages.js';
+import type { MainMetrics } from './metric-layout.js';
+import type { PressureReport, Shortage } from './pressure.js';
+import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
+
+/** Where a thread counts what it does. */
+export interface Counts {
+  counters: SharedCounters;
+  /** Its block. */
+  block: number;
+  lag: SharedLag;
+}
+
+/** Everything that names the stream: which ring, which numbering, which hash key. */
+export interface StreamIdentity {
+  ring: SharedRing;
+  epoch: string;
+  hashKey: string;
+}
+
+// ---- main → broadcaster -------------------------------------------------------------------------------------------
+
+export interface BroadcasterStart {
+  stream: StreamIdentity;
+  counts: Counts;
+}
+
+export type BroadcasterMethods = {
+  /** Takes batches from a bot host's port from now on. */
+  attachHost(input: { host: number; port: MessagePort; inFlight: SharedArrayBuffer }): void;
+  /** Takes what the host still has in its port, then forgets it. */
+  detachHost(input: { host: number }): void;
+  /** Gives a front its channel: the doorbell and the snapshots. */
+  attachFront(input: { front: number; port: MessagePort }): void;
+  detachFront(input: { front: number }): void;
+  /**
+   * What a new broadcaster has to know of the dead one's time: all snapshots. It publishes a `gap`, for what was on its
+   * way to the dead one, and then these.
+   */
+  restore(input: { snapshots: BotSnapshot[] }): void;
+  /**
+   * Publishes main's own items behind everything that hosts have posted until now.
+   * Answers with the sequence number after the last.
+   */
+  publish(input: { items: Item[] }): { head: number };
+  /** The last lines of these bots, oldest first, after all that hosts have posted until now. */
+  lastLines(input: { bots: string[] }): { lines: string[] };
+  shutdown(input: null): void;
+};
+
+// ---- front ↔ broadcaster ------------------------------------------------------------------------------------------
+
+export type BroadcasterFrontMethods = {
+  /** JSON of the `session` event of every bot, as of just before frame `next`. */
+  baseline(input: null): { next: number; sessions: string[] };
+};
+
+export type FrontBellMethods = {
+  /** There are frames after the one that the front had seen when it armed its doorbell. */
+  wake(input: null): void;
+};
+
+// ---- main ↔ front -------------------------------------------------------------------------------------------------
+
+export interface FrontStart {
+  front: number;
+  config: Config;
+  pin: string;
+  bucket: SharedPinBucket;
+  /** Open streams. */
+  quota: SharedQuota<'perToken' | 'perAddress'>;
+  /** Open connections. */
+  connections: SharedQuota<'perAddress'>;
+  stream: StreamIdentity;
+  counts: Counts;
+  /** The histograms of all loops. */
+  lags: SharedArrayBuffer;
+  tokens: TokenRecord[];
+  /** Why new streams are to be refused, null when they are not. */
+  shortage: Shortage | null;
+}
+
+/** What a front answers when it has bound the port. */
+export interface Bound {
+  port: number;
+  /** Which engine it is and why, in a line. */
+  engine: string;
+  /** Whether it has to be told by {@link FrontMethods.crowded} which addresses have too many connections. */
+  wantsCensus: boolean;
+}
+
+export type FrontMethods = {
+  /** The channel to the broadcaster; a new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /** The channel to the journal; a new one replaces the old. There is none when the journal is off. */
+  attachJournal(input: { port: MessagePort }): void;
+  /**
+   * Binds the port; answers with the real one. `shared` lets other fronts bind it too; `probe` makes sure before that
+   * nobody else has it. Throws with the reason when it cannot be bound.
+   */
+  listen(input: { port: number; shared: boolean; probe: boolean }): Bound;
+  /** Reads certificate and key from these files, and uses them from {@link settleTls} on. Throws when they cannot be used. */
+  prepareTls(input: { cert: string; key: string }): void;
+  /** Uses what was prepared for new connections, or forgets it. */
+  settleTls(input: { apply: boolean }): void;
+  /** From the answer on, the token is accepted. */
+  addToken(input: { token: TokenRecord }): void;
+  /** From the answer on, the token is refused and its streams are closed. */
+  removeToken(input: { id: string }): void;
+  /** Why new streams are to be refused, null when they are not. */
+  pressure(input: { shortage: Shortage | null }): void;
+  /** Which addresses get no more connections, and which have to leave some. */
+  crowded(input: CrowdedAddresses): void;
+  /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
+  close(input: { head: number; withinMs: number }): void;
+  /** For drills: breaks the front as a fault of its own would. */
+  drill(input: null): void;
+};
+
+/** What main does for fronts. */
+export type ControlMethods = {
+  /** Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. */
+  createPinToken(input: { address: string }): TokenAnswer;
+  /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
+  pinRefused(input: { address: string; lockedForS: number }): void;
+  /** Makes a token; `by` is the id of the token that asked for it. */
+  createToken(input: { body: CreateTokenBody; by: string }): { token: string; info: TokenInfo };
+  tokens(input: null): { tokens: TokenInfo[] };
+  /** No front accepts the token any more and its streams are closed when this answers. */
+  revokeToken(input: { id: string; by: string }): void;
+  /** When tokens were last used, by id, in Unix epoch milliseconds. */
+  tokensUsed(input: { uses: Record<string, number> }): void;
+  createTicket(input: { token: string }): Ticket;
+  /** Takes the ticket in: the next who asks with it gets null. Answers with the id of the token that it stands for. */
+  redeemTicket(input: { ticket: string }): { token: string | null };
+  /** Lines of the access log. */
+  logAccess(input: { text: string }): void;
+  pressure(input: null): PressureReport;
+  /** For `GET /metrics`. */
+  figures(input: null): MainMetrics;
+  createBot(input: { bot: CreateBotBody; rights: Rights }): void;
+  updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
+  /** Resolves when it is done; the front then shows the snapshot that it has by then. */
+  actOnBot(input: { id: string; action: BotAction; rights: Rights }): void;
+  actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
+  botConfig(input: { id: string; rights: Rights }): BotConfig;
+  kinds(input: null): LoadedKinds;
+  incidents(input: { bot: string | null; limit: number; rights: Rights }): {
+    incidents: Incident[];
+  };
+  /** Can be cancelled: its client has gone. */
+  invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
+  /** The front is broken and has closed its sockets; main replaces it. */
+  failed(input: { message: string }): void;
+};
+
+export interface InvokeInput {
+  session_id: string | string[] | null;
+  command: string;
+  args: JsonObject;
+}
+
+// ---- main ↔ journal, front ↔ journal ------------------------------------------------------------------------------
+
+export interface JournalStart {
+  config: Config['journal'];
+  /** The directory of the journal. */
+  dir: string;
+  stream: StreamIdentity;
+  lag: SharedLag;
+  /** Number of its cells on the ring. */
+  reader: number;
+  /** First sequence number of this run. */
+  first: number;
+  /** How the last run left the journal (src/shared/stream/numbering.ts). */
+  left: 'ended' | 'broken-off' | 'unexamined';
+  /** Why the numbering could not be kept at the start: the stream's is then one that the journal does not know yet. */
+  fault: string | null;
+}
+
+export type JournalMethods = {
+  /** How it is. Answers when the thread gets to it: one that waits for a disk does not. */
+  ask(input: null): JournalStatus;
+  /** The channel to the broadcaster; a new one replaces the old. */
+  attachBroadcaster(input: { port: MessagePort }): void;
+  /** Gives a front its channel; a new one replaces the old. */
+  attachFront(input: { front: number; port: MessagePort }): void;
+  detachFront(input: { front: number }): void;
+  /** Keeps everything that is on the ring, says where numbering goes on, and ends the thread. */
+  close(input: null): void;
+};
+
+export type JournalControlMethods = {
+  /** It has changed. `notice` is what the operator should know beyond that. */
+  status(input: { status: JournalStatus; notice: string | null }): void;
+};
+
+/** What the journal does for fronts. */
+export type JournalFrontMethods = {
+  replay(input: ReplayRequest): ReplayPart;
+  page(input: PageRequest): Page;
+  /** The answer as clients get it. */
+  stats(input: StatsRequest): { body: Uint8Array };
+};
+
+// ---- main ↔ bot host ----------------------------------------------------------------------------------------------
+
+/** What a bot host's piscina task gets. */
+export interface HostStart {
+  host: number;
+  control: MessagePort;
+  events: MessagePort;
+  inFlight: SharedArrayBuffer;
+  inFlightLimit: number;
+  botLinesPerSecond: number;
+  maxHeapMb: number;
+  heartbeat: SharedArrayBuffer;
+  lag: SharedLag;
+  lastRun: SharedArrayBuffer;
+}
+
+/** The part of a running bot's snapshot that its host owns. */
+export interface HostedState {
+  id: string;
+  status: string;
+  since_ms: number;
+  data: JsonObject;
+}
+
+/** How a bot ended by itself. */
+export interface BotExit {
+  id: string;
+  /** Number of the run: an exit may cross with a new start. */
+  run: number;
+  /** Why, null when its run just returned. */
+  error: string | null;
+  stack: string | null;
+  /** False when the bot itself says that starting it again is of no use. */
+  restart: boolean;
+}
+
+export type HostMethods = {
+  /**
+   * The broadcaster is a new one: events go to this port from now on. Answers with the state of every bot here, of which
+   * the dead one's last events may be lost.
+   */
+  attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
+  /** Loads a kind from a module URL and tells what it is, or why it does not load. */
+  load(input: { module: string }): LoadedKinds;
+  /**
+   * Starts a bot; answers when it runs, that is before it has done anything. `run` is a number that no other run of any
+   * bot has.
+   */
+  start(input: { id: string; run: number; kind: string; config: JsonObject }): void;
+  /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
+  stop(input: { id: string; graceMs: number }): { abandoned: boolean };
+  /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
+  invoke(input: { id: string; command: string; args: JsonObject; timeoutMs: number }): Json;
+  /** For drills: does to the host what a broken bot could do. */
+  drill(input: { fault: HostFault }): void;
+  /** Ends the host's task. Bots are to be stopped before. */
+  shutdown(input: null): void;
+};
+
+/** Faults that a drill can cause in a host. */
+export const HOST_FAULTS = ['crash', 'hang', 'out_of_memory'] as const;
+export type HostFault = (typeof HOST_FAULTS)[number];
+
+export type HostControlMethods = {
+  /** A bot ended by itself. Its last lines are posted. */
+  exited(input: BotExit): void;
+  /**
+   * The kind's `run` has returned or thrown, for each run that was started. It comes after its end when the bot ignores
+   * its signal: until then it goes on in the thread, unheard.
+   */
+  settled(input: { run: number }): void;
+};

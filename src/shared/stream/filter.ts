@@ -1,0 +1,198 @@
+// Pure; used by the fronts. Owns which frames a stream with a filter gets.
+
+import type { BotSnapshot } from '../contract/events.js';
+import { hasLabels } from '../contract/labels.js';
+import type { NameHasher } from '../contract/name-hash.js';
+import type { STREAM_QUERY } from '../contract/queries.js';
+import { DroverError } from '../errors.js';
+import type { RingReader } from '../memory/ring-reader.js';
+import { KIND_CODE, LEVEL_CODE } from './frame.js';
+import { HashSet } from './hash-set.js';
+import type { BotLabels, LabelHistory } from './label-history.js';
+
+type StreamParameter = keyof typeof STREAM_QUERY;
+/** The parameters that filter; each comma-separated, repeated, or both. */
+export const FILTER_NAMES = [
+  'kind',
+  'level',
+  'session',
+  'scope',
+] as const satisfies readonly StreamParameter[];
+type FilterName = (typeof FILTER_NAMES)[number];
+/** The other parameters of `GET /events`; all of its schema, which itself is not loaded here: the journal needs none. */
+const OTHERS: ReadonlySet<string> = new Set(
+  Object.keys({ snapshot: 1, last_event_id: 1, token: 1, ticket: 1 } satisfies Record<
+    Exclude<StreamParameter, FilterName> | 'token' | 'ticket',
+    1
+  >),
+);
+/** Values of one parameter, at most. */
+const MAX_VALUES = 1000;
+
+/** What the index knows of a frame. */
+export type IndexedFrames = Pick<
+  RingReader,
+  'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh'
+>;
+
+/** Which bots a stream is limited to, whatever its query says. */
+export type StreamReach =
+  | { bots: readonly string[] }
+  | { labels: BotLabels; history: LabelHistory }
+  | null;
+
+/**
+ * Lets a frame through when it has, for each parameter that was given, one of its values. A frame that lacks the field
+ * (a session frame has no level) does not have the value. With labels it must also be a frame of a bot that had them.
+ * Gaps always pass.
+ */
+export class Filter {
+  /** The same for the same filter, however it was written. */
+  readonly key: string;
+  readonly #names: NameHasher;
+  readonly #kinds: ReadonlySet<number> | undefined;
+  readonly #levels: ReadonlySet<number> | undefined;
+  readonly #sessions: HashSet | undefined;
+  #named: readonly (readonly [low: number, high: number])[] | undefined;
+  readonly #scopes: HashSet | undefined;
+  readonly #labelled: { labels: BotLabels; history: LabelHistory } | undefined;
+
+  constructor(
+    values: ReadonlyMap<FilterName, ReadonlySet<string>>,
+    names: NameHasher,
+    labelled?: { labels: BotLabels; history: LabelHistory },
+  ) {
+    this.#names = names;
+    this.#labelled = labelled;
+    // Not given lets everything through, given without a value nothing: null and [] are not the same.
+    const lists = FILTER_NAMES.map((name) => values.get(name)).map((set) => set && [...set].sort());
+    const labels = labelled ? Object.entries(labelled.labels).sort() : null;
+    this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
+    this.#kinds = codes(values.get('kind'), KIND_CODE);
+    this.#levels = codes(values.get('level'), LEVEL_CODE);
+    this.#sessions = hashes(values.get('session'), names);
+    this.#scopes = hashes(values.get('scope'), names);
+  }
+
+  /** Frames below this cannot be judged here any more. */
+  get since(): number {
+    return this.#labelled?.history.since ?? 0;
+  }
+
+  /** Frames from this on cannot be judged yet. */
+  get known(): number {
+    return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The sessions that it lets through, by their hashes; undefined when that is not limited by name. */
+  get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
+    if (!this.#sessions || this.#named) return this.#named;
+    // The journal alone asks for them: streams need not keep the names beside the key.
+    const lists = JSON.parse(this.key) as readonly (readonly string[])[];
+    this.#named = (lists[FILTER_NAMES.indexOf('session')] ?? []).map((name) => {
+      const { low, high } = this.#names.of(name);
+      return [low, high] as const;
+    });
+    return this.#named;
+  }
+
+  /** The filter of this key, in another thread. */
+  static ofKey(key: string, names: NameHasher, history: LabelHistory): Filter {
+    const parts = JSON.parse(key) as (string[] | [string, string][] | null)[];
+    const values = new Map<FilterName, Set<string>>();
+    for (const [at, name] of FILTER_NAMES.entries()) {
+      const list = parts[at] as string[] | null;
+      if (list) values.set(name, new Set(list));
+    }
+    const labels = parts[FILTER_NAMES.length] as [string, string][] | null;
+    const labelled = labels ? { labels: Object.fromEntries(labels), history } : undefined;
+    return new Filter(values, names, labelled);
+  }
+
+  /** Whether a frame can pass that is of one of these kinds and has one of these levels: bit sets of their codes. */
+  mayMatch(kinds: number, levels: number): boolean {
+    if (kinds & (1 << KIND_CODE.gap)) return true;
+    const some = (wanted: ReadonlySet<number> | undefined, there: number): boolean =>
+      wanted === undefined || [...wanted].some((code) => there & (1 << code));
+    return some(this.#kinds, kinds) && some(this.#levels, levels);
+  }
+
+  matches(frames: IndexedFrames, seq: number): boolean {
+    const kind = frames.kind(seq);
+    if (kind === KIND_CODE.gap) return true;
+    if (this.#kinds && !this.#kinds.has(kind)) return false;
+    if (this.#levels && !this.#levels.has(frames.level(seq))) return false;
+    if (this.#sessions && !this.#sessions.has(frames.sessionLow(seq), frames.sessionHigh(seq))) {
+      return false;
+    }
+    if (this.#labelled) {
+      const { labels, history } = this.#labelled;
+      if (!history.had(frames.sessionLow(seq), frames.sessionHigh(seq), seq, labels)) return false;
+    }
+    return !this.#scopes || this.#scopes.has(frames.scopeLow(seq), frames.scopeHigh(seq));
+  }
+
+  /** Whether a `session` frame of this bot passes. */
+  matchesSnapshot(snapshot: BotSnapshot): boolean {
+    if (this.#levels || this.#scopes) return false;
+    if (this.#kinds && !this.#kinds.has(KIND_CODE.session)) return false;
+    if (this.#labelled && !hasLabels(snapshot.labels, this.#labelled.labels)) return false;
+    const { low, high } = this.#names.of(snapshot.id);
+    return this.#sessions?.has(low, high) ?? true;
+  }
+}
+
+/**
+ * The filter that a query asks for, within what its token reaches; null for everything.
+ * @throws DroverError `bad_request`.
+ */
+export function parseFilter(
+  pairs: readonly (readonly [name: string, value: string])[],
+  names: NameHasher,
+  reach: StreamReach = null,
+): Filter | null {
+  const values = new Map<FilterName, Set<string>>();
+  for (const [name, value] of pairs) {
+    if (OTHERS.has(name)) continue;
+    if (!isFilterName(name)) {
+      throw new DroverError(
+        'bad_request',
+        `unknown parameter ${JSON.stringify(name)}; there are: ${[...FILTER_NAMES, ...OTHERS].join(', ')}`,
+      );
+    }
+    const set = values.get(name) ?? new Set();
+    values.set(name, set);
+    for (const part of value.split(',')) if (part !== '') set.add(part);
+    if (set.size > MAX_VALUES) {
+      throw new DroverError('bad_request', `${name} has more than ${MAX_VALUES} values`);
+    }
+  }
+  if (reach && 'bots' in reach) {
+    const asked = values.get('session');
+    values.set('session', new Set(reach.bots.filter((id) => asked?.has(id) ?? true)));
+    return new Filter(values, names);
+  }
+  if (reach) return new Filter(values, names, reach);
+  return values.size === 0 ? null : new Filter(values, names);
+}
+
+function isFilterName(name: string): name is FilterName {
+  return (FILTER_NAMES as readonly string[]).includes(name);
+}
+
+function codes(
+  values: ReadonlySet<string> | undefined,
+  table: Readonly<Record<string, number>>,
+): Set<number> | undefined {
+  if (!values) return undefined;
+  const found = new Set<number>();
+  for (const value of values) {
+    const code = Object.hasOwn(table, value) ? table[value] : undefined;
+    if (code !== undefined) found.add(code);
+  }
+  return found;
+}
+
+function hashes(values: ReadonlySet<string> | undefined, names: NameHasher): HashSet | undefined {
+  return values && new HashSet([...values].map((value) => names.of(value)));
+}

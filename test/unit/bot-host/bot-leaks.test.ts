@@ -1,0 +1,106 @@
+// Run by vitest. A bot lives for weeks: what it does over and over must leave nothing behind on its signal.
+
+import { getEventListeners, once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { BotLines } from '../../../src/bot-host/bot-lines.js';
+import { BotRun } from '../../../src/bot-host/bot-run.js';
+import type { Outbox } from '../../../src/bot-host/outbox.js';
+import { type BotKind, defineBot, Type } from '../../../src/bot-sdk/index.js';
+
+const kind: BotKind = defineBot({
+  kind: 'idle',
+  config: Type.Object({}),
+  commands: {
+    listen: {
+      args: Type.Object({}),
+      run: (_, __, call) => call.signal.addEventListener('abort', () => {}) ?? null,
+    },
+    fail: {
+      args: Type.Object({}),
+      run() {
+        throw new Error('it fails');
+      },
+    },
+  },
+  run: (ctx) => ctx.sleep(2 ** 30),
+});
+
+let server: http.Server;
+let url: string;
+let collectGarbage: () => void;
+beforeAll(async () => {
+  setFlagsFromString('--expose-gc');
+  collectGarbage = runInNewContext('gc') as () => void;
+  // What is asked for at /slow never ends.
+  server = http.createServer((request, response) => {
+    if (request.url === '/slow') response.write('begun');
+    else response.end('whole');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+let bot: BotRun;
+beforeEach(() => {
+  const outbox = { add: () => {}, hasRoom: () => true, flush: () => {} } as unknown as Outbox;
+  bot = new BotRun(kind, 'idle', 1, {}, outbox, new BotLines(outbox, 'idle', 0));
+});
+afterEach(async () => {
+  bot.stop();
+  await bot.ended;
+});
+
+/** Listeners and combined signals that the bot's signal holds; its run's own sleep is one. */
+function held(): number {
+  const dependants = Object.getOwnPropertySymbols(bot.signal).find((symbol) =>
+    String(symbol).includes('kDependantSignals'),
+  );
+  const combined =
+    dependants && (bot.signal as never as Record<symbol, { size: number }>)[dependants];
+  return getEventListeners(bot.signal, 'abort').length + (combined?.size ?? 0);
+}
+
+it('commands, also those that fail or are cancelled', async () => {
+  for (let n = 0; n < 100; n++) {
+    await bot.invoke('listen', {}, 60_000, new AbortController().signal);
+    await bot.invoke('listen', {}, 60_000, AbortSignal.abort()).catch(() => {});
+    await bot.invoke('fail', {}, 60_000).catch(() => {});
+  }
+  expect(held()).toBeLessThanOrEqual(1);
+});
+
+it('requests, with a signal of their own or without', async () => {
+  for (let n = 0; n < 100; n++) {
+    await (await bot.fetch(url)).text();
+    await (await bot.fetch(url, { signal: new AbortController().signal })).text();
+    await bot.fetch(url, { signal: AbortSignal.abort() }).catch(() => {});
+  }
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return held();
+    })
+    // What the garbage collection has not seen yet.
+    .toBeLessThanOrEqual(5);
+});
+
+it('a request ends with either signal, its body too', async () => {
+  const own = new AbortController();
+  const first = await bot.fetch(`${url}/slow`, { signal: own.signal });
+  const second = await bot.fetch(`${url}/slow`, { signal: new AbortController().signal });
+  const bodies = [first, second].map((response) => response.text().catch((thrown) => thrown));
+  own.abort(new Error('the bot’s own reason'));
+  expect(await bodies[0]).toMatchObject({ message: 'the bot’s own reason' });
+  collectGarbage();
+  bot.stop();
+  expect(await bodies[1]).toMatchObject({ message: 'the bot is stopping' });
+});

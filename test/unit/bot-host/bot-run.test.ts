@@ -1,0 +1,237 @@
+// Run by vitest. One run of a bot: what is shown of it and its end, and what it cannot do any more after that.
+
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { BotLines } from '../../../src/bot-host/bot-lines.js';
+import { BotRun } from '../../../src/bot-host/bot-run.js';
+import type { Outbox } from '../../../src/bot-host/outbox.js';
+import {
+  type BotDefinition,
+  BotError,
+  defineBot,
+  type TSchema,
+  Type,
+} from '../../../src/bot-sdk/index.js';
+import type { Item, JsonObject } from '../../../src/shared/contract/events.js';
+import { secretStrings } from '../../../src/shared/contract/secrets.js';
+
+type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;
+
+const started: BotRun[] = [];
+afterEach(async () => {
+  for (const bot of started.splice(0)) {
+    bot.stop();
+    await bot.ended;
+  }
+});
+
+function start(definition: Definition, config: JsonObject = {}): { bot: BotRun; items: Item[] } {
+  const kind = defineBot({
+    kind: 'tried',
+    config: Type.Object({}),
+    run: (ctx) => ctx.sleep(2 ** 30),
+    ...definition,
+  });
+  const items: Item[] = [];
+  const outbox = {
+    add: (item: Item) => items.push(item),
+    hasRoom: () => true,
+    flush: () => {},
+  } as unknown as Outbox;
+  const secrets = secretStrings(config, kind.config);
+  const lines = new BotLines(outbox, 'tried', 0, secrets);
+  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines);
+  started.push(bot);
+  return { bot, items };
+}
+
+describe('a password in a URL', () => {
+  const url = 'http://user:hunter2secret@127.0.0.1:1/';
+
+  it('is neither in the error of a run nor in its stack', async () => {
+    const { bot } = start({ run: async (ctx) => void (await ctx.fetch(url)) });
+    const { error, stack } = await bot.ended;
+    expect(error).toContain('http://***@127.0.0.1:1/');
+    expect(stack).toContain('http://***@127.0.0.1:1/');
+    expect(error + String(stack)).not.toMatch(/hunter2secret|user/);
+  });
+
+  it('is not in why a bot could not be started', () => {
+    const state = () => {
+      throw new Error(`cannot use ${url}`);
+    };
+    expect(() => start({ state })).toThrow('cannot use http://***@127.0.0.1:1/');
+  });
+
+  it('is hidden whole when an @ stands in it as it is', async () => {
+    const run = () => {
+      throw new Error('no http://user:hunter2@secret@host/, nor a@b');
+    };
+    expect((await start({ run }).bot.ended).error).toBe('no http://***@host/, nor a@b');
+  });
+});
+
+describe('a timer', () => {
+  it('that is made after the stop never fires', async () => {
+    let go = (): void => {};
+    const stopped = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const calls: string[] = [];
+    let made = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      made = resolve;
+    });
+    const { bot } = start({
+      commands: {
+        dawdle: {
+          args: Type.Object({}),
+          async run(ctx) {
+            await stopped;
+            ctx.every(1, () => void calls.push('every'))();
+            ctx.every(1, () => void calls.push('every'));
+            ctx.after(1, () => void calls.push('after'));
+            made();
+          },
+        },
+      },
+    });
+    const answer = bot.invoke('dawdle', {}, 60_000);
+    bot.stop();
+    await expect(answer).rejects.toThrow('has stopped');
+    await bot.ended;
+    go();
+    await late;
+    // Later than they would have fired.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(calls).toEqual([]);
+  });
+
+  it('does not wait longer than Node can', async () => {
+    const { bot } = start({});
+    await expect(bot.sleep(2 ** 31)).rejects.toThrow(RangeError);
+    for (const ms of [2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
+      expect(() => bot.every(ms, () => {})).toThrow(RangeError);
+      expect(() => bot.after(ms, () => {})).toThrow(RangeError);
+    }
+    bot.after(2 ** 31 - 1, () => {})();
+  });
+});
+
+describe('a secret of the configuration', () => {
+  const token = 'tok/en of "mine"';
+  const config = Type.Object({
+    token: Type.String({ writeOnly: true }),
+    pin: Type.String({ writeOnly: true }),
+    // As the irc kind has it: the name beside a password is no secret.
+    login: Type.Object(
+      { name: Type.String(), password: Type.String({ writeOnly: true }) },
+      { writeOnly: true },
+    ),
+    whole: Type.Object({ a: Type.Array(Type.String()) }, { writeOnly: true }),
+  });
+  const values = {
+    token,
+    pin: '12',
+    login: { name: 'anna', password: 'hunter2' },
+    whole: { a: ['inside'] },
+  };
+
+  it('is in no line, error, stack or result', async () => {
+    const { bot, items } = start(
+      {
+        config,
+        commands: {
+          tell: { args: Type.Object({}), run: () => ({ token: [`<${token}>`, 'anna', 12] }) },
+          end: {
+            args: Type.Object({}),
+            run: (ctx) => void ctx.after(1, () => Promise.reject(new Error(`it was ${token}`))),
+          },
+          fail: {
+            args: Type.Object({}),
+            run() {
+              throw new Error(`not with ${token}`);
+            },
+          },
+        },
+      },
+      values,
+    );
+    bot.log.warn(`anna 12 ${token}, ${encodeURIComponent(token)}, hunter2 and inside`);
+    expect(await bot.invoke('tell', {}, 60_000)).toEqual({ token: ['<***>', 'anna', 12] });
+    await expect(bot.invoke('fail', {}, 60_000)).rejects.toThrow('not with ***');
+    await bot.invoke('end', {}, 60_000);
+    const { error, stack } = await bot.ended;
+    expect(error).toBe('it was ***');
+    expect(stack).toContain('it was ***');
+    const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+    expect(lines).toContain('anna 12 ***, ***, *** and ***');
+    expect(JSON.stringify([items, stack])).not.toMatch(/of .{0,3}mine|hunter2|inside/);
+  });
+});
+
+it('a server that does not read ends its connection, and memory does not grow', async () => {
+  const peers: net.Socket[] = [];
+  const server = net.createServer((socket) => {
+    peers.push(socket.pause().on('error', () => {}));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    const { bot } = start({});
+    const connection = await bot.connectTcp({ host: '127.0.0.1', port }, () => null);
+    const failed: unknown[] = [];
+    const chunk = Buffer.alloc(65_536);
+    // More than the system's buffers of both ends hold, and one for the bound.
+    for (let n = 0; n < 512 && failed.length === 0; n++) {
+      connection.send(chunk).catch((thrown) => failed.push(thrown));
+      await new Promise(setImmediate);
+    }
+    expect(String(failed[0])).toContain('the server does not read');
+    await expect(connection[Symbol.asyncIterator]().next()).rejects.toThrow('does not read');
+  } finally {
+    for (const peer of peers) peer.destroy();
+    server.close();
+  }
+});
+
+it('the code of a BotError and its cause stand behind its message', async () => {
+  const error = new BotError('no entry', {
+    code: 'banned',
+    cause: new Error('by http://a:b@host/'),
+  });
+  const run = (): never => {
+    throw error;
+  };
+  const shown = 'no entry (code banned, cause: by http://***@host/)';
+  const { bot } = start({ commands: { enter: { args: Type.Object({}), run } } });
+  await expect(bot.invoke('enter', {}, 60_000)).rejects.toThrow(shown);
+  expect((await start({ run }).bot.ended).error).toBe(shown);
+});
+
+it('fetch tells of a failure, and nothing of a request that is not sent', async () => {
+  const { bot, items } = start({});
+  const url = 'http://127.0.0.1:1/';
+  await expect(bot.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
+  expect(items).toEqual([]);
+  await expect(bot.fetch(url)).rejects.toThrow('fetch failed');
+  const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+  expect(lines[0]).toBe(`GET ${url}`);
+  expect(lines[1]).toMatch(/^GET http:\/\/127\.0\.0\.1:1\/ failed: fetch failed \(cause: .+\)$/);
+  expect(lines).toHaveLength(2);
+});
+
+it('a last line without an ending is not lost', async () => {
+  const server = net.createServer((socket) => socket.end('one\ntwo\r\nthree'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { bot } = start({});
+  const options = { host: '127.0.0.1', port, describe: (line: string) => line };
+  const lines: string[] = [];
+  for await (const line of await bot.connectLines(options)) lines.push(line);
+  expect(lines).toEqual(['one', 'two', 'three']);
+  server.close();
+});

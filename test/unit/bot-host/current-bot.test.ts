@@ -1,0 +1,59 @@
+// Run by vitest. Whose code runs, told for all the ways in which a bot's code comes to run.
+
+import { EventEmitter, once } from 'node:events';
+import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { type CurrentRun, runAsBot, watchRuns } from '../../../src/bot-host/current-bot.js';
+
+const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, fail: () => {} });
+const [one, two] = [run(1), run(2)];
+
+let told: number[] = [];
+watchRuns((number) => told.push(number));
+beforeEach(() => {
+  runAsBot(run(99), () => {});
+  told = [];
+});
+
+it('what begins at once, each only once in a row', () => {
+  for (const bot of [one, one, two, two, one]) runAsBot(bot, () => {});
+  expect(told).toEqual([1, 2, 1]);
+});
+
+it('what goes on behind an await', async () => {
+  const turns = async (): Promise<void> => {
+    for (let n = 0; n < 3; n++) await null;
+  };
+  const [first, second] = [runAsBot(one, turns), runAsBot(two, turns)];
+  await Promise.all([first, second]);
+  expect(told.slice(0, 6)).toEqual([1, 2, 1, 2, 1, 2]);
+});
+
+it.each([
+  ['a timer', () => void setTimeout(() => {}, 5)],
+  ['an immediate', () => void setImmediate(() => {})],
+  ['a sleep', async () => void (await delay(5))],
+])('%s', async (_, begin) => {
+  await runAsBot(one, begin);
+  runAsBot(two, () => {});
+  told = [];
+  runAsBot(one, begin);
+  runAsBot(two, () => {});
+  expect(told).toEqual([1, 2]);
+  await delay(50);
+  expect(told).toEqual([1, 2, 1]);
+});
+
+it('what a socket brings', async () => {
+  const server = net.createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  const read = new EventEmitter();
+  runAsBot(one, () => {
+    net.connect(port, '127.0.0.1').on('data', () => read.emit('read', told.at(-1)));
+  });
+  runAsBot(two, () => {});
+  expect(await once(read, 'read')).toEqual([1]);
+  server.close();
+});

@@ -1,0 +1,267 @@
+// Run by vitest. The way of a bot's lines to the broadcaster over a real port: what is skipped, and that it is said.
+
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { BotLines } from '../../../src/bot-host/bot-lines.js';
+import { Outbox } from '../../../src/bot-host/outbox.js';
+import { type Batch, decodeBatch } from '../../../src/shared/contract/batch.js';
+import {
+  type Item,
+  LEVELS,
+  type Level,
+  type LogItem,
+} from '../../../src/shared/contract/events.js';
+import { InFlight } from '../../../src/shared/memory/in-flight.js';
+import { logLine } from '../shared/ring-fixture.js';
+
+const open: MessagePort[] = [];
+
+/** The host's end, and the broadcaster's: it takes batches only when it is told to. */
+function connect(limit: number) {
+  const { port1, port2 } = new MessageChannel();
+  open.push(port1);
+  const buffer = InFlight.create();
+  const inFlight = new InFlight(buffer);
+  const outbox = new Outbox(port1, new InFlight(buffer), limit);
+  const take = (): Item[][] => {
+    const batches: Item[][] = [];
+    for (;;) {
+      const received = receiveMessageOnPort(port2);
+      if (!received) return batches;
+      const { bytes } = received.message as Batch;
+      const items = decodeBatch(bytes);
+      inFlight.subtract(bytes.byteLength);
+      batches.push(items);
+    }
+  };
+  return { outbox, inFlight, take };
+}
+
+const textOf = (item: Item): string =>
+  item.kind === 'log' ? (JSON.parse(item.message_json) as string) : `session ${item.id}`;
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'],
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  for (const port of open.splice(0)) port.close();
+});
+
+describe('the outbox', () => {
+  it('posts at the end of the tick, or when a batch is full, in order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 6 }), (ticks) => {
+        const { outbox, inFlight, take } = connect(Number.MAX_SAFE_INTEGER);
+        let count = 0;
+        for (const items of ticks) {
+          const from = count;
+          for (let at = 0; at < items; at++) outbox.add(logLine({ message: `${count++}` }));
+          // What fills a batch has left at once.
+          const early = take();
+          expect(early.map((batch) => batch.length)).toEqual(early.map(() => 64));
+          expect(early.length).toBe(Math.floor(items / 64));
+          vi.runAllTimers();
+          const got = [...early, ...take()].flat().map(textOf);
+          expect(got).toEqual(Array.from({ length: items }, (_, at) => `${from + at}`));
+        }
+        expect(inFlight.bytes).toBe(0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('posts what there is when it is flushed, and nothing when there is nothing', () => {
+    const { outbox, take } = connect(1_000_000);
+    outbox.flush();
+    expect(take()).toEqual([]);
+    outbox.add(logLine({ message: 'last words' }));
+    outbox.flush();
+    expect(take().flat().map(textOf)).toEqual(['last words']);
+    vi.runAllTimers();
+    expect(take()).toEqual([]);
+  });
+
+  it('counts the bytes that are on their way', () => {
+    const { outbox, inFlight, take } = connect(100);
+    expect(outbox.hasRoom(false)).toBe(true);
+    outbox.add(logLine({ message: 'x'.repeat(500) }));
+    expect(inFlight.bytes).toBe(0);
+    outbox.flush();
+    expect(inFlight.bytes).toBeGreaterThan(500);
+    expect(outbox.hasRoom(false)).toBe(false);
+    take();
+    expect(inFlight.bytes).toBe(0);
+    expect(outbox.hasRoom(false)).toBe(true);
+  });
+
+  it('keeps half of the room for the neighbours of a bot that writes much', () => {
+    const { outbox, take } = connect(60_000);
+    const flooder = new BotLines(outbox, 'flooder', 1000);
+    const neighbour = new BotLines(outbox, 'neighbour', 1000);
+    const kind = { level: 'info', scope: 'bot', transport: null, direction: null } as const;
+    for (let n = 0; n < 1000; n++) flooder.write(kind, 'f'.repeat(200));
+    outbox.flush();
+    expect([outbox.hasRoom(true), outbox.hasRoom(false)]).toEqual([false, true]);
+    neighbour.write(kind, 'still heard');
+    outbox.flush();
+    const lines = take().flat().map(textOf);
+    expect(lines.at(-1)).toBe('still heard');
+    expect(lines.length).toBeGreaterThan(100);
+    expect(lines.length).toBeLessThan(260);
+  });
+
+  it('goes on with a new broadcaster', () => {
+    const { outbox, take } = connect(100);
+    outbox.add(logLine({ message: 'x'.repeat(500) }));
+    outbox.flush();
+    const { port1, port2 } = new MessageChannel();
+    open.push(port1);
+    outbox.attach(port1, new InFlight(InFlight.create()));
+    expect(outbox.hasRoom(false)).toBe(true);
+    outbox.add(logLine({ message: 'to the new one' }));
+    outbox.flush();
+    const received = receiveMessageOnPort(port2) as { message: Batch };
+    expect(decodeBatch(received.message.bytes).map(textOf)).toEqual(['to the new one']);
+    expect(take().flat()).toHaveLength(1);
+  });
+});
+
+describe('the lines of a bot', () => {
+  const kind = (level: Level) => ({ level, scope: 'bot', transport: null, direction: null });
+
+  type Step = { do: 'write'; level: Level } | { do: 'take' } | { do: 'pass'; ms: number };
+  const steps: fc.Arbitrary<Step[]> = fc.array(
+    fc.oneof(
+      {
+        weight: 20,
+        arbitrary: fc.record({
+          do: fc.constant('write' as const),
+          level: fc.constantFrom(...LEVELS, 'info' as const, 'info' as const, 'info' as const),
+        }),
+      },
+      { weight: 1, arbitrary: fc.constant({ do: 'take' as const }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('pass' as const),
+          ms: fc.constantFrom(0, 1, 10, 500, 2000),
+        }),
+      },
+    ),
+    { maxLength: 300, size: 'max' },
+  );
+
+  it('all come out in their order but info lines that were too many, and each of those is counted', () => {
+    let allSkipped = 0;
+    fc.assert(
+      fc.property(
+        steps,
+        fc.constantFrom(0, 5, 50, 10_000),
+        fc.constantFrom(2000, 20_000),
+        (script, perSecond, limit) => {
+          const { outbox, take } = connect(limit);
+          const lines = new BotLines(outbox, 'bot-1', perSecond);
+          const written: Level[] = [];
+          const got: LogItem[] = [];
+          const receive = () => {
+            for (const item of take().flat()) if (item.kind === 'log') got.push(item);
+          };
+          for (const step of script) {
+            if (step.do === 'write') {
+              lines.write(kind(step.level), `#${written.length}`);
+              written.push(step.level);
+            } else if (step.do === 'take') receive();
+            else vi.advanceTimersByTime(step.ms);
+          }
+          receive();
+          lines.flush();
+          outbox.flush();
+          receive();
+          vi.runAllTimers();
+          receive();
+
+          let skipped = 0;
+          const numbers: number[] = [];
+          for (const item of got) {
+            const text = textOf(item);
+            const report = /^(\d+) info lines were skipped/.exec(text);
+            if (report) {
+              expect(item).toMatchObject({ level: 'warn', session_id: 'bot-1' });
+              skipped += Number(report[1]);
+            } else {
+              const number = Number(text.slice(1));
+              expect(item.level).toBe(written[number]);
+              numbers.push(number);
+            }
+          }
+          expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
+          expect(new Set(numbers).size).toBe(numbers.length);
+          const missing = written.flatMap((level, at) => (numbers.includes(at) ? [] : [level]));
+          expect(missing.every((level) => level === 'info')).toBe(true);
+          expect(skipped).toBe(missing.length);
+          allSkipped += skipped;
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(allSkipped).toBeGreaterThan(0);
+  });
+
+  it('say within a second or so how many were skipped, also when the bot is silent then', () => {
+    const { outbox, take } = connect(1_000_000);
+    const lines = new BotLines(outbox, 'bot-1', 10);
+    for (let at = 0; at < 25; at++) lines.write(kind('info'), `${at}`);
+    vi.advanceTimersByTime(900);
+    expect(take().flat()).toHaveLength(10);
+    vi.advanceTimersByTime(200);
+    expect(take().flat().map(textOf)).toEqual([
+      expect.stringMatching(/^15 info lines were skipped/),
+    ]);
+    vi.advanceTimersByTime(10_000);
+    expect(take()).toEqual([]);
+  });
+
+  it('come back at the rate that is allowed', () => {
+    const { outbox, take } = connect(1_000_000);
+    const lines = new BotLines(outbox, 'bot-1', 10);
+    const passed = (): number => {
+      outbox.flush();
+      return take()
+        .flat()
+        .filter((item) => item.kind === 'log' && item.level === 'info').length;
+    };
+    const burst = () => {
+      for (let at = 0; at < 100; at++) lines.write(kind('info'), 'x');
+    };
+    burst();
+    expect(passed()).toBe(10);
+    vi.advanceTimersByTime(500);
+    burst();
+    expect(passed()).toBe(5);
+    vi.advanceTimersByTime(60_000);
+    burst();
+    expect(passed()).toBe(10);
+  });
+
+  it('take what is not a string without harm to the batch', () => {
+    const { outbox, take } = connect(1_000_000);
+    const lines = new BotLines(outbox, 'bot-1', 0);
+    for (const odd of [undefined, null, 5, { a: 1 }, Symbol('s'), new Error('e'), 10n]) {
+      lines.write(kind('info'), odd as unknown as string);
+    }
+    outbox.flush();
+    expect(take().flat().map(textOf)).toEqual([
+      'undefined',
+      'null',
+      '5',
+      '[object Object]',
+      'Symbol(s)',
+      'Error: e',
+      '10',
+    ]);
+  });
+});

@@ -1,0 +1,73 @@
+// What the dashboard's chart of events shows: by the service's clock, live and from the journal.
+
+import { describe, expect, it } from 'vitest';
+import {
+  liveSeries,
+  type Past,
+  pastSeries,
+  rateOf,
+} from '../../../dashboard/src/views/flow-series.js';
+import type { Stats } from '../../../src/client/index.js';
+
+const NOW_S = 1_000_000;
+const HOUR_S = 3600;
+
+/** @param askedS when the journal was asked. */
+function past(step: number, infoAt: Record<number, number>, askedS = NOW_S): Past {
+  const buckets = Object.entries(infoAt).map(([at, info]) => ({
+    at_ms: Number(at) * 1000,
+    levels: { info, warn: 0, error: 0, state: 0 },
+    other: 0,
+  }));
+  return { askedMs: askedS * 1000, stats: { step_s: step, buckets } as unknown as Stats };
+}
+
+function info({ times, series }: ReturnType<typeof liveSeries>): [number, number][] {
+  const values = series.find(({ name }) => name === 'info')?.values ?? [];
+  return times.map((time, at) => [time, values[at] ?? Number.NaN]);
+}
+
+describe('live', () => {
+  it("is by the service's clock, however far ahead this machine's is", () => {
+    const here = NOW_S + HOUR_S;
+    const shown = liveSeries(
+      4,
+      [
+        [here - 2, 5, 5, 0, 0, 0, 0],
+        [here - 1, 7, 7, 0, 0, 0, 0],
+      ],
+      here * 1000 + 300,
+      HOUR_S * 1000,
+      past(10, { [NOW_S - 10]: 30 }),
+    );
+    expect(info(shown)).toEqual([
+      [NOW_S - 4, 3],
+      [NOW_S - 3, 3],
+      [NOW_S - 2, 5],
+      [NOW_S - 1, 7],
+    ]);
+  });
+
+  it('is what the journal has counted as long as the stream has brought nothing', () => {
+    const shown = liveSeries(2, [], NOW_S * 1000, 0, past(10, { [NOW_S - 10]: 20 }));
+    expect(info(shown).map(([, value]) => value)).toEqual([2, 2]);
+  });
+
+  it('has a rate of the last whole seconds', () => {
+    const second = (at: number, events: number) =>
+      [at, events, events, 0, 0, 0, 0] as [number, number, number, number, number, number, number];
+    const seconds = [second(NOW_S - 6, 100), second(NOW_S - 5, 4), second(NOW_S - 1, 6)];
+    expect(rateOf([...seconds, second(NOW_S, 100)], NOW_S * 1000 + 500)).toBe(2);
+  });
+});
+
+it('shows the whole of a range of the past, also where there was nothing', () => {
+  // The last bucket has begun 3 s ago.
+  const shown = pastSeries(40, past(10, { [NOW_S - 20]: 10, [NOW_S]: 9 }, NOW_S + 3));
+  expect(info(shown)).toEqual([
+    [NOW_S - 30, 0],
+    [NOW_S - 20, 1],
+    [NOW_S - 10, 0],
+    [NOW_S, 3],
+  ]);
+});

@@ -1,0 +1,47 @@
+// Run by vitest. Counts of bots that are kept as snapshots come in, against a recount of all.
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { BotCounts, OTHER_STATUS } from '../../../src/front/bot-counts.js';
+
+type Bot = { kind: string; status: string };
+
+it('are what a recount gives, whatever happens', () => {
+  const state = fc.option(
+    fc.record({
+      kind: fc.constantFrom('a', 'b'),
+      status: fc.constantFrom('running', 'stopped', 'in_world'),
+    }),
+    { nil: undefined },
+  );
+  const step = fc.tuple(fc.nat(5), state);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const counts = new BotCounts();
+      const bots = new Map<number, Bot>();
+      for (const [id, after] of steps) {
+        counts.change(bots.get(id), after);
+        if (after) bots.set(id, after);
+        else bots.delete(id);
+      }
+      const recount = new Map<string, number>();
+      for (const { kind, status } of bots.values()) {
+        recount.set(`${kind} ${status}`, (recount.get(`${kind} ${status}`) ?? 0) + 1);
+      }
+      const listed = counts.list().map(({ kind, status, count }) => [`${kind} ${status}`, count]);
+      expect(new Map(listed as [string, number][])).toEqual(recount);
+    }),
+  );
+});
+
+it('name a bounded number of statuses; the rest is one', () => {
+  const counts = new BotCounts();
+  for (let n = 0; n < 1000; n++) counts.change(undefined, { kind: 'a', status: `level_${n}` });
+  counts.change(undefined, { kind: 'a', status: 'failed' });
+  const list = counts.list();
+  expect(list.length).toBe(22);
+  expect(list).toContainEqual({ kind: 'a', status: 'failed', count: 1 });
+  expect(list).toContainEqual({ kind: 'a', status: OTHER_STATUS, count: 980 });
+  counts.clear();
+  expect(counts.list()).toEqual([]);
+});

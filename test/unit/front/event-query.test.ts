@@ -1,0 +1,46 @@
+// Unit tests. What the query of the past takes, and what it refuses.
+
+import { expect, it } from 'vitest';
+import { parseEventQuery, parseStatsQuery } from '../../../src/front/history/event-query.js';
+import { NameHasher } from '../../../src/shared/contract/name-hash.js';
+
+const names = new NameHasher('key');
+const parse = (name: string, value: string) =>
+  parseEventQuery([[name, value]], 'e', names, null).request;
+
+it.each([
+  ['1', 1],
+  ['1000', 1000],
+])('limit=%s', (value, limit) => {
+  expect(parse('limit', value).limit).toBe(limit);
+});
+
+it.each(['', '0', '1001', '1e2', '0x10', ' 5', '+5', '5.0', '-1', '007'])(
+  'limit=%j is none',
+  (value) => {
+    expect(() => parse('limit', value)).toThrow('limit must be a whole number from 1 to 1000');
+  },
+);
+
+it.each([
+  ['1795271840000', 1_795_271_840_000],
+  ['2026-01-31', Date.UTC(2026, 0, 31)],
+  ['2026-01-31T03:00Z', Date.UTC(2026, 0, 31, 3)],
+  ['2026-01-31T03:00:07Z', Date.UTC(2026, 0, 31, 3, 0, 7)],
+  ['2026-01-31T03:00:07.25+01:30', Date.UTC(2026, 0, 31, 1, 30, 7, 250)],
+])('%s is a time', (value, ms) => {
+  expect(parse('after', value).afterMs).toBe(ms);
+  expect(parseStatsQuery([['before', value]]).before).toBe(ms);
+});
+
+it.each([
+  '2026-01-31T03:00:00',
+  '2026-01-31 03:00',
+  '2026-01-31T25:00Z',
+  '2026-1-31',
+  '2026-13-01',
+  '',
+])('%j is no time: whose it is would be a guess, or it is none', (value) => {
+  expect(() => parse('after', value)).toThrow('with Z or an offset');
+  expect(() => parseStatsQuery([['before', value]])).toThrow('with Z or an offset');
+});

@@ -1,0 +1,60 @@
+// Run by vitest. A token that is revoked while the journal searches for it gets nothing of what is found. The journal is a
+// model: that a revocation falls into its search is not to be had on purpose.
+
+import { expect, it } from 'vitest';
+import { Authenticator } from '../../../src/front/auth.js';
+import type { Exchange, Response } from '../../../src/front/engine/engine.js';
+import { historyRoutes } from '../../../src/front/history/history-routes.js';
+import type { FrontParts } from '../../../src/front/routes.js';
+import { TokenStreams } from '../../../src/front/token-streams.js';
+import { NameHasher } from '../../../src/shared/contract/name-hash.js';
+import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
+import { tokenDigest } from '../../../src/shared/token-digest.js';
+
+it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
+  const token = 'a token';
+  const record = {
+    id: 'a',
+    digest: tokenDigest(token),
+    name: 'test',
+    scopes: ['read' as const],
+    reach: null,
+    by_pin: false,
+    created_at_ms: 0,
+    expires_at_ms: null,
+  };
+  const auth = new Authenticator([record]);
+  const quota = new Quota(createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1), 0);
+  let found = (): void => {};
+  const page = { body: Buffer.from('{"secret":1}'), cursor: null, end: 1 };
+  const journal = {
+    page: () =>
+      new Promise((resolve) => {
+        found = () => resolve(page);
+      }),
+  };
+  const routes = historyRoutes({
+    auth,
+    journal,
+    quota,
+    streams: new TokenStreams(),
+    names: new NameHasher('00'.repeat(16)),
+    epoch: 'e',
+    maxWriteBytes: 1000,
+  } as unknown as FrontParts);
+  const answers: Response[] = [];
+  const exchange = {
+    method: 'GET',
+    query,
+    address: '127.0.0.1',
+    gone: () => new AbortController().signal,
+    answer: (answer: Response) => answers.push(answer),
+    stream: () => expect.unreachable('it has begun'),
+  } as unknown as Exchange;
+  const answered = routes['GET /api/events'](exchange, { token, record }, []);
+  auth.remove('a');
+  found();
+  await expect(answered).rejects.toMatchObject({ code: 'invalid_token' });
+  expect(answers).toEqual([]);
+  expect(quota.total()).toBe(0);
+});

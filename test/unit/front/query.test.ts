@@ -1,0 +1,54 @@
+// Run by vitest. Raw query strings.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { queryPairs, queryValues } from '../../../src/front/query-string.js';
+
+const text = fc.string({ unit: 'binary' });
+
+describe('queryPairs', () => {
+  it('reads back what was percent-encoded', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, text)), (pairs) => {
+        const query = pairs
+          .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+          .join('&');
+        expect(queryPairs(query)).toEqual(pairs);
+      }),
+    );
+  });
+
+  it('leaves a plus and a slash as they are, and takes the first = for the separator', () => {
+    expect(queryPairs('token=a+b/c==&x&=y&&z=')).toEqual([
+      ['token', 'a+b/c=='],
+      ['x', ''],
+      ['', 'y'],
+      ['z', ''],
+    ]);
+    expect(queryPairs('')).toEqual([]);
+  });
+
+  it('leaves broken percent-encoding as it is', () => {
+    expect(queryPairs('a=%&b=%zz&c=%ff&d=%e4%b8&e=%41')).toEqual([
+      ['a', '%'],
+      ['b', '%zz'],
+      ['c', '%ff'],
+      ['d', '%e4%b8'],
+      ['e', 'A'],
+    ]);
+  });
+
+  it('never throws, and finds as many pairs as there are parts', () => {
+    fc.assert(
+      fc.property(fc.oneof(text, fc.stringMatching(/^[%&=a-f0-9+;]*$/)), (query) => {
+        const parts = query.split('&').filter((part) => part !== '');
+        expect(queryPairs(query)).toHaveLength(parts.length);
+      }),
+    );
+  });
+
+  it('has all values of a name in order', () => {
+    expect(queryValues('a=1&b=2&%61=3&a', 'a')).toEqual(['1', '3', '']);
+    expect(queryValues('a=1', 'b')).toEqual([]);
+  });
+});

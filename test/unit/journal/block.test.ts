@@ -1,0 +1,105 @@
+// Unit tests. A block gives back exactly what was put into it.
+
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  Block,
+  BlockBuilder,
+  MAX_BLOCK_FRAMES,
+  type NameEntry,
+} from '../../../src/journal/block.js';
+
+/** As the recorder does it: the bytes first. */
+function add(builder: BlockBuilder, seq: number, text: string, ...rest: Rest): void {
+  const bytes = builder.data.write(text, builder.size);
+  builder.add(seq, bytes, ...rest);
+}
+type Rest = Parameters<BlockBuilder['add']> extends [unknown, unknown, ...infer R] ? R : never;
+
+const name = (low: number): NameEntry => ({
+  low,
+  high: low * 7,
+  next: undefined,
+  stamp: 0,
+  index: 0,
+});
+const sessions = Array.from({ length: 300 }, (_, at) => name(2 * at + 1));
+const scopes = Array.from({ length: 20 }, (_, at) => name(1000 * at + 1));
+
+const frame = fc.record({
+  text: fc.string({ unit: 'grapheme', maxLength: 60 }),
+  time: fc.integer({ min: 1_795_000_000_000, max: 1_795_900_000_000 }),
+  kind: fc.integer({ min: 0, max: 2 }),
+  level: fc.integer({ min: 0, max: 4 }),
+  session: fc.option(fc.integer({ min: 0, max: 299 })),
+  scope: fc.option(fc.integer({ min: 0, max: 19 })),
+});
+
+it('any frames, in blocks that use one builder in turn', () => {
+  const builder = new BlockBuilder(1 << 20);
+  const blocks = fc.tuple(fc.integer({ min: 1, max: 2 ** 50 }), fc.array(frame, { minLength: 1 }));
+  fc.assert(
+    fc.property(blocks, ([first, frames]) => {
+      builder.reset();
+      for (const [at, { text, time, kind, level, session, scope }] of frames.entries()) {
+        add(
+          builder,
+          first + at,
+          text,
+          time,
+          kind,
+          level,
+          session === null ? undefined : sessions[session],
+          scope === null ? undefined : scopes[scope],
+        );
+      }
+      const block = new Block(builder.encode(5));
+      expect([block.first, block.count, block.next]).toEqual([
+        first,
+        frames.length,
+        first + frames.length,
+      ]);
+      const times = frames.map(({ time }) => time);
+      expect([block.lowest, block.highest, block.clock]).toEqual([
+        Math.min(...times),
+        Math.max(...times),
+        Math.max(...times),
+      ]);
+      for (const [at, { text, time, kind, level, session, scope }] of frames.entries()) {
+        const seq = first + at;
+        expect(block.text(seq)).toBe(Buffer.from(text).toString());
+        expect(block.length(seq)).toBe(Buffer.byteLength(text));
+        expect([block.time(seq), block.kind(seq), block.level(seq)]).toEqual([time, kind, level]);
+        const [low, high] = session === null ? [0, 0] : [2 * session + 1, (2 * session + 1) * 7];
+        expect([block.sessionLow(seq), block.sessionHigh(seq)]).toEqual([low, high]);
+        const scopeLow = scope === null ? 0 : 1000 * scope + 1;
+        expect([block.scopeLow(seq), block.scopeHigh(seq)]).toEqual([scopeLow, scopeLow * 7]);
+        expect(block.kinds & (1 << kind)).not.toBe(0);
+        expect(block.levels & (1 << level)).not.toBe(0);
+      }
+    }),
+  );
+});
+
+it('is full at so many frames, or when there is no room', () => {
+  const builder = new BlockBuilder(10_000);
+  for (let at = 0; at < MAX_BLOCK_FRAMES; at++) {
+    expect(builder.fits(1)).toBe(true);
+    add(builder, at + 1, 'x', 1, 0, 0, name(at * 2 + 1), undefined);
+  }
+  expect(builder.fits(1)).toBe(false);
+  const block = new Block(builder.encode(0));
+  expect(block.sessionLow(MAX_BLOCK_FRAMES)).toBe((MAX_BLOCK_FRAMES - 1) * 2 + 1);
+  builder.reset();
+  expect(builder.fits(10_000)).toBe(true);
+  expect(builder.fits(10_001)).toBe(false);
+});
+
+it('refuses what is no block', () => {
+  const builder = new BlockBuilder(1000);
+  add(builder, 1, 'whole', 1, 0, 0, undefined, undefined);
+  const bytes = builder.encode(0);
+  expect(() => new Block(bytes.subarray(0, bytes.length - 1))).toThrow('no block');
+  expect(() => new Block(new Uint8Array(100))).toThrow('no block');
+  expect(() => new Block(new Uint8Array(0))).toThrow();
+});

@@ -1,0 +1,88 @@
+// Unit tests. Who searches the journal is in nobody's way for longer than it wants to know.
+
+import { expect, it, onTestFinished } from 'vitest';
+import { Journal } from '../../../src/journal/journal.js';
+import { Semaphore } from '../../../src/shared/semaphore.js';
+import { journalDir, keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
+
+/** So much that a search for a text gives way to others a few times. */
+const LINES = 60_000;
+/** As many as run and wait at a time: src/journal/requests.ts. */
+const SCANS = 26;
+
+const nothing = { ...PAGE, text: 'not to be found' };
+
+async function filled(): Promise<Life> {
+  const life = await Life.begin(journalDir(), { Journal, ringBytes: 2 ** 26 });
+  onTestFinished(() => life.end());
+  for (let from = 0; from < LINES; from += 1000) {
+    const lines = Array.from({ length: 1000 }, (_, at) => `line ${from + at}`);
+    life.broadcaster.publish(lines.map((line) => logItem(line, { session_id: 'busy' })));
+  }
+  life.broadcaster.publish([logItem('here', { session_id: 'rare' })]);
+  return life;
+}
+
+it('what is found by an index does not wait for those that read everything', async () => {
+  const { journal } = await filled();
+  await journal.answers.page(PAGE);
+  let read = 0;
+  const scans = Array.from({ length: SCANS }, () =>
+    journal.answers.page(nothing).then(() => ++read),
+  );
+  await expect(journal.answers.page(nothing)).rejects.toMatchObject({ code: 'overloaded' });
+  const { count } = await journal.answers.page({ ...PAGE, filter: keyOfSessions('rare') });
+  expect(count).toBe(1);
+  await journal.answers.stats({ after: null, before: null, stepS: null });
+  expect(read).toBeLessThan(SCANS / 2);
+  await Promise.all(scans);
+});
+
+it('what nobody waits for any more is not searched for, and its place is free at once', async () => {
+  const { journal } = await filled();
+  await journal.answers.page(PAGE);
+  const clients = Array.from({ length: SCANS }, () => new AbortController());
+  const scans = clients.map((gone) => journal.answers.page(nothing, gone.signal));
+  const ends = Promise.allSettled(scans);
+  // Those whose turn it was have begun.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  for (const gone of clients) gone.abort();
+  for (const { status, reason } of (await ends) as PromiseRejectedResult[]) {
+    expect(status).toBe('rejected');
+    expect(reason).toMatchObject({ code: 'no_answer' });
+  }
+  const late = journal.answers.page(nothing, clients[0]?.signal);
+  await expect(late).rejects.toMatchObject({ code: 'no_answer' });
+  expect(await journal.answers.page(nothing)).toMatchObject({ count: 0, cursor: null });
+});
+
+it('a lane runs so many at a time, the others in their order, without those that have gone', async () => {
+  const lane = new Semaphore({ running: 2, waiting: 4 });
+  const ends: (() => void)[] = [];
+  const begun: number[] = [];
+  const gone = new AbortController();
+  const run = (number: number, cancelled?: AbortSignal) =>
+    lane.run(async () => {
+      begun.push(number);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      if (number === 2) throw new Error('failed');
+    }, cancelled);
+  const tasks = [run(1), run(2), run(3), run(4, gone.signal), run(5), run(6)];
+  await expect(run(7)).rejects.toMatchObject({ code: 'overloaded', retryAfterS: 1 });
+  expect(begun).toEqual([1, 2]);
+  gone.abort();
+  await expect(tasks[3]).rejects.toMatchObject({ code: 'no_answer' });
+  ends[1]?.();
+  await expect(tasks[1]).rejects.toThrow('failed');
+  await expect.poll(() => begun).toEqual([1, 2, 3]);
+  ends[0]?.();
+  ends[2]?.();
+  await expect.poll(() => begun).toEqual([1, 2, 3, 5, 6]);
+  for (const end of ends) end();
+  await Promise.all([tasks[0], tasks[2], tasks[4], tasks[5]]);
+  // All places are free again.
+  const again = [run(8), run(9)];
+  expect(begun.slice(-2)).toEqual([8, 9]);
+  for (const end of ends.slice(-2)) end();
+  await Promise.all(again);
+});

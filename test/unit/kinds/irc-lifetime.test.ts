@@ -1,0 +1,149 @@
+// Run by vitest. The irc kind against peers that do not behave, and what it leaves behind: nothing.
+
+import { getEventListeners, once, setMaxListeners } from 'node:events';
+import net from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { BotLines } from '../../../src/bot-host/bot-lines.js';
+import { BotRun } from '../../../src/bot-host/bot-run.js';
+import type { Outbox } from '../../../src/bot-host/outbox.js';
+import type { Item, JsonObject } from '../../../src/shared/contract/events.js';
+import irc from '../../../workers/kinds/irc.js';
+import { eventually } from '../../harness/bots.js';
+
+const servers: net.Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** A bot whose server answers each connection as told. */
+async function run(
+  serve: (socket: net.Socket) => void,
+  config: JsonObject = {},
+): Promise<{ bot: BotRun; items: Item[] }> {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    // One that is not read from does not see its end.
+    socket.resume();
+    serve(socket);
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const items: Item[] = [];
+  const outbox = {
+    add: (item: Item) => items.push(item),
+    hasRoom: () => true,
+    flush: () => {},
+  } as unknown as Outbox;
+  const whole = {
+    host: '127.0.0.1',
+    port: (server.address() as net.AddressInfo).port,
+    tls: false,
+    tls_verify: true,
+    nick: 'anna',
+    username: 'anna',
+    realname: 'Anna',
+    channels: [],
+    reconnect: { attempts: 0, wait_ms: 1, max_wait_ms: 1 },
+    ...config,
+  };
+  return { bot: new BotRun(irc, 'anna', 1, whole, outbox, new BotLines(outbox, 'anna', 0)), items };
+}
+
+const statuses = (items: Item[]): unknown[] =>
+  items.flatMap((item) => (item.kind === 'session' && item.patch?.status) || []);
+
+/** Timers and sockets of this process; none while nothing of a bot is left. */
+function resources(): string[] {
+  return process
+    .getActiveResourcesInfo()
+    .filter((name) => /Timeout|TCPSocket|TLS|TCPConnect/.test(name))
+    .sort();
+}
+
+/** Not with expect.poll, which keeps a timer while it looks. */
+async function nothingLeft(): Promise<void> {
+  await eventually(() => resources().length === 0, 'timers and sockets are gone').catch(() => {});
+  expect(resources()).toEqual([]);
+}
+
+const WELCOME = ':irc.test 001 anna :Welcome\r\n';
+
+it.each([
+  ['a line without an end', 'x'.repeat(20_000), /longer than 16384 bytes/],
+  ['a line on which irc-framework fails', 'CAP\r\n', /./],
+  ['nothing, and goes away', null, /connection was lost/],
+])('a server that sends %s is a lost connection', async (_, bytes, reason) => {
+  const { bot } = await run((socket) => (bytes === null ? socket.end() : socket.write(bytes)));
+  const { error, restart } = await bot.ended;
+  expect(error).toMatch(reason);
+  expect(restart).toBe(true);
+});
+
+it('leaves no timer, socket or listener behind, after many connections and a stop', async () => {
+  let connections = 0;
+  const { bot, items } = await run(
+    (socket) => {
+      connections += 1;
+      socket.write(WELCOME);
+      // The last one stays.
+      if (connections <= 20) setTimeout(() => socket.end(), 5);
+      else socket.on('data', (text) => String(text).includes('JOIN') && bot.stop());
+    },
+    { channels: ['#a', '#b'], reconnect: { attempts: 1000, wait_ms: 1, max_wait_ms: 1 } },
+  );
+  const { signal } = bot;
+  const { error } = await bot.ended;
+  expect(error).toBeNull();
+  expect(connections).toBe(21);
+  expect(statuses(items)).toContain('reconnecting');
+  expect(items).toContainEqual(expect.objectContaining({ message_json: '"QUIT stopped"' }));
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await nothingLeft();
+});
+
+it('is stopped while the server says nothing', async () => {
+  const sockets: net.Socket[] = [];
+  const { bot, items } = await run((socket) => sockets.push(socket));
+  await expect.poll(() => statuses(items)).toContain('registering');
+  bot.stop();
+  expect((await bot.ended).error).toBeNull();
+  for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
+  await nothingLeft();
+});
+
+it('a command that the server never answers, and one whose connection is lost, fail', async () => {
+  const { bot, items } = await run((socket) => {
+    socket.write(WELCOME);
+    socket.on('data', (text) => String(text).includes('gone') && socket.destroy());
+  });
+  await expect.poll(() => statuses(items)).toContain('online');
+  const cancelled = new AbortController();
+  const say = (text: string): Promise<unknown> =>
+    bot.invoke('say', { target: '#a', text }, 300, cancelled.signal);
+  await expect(say('hello')).rejects.toThrow(/did not answer/);
+  await expect(say('gone')).rejects.toThrow(/connection was lost/);
+  expect((await bot.ended).error).toMatch(/connection was lost/);
+});
+
+it('does not send faster than a server likes, and refuses what would wait too long', async () => {
+  let lines = 0;
+  const { bot, items } = await run((socket) => {
+    socket.write(WELCOME);
+    socket.on('data', (text) => {
+      lines += String(text).split('\r\n').length - 1;
+    });
+  });
+  await expect.poll(() => statuses(items)).toContain('online');
+  const never = new AbortController().signal;
+  setMaxListeners(0, never);
+  const said = Array.from({ length: 40 }, () =>
+    bot.invoke('say', { target: '#a', text: 'x' }, 500, never).catch(({ message }) => message),
+  );
+  const answers = await Promise.all(said);
+  expect(answers).toContain('too many lines wait to be sent');
+  // The burst, and one each half second since.
+  expect(lines).toBeLessThan(15);
+  bot.stop();
+  await bot.ended;
+});

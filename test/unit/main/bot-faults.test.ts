@@ -1,0 +1,104 @@
+// Run by vitest. A disk that takes nothing more cannot be had here: what keeps the bots rejects. A bot's host is played.
+
+import { expect, it, vi } from 'vitest';
+import type { BotWorld } from '../../../src/main/bots/bot.js';
+import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
+import type { Incidents } from '../../../src/main/bots/incidents.js';
+import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
+import { BotRegistry } from '../../../src/main/bots/registry.js';
+import type { ServiceEvents } from '../../../src/main/service-events.js';
+import type { BotStore } from '../../../src/main/store/bot-store.js';
+import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
+import type { Item } from '../../../src/shared/contract/events.js';
+
+const POLICY = {
+  policy: 'always' as const,
+  max_restarts: 5,
+  window_ms: 60_000,
+  backoff_ms: 0,
+  backoff_cap_ms: 0,
+  healthy_ms: 5000,
+};
+const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
+
+let full = false;
+let calls: string[] = [];
+const lines: string[] = [];
+const events = {
+  tell: (...items: Item[]) => {
+    for (const item of items) if (item.kind === 'log') lines.push(JSON.parse(item.message_json));
+  },
+  publish: async () => 1,
+} as unknown as ServiceEvents;
+
+async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry> {
+  full = false;
+  calls = [];
+  lines.length = 0;
+  const host = {
+    number: 0,
+    startBot: async ({ id }: { id: string }) => void calls.push(`start ${id}`),
+    stopBot: async (id: string) => void calls.push(`stop ${id}`),
+  };
+  const world = {
+    hosts: { clear: async () => false, place: async () => host, leave: () => {} },
+    events,
+    graceMs: 1000,
+  } as unknown as BotWorld;
+  const store = {
+    put: async (_: BotSpec) => {
+      if (full) throw new Error(SECRET);
+    },
+    all: () => [],
+  } as unknown as BotStore;
+  const schemas = new KindSchemas();
+  schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
+  const incidents = { report: async () => {} } as unknown as Incidents;
+  const registry = new BotRegistry(world, schemas, store, incidents, POLICY);
+  for (const bot of bots) {
+    const defaults = { kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' };
+    await registry.create({ ...defaults, ...bot } as CreateBotBody);
+  }
+  return registry;
+}
+
+it('a stop that cannot be kept leaves the bot running, and the next one stops it', async () => {
+  const registry = await registryWith([{ id: 'a' }]);
+  full = true;
+  await expect(registry.act('a', 'stop')).rejects.toThrow(SECRET);
+  expect(registry.isRunning('a')).toBe(true);
+  expect(calls).toEqual(['start a']);
+  full = false;
+  await registry.act('a', 'stop');
+  expect(calls).toEqual(['start a', 'stop a']);
+  expect(registry.isRunning('a')).toBe(false);
+});
+
+it('in bulk a fault of the service is told to the operator, not to the client', async () => {
+  const registry = await registryWith([{ id: 'a', desired: 'stopped' }, { id: 'b' }]);
+  full = true;
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const start = { action: 'start', ids: ['a', 'b', 'c'] } as unknown as BotActionsBody;
+  const results = await registry.actOnMany(start, () => {});
+  const told = stderr.mock.calls.map(String).join('');
+  stderr.mockRestore();
+  expect(results).toEqual({
+    a: { error: 'internal error' },
+    b: { status: 'starting' },
+    c: { error: 'no bot "c"' },
+  });
+  expect(told).toBe(`drover: start of bot a failed: ${SECRET}\n`);
+});
+
+it('of a command too, on the stream as well', async () => {
+  const registry = await registryWith([]);
+  vi.spyOn(registry, 'invoke').mockRejectedValue(new Error(SECRET));
+  const dispatcher = new Dispatcher(registry, events, 1000, {});
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const output = await dispatcher.invoke({ session_id: ['a'], command: 'say', args: {} });
+  const told = stderr.mock.calls.map(String).join('');
+  stderr.mockRestore();
+  expect(output).toEqual({ results: { a: { error: 'internal error' } } });
+  expect(lines).toEqual(['say failed: internal error']);
+  expect(told).toBe(`drover: the command say failed: ${SECRET}\n`);
+});

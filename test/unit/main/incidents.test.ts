@@ -1,0 +1,192 @@
+// Run by vitest. A dossier that cannot be kept is said so, and breaks nothing. The store is a real one.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Incidents } from '../../../src/main/bots/incidents.js';
+import { ServiceEvents } from '../../../src/main/service-events.js';
+import { IncidentStore } from '../../../src/main/store/bot-store.js';
+import { Store } from '../../../src/main/store/store.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { Incident } from '../../../src/shared/contract/bots.js';
+import type { Item } from '../../../src/shared/contract/events.js';
+import { Rpc } from '../../../src/shared/contract/rpc.js';
+import type { BroadcasterMethods } from '../../../src/shared/contract/threads.js';
+
+const FOUND = {
+  type: 'crash' as const,
+  reason: 'it broke',
+  suspect: null,
+  stack: null,
+  heap: null,
+};
+
+it('a dossier is kept while the store can; when it cannot, the line says why and nothing rejects', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  const { port1, port2 } = new MessageChannel();
+  onTestFinished(() => port1.close());
+  const lines: string[] = [];
+  let arrived = (): void => {};
+  const take = ({ items }: { items: Item[] }): { head: number } => {
+    for (const item of items) if (item.kind === 'log') lines.push(JSON.parse(item.message_json));
+    if (items.length > 0) arrived();
+    return { head: 1 };
+  };
+  const lastLines = (): { lines: string[] } => ({ lines: ['info a bot: hello'] });
+  new Rpc(port1, { publish: take, lastLines } as Pick<BroadcasterMethods, 'publish' | 'lastLines'>);
+  const peer = new Rpc<never, BroadcasterMethods>(port2, {} as never);
+  const events = new ServiceEvents({ peer, ready: Promise.resolve(peer) });
+  const host = { number: 3, commands: [] as string[] } as unknown as HostThread;
+  const report = async (incidents: Incidents): Promise<string> => {
+    const line = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    await incidents.report(FOUND, host, ['a']);
+    await line;
+    return lines.at(-1) ?? '';
+  };
+
+  const identify = (id: string) => ({ id, made: '', labels: {} });
+  const kept = new Incidents(new IncidentStore(store), events, identify);
+  expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
+  expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);
+  // A full disk cannot be had here.
+  const disk = new IncidentStore(store);
+  const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
+  const onFull = new Incidents(disk, events, identify);
+  // As often as it may have a dossier in a minute.
+  for (let n = 0; n < 5; n++) {
+    expect(await report(onFull)).toMatch(
+      /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
+    );
+  }
+  // When there is room again the next is kept.
+  add.mockRestore();
+  expect(await report(onFull)).toMatch(/^incident \S+ \(crash\): it broke$/);
+  expect(disk.list(null, 10)).toHaveLength(2);
+  await store.close();
+});
+
+it('a bot that crashes over and over does not drive out the dossiers of others', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  let kept = new IncidentStore(store);
+  let serial = 0;
+  const add = (suspect: string | null): Promise<void> => {
+    const id = String(++serial).padStart(6, '0');
+    const more = { at_ms: serial, host: 0, bots: [], last_lines: [], last_commands: [] };
+    const counts = { bot_count: 0, repeats: 0, repeated_at_ms: null };
+    return kept.add({ ...FOUND, ...more, ...counts, id, suspect });
+  };
+  const counted = (suspect: string | null): number =>
+    kept.list(null, 10_000).filter((found) => found.suspect === suspect).length;
+  await add('quiet');
+  await Promise.all(Array.from({ length: 600 }, () => add('looping')));
+  // What was there before counts for a service that starts anew too.
+  kept = new IncidentStore(store);
+  await Promise.all(Array.from({ length: 600 }, () => add('looping')));
+  expect([counted('quiet'), counted('looping')]).toEqual([1, 50]);
+  expect(kept.list(null, 1)[0]?.at_ms).toBe(serial);
+  await Promise.all(Array.from({ length: 1000 }, () => add(null)));
+  expect([counted('quiet'), counted('looping'), counted(null)]).toEqual([0, 0, 1000]);
+});
+
+it('a list has a bound in bytes, and at least one', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  const kept = new IncidentStore(store);
+  const add = (serial: number, units: number): Promise<void> =>
+    kept.add({
+      ...FOUND,
+      id: String(serial).padStart(6, '0'),
+      at_ms: serial,
+      host: 0,
+      bots: [],
+      bot_count: 0,
+      repeats: 0,
+      repeated_at_ms: null,
+      last_lines: ['x'.repeat(units)],
+      last_commands: [],
+    });
+  for (let serial = 0; serial < 40; serial++) await add(serial, 100_000);
+  const serials = (limit: number): number[] => kept.list(null, limit).map(({ at_ms }) => at_ms);
+  expect(serials(5)).toEqual([39, 38, 37, 36, 35]);
+  const many = serials(1000);
+  expect(many).toEqual(Array.from({ length: 20 }, (_, n) => 39 - n));
+  expect(JSON.stringify(kept.list(null, 1000)).length).toBeLessThanOrEqual(2 * 1024 * 1024 + 100);
+  await add(40, 3_000_000);
+  expect(serials(1000)).toEqual([40]);
+});
+
+it('of what is asked for only that is read, whatever else there is', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  let read = 0;
+  // The store as it is, which counts what is taken out of it.
+  const counting = {
+    root: {
+      openDB: (options: object) => {
+        const db = store.root.openDB<Incident, string>(options as never);
+        return new Proxy(db, {
+          get: (_, name) => {
+            if (name === 'get') read += 1;
+            const value = Reflect.get(db, name, db) as unknown;
+            return typeof value === 'function' ? value.bind(db) : value;
+          },
+        });
+      },
+    },
+  } as unknown as Store;
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const all: Incident[] = [];
+  let incidents = new IncidentStore(counting);
+  for (let n = 0; n < 200; n++) {
+    const incident: Incident = {
+      ...FOUND,
+      id: String(n).padStart(6, '0'),
+      at_ms: n,
+      host: 0,
+      suspect: n % 7 === 0 ? (names[n % 5] as string) : null,
+      bots: n % 3 === 0 ? [] : names.filter((_, at) => (n >> at) % 3 === 0),
+      bot_count: 5,
+      repeats: 0,
+      repeated_at_ms: null,
+      last_lines: [],
+      last_commands: [],
+    };
+    all.unshift(incident);
+    await incidents.add(incident);
+  }
+  // FNV-1a takes these two for one.
+  const same = ['costarring', 'liquid'];
+  await incidents.add({ ...(all[0] as Incident), id: '000200', bots: ['costarring'] });
+  for (const opened of [incidents, new IncidentStore(counting)]) {
+    incidents = opened;
+    for (const wanted of [['a'], ['b', 'd'], names, ['nobody'], [], same.slice(1)]) {
+      const expected = all.filter(
+        ({ bots, suspect }) =>
+          bots.some((bot) => wanted.includes(bot)) || wanted.includes(suspect ?? ''),
+      );
+      for (const limit of [1, 5, 1000]) {
+        read = 0;
+        const found = incidents.list(wanted, limit);
+        expect(found).toEqual(expected.slice(0, limit));
+        expect(read - found.length).toBe(wanted[0] === 'liquid' ? 1 : 0);
+      }
+    }
+    // What is left out is not counted against the limit.
+    const even = incidents.list(['a'], 3, (found) => (found.at_ms % 2 ? undefined : found));
+    expect(even).toHaveLength(3);
+    expect(even.every(({ at_ms }) => at_ms % 2 === 0)).toBe(true);
+  }
+});

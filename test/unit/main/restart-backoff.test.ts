@@ -1,0 +1,147 @@
+// When a bot may be restarted, over random lives of bots and with a random that is known.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RestartBackoff } from '../../../src/main/bots/restart-backoff.js';
+import type { RestartPolicy } from '../../../src/shared/contract/bots.js';
+
+const policy = (change: Partial<RestartPolicy> = {}): RestartPolicy => ({
+  policy: 'always',
+  max_restarts: 5,
+  window_ms: 10_000,
+  backoff_ms: 100,
+  backoff_cap_ms: 1000,
+  healthy_ms: 5000,
+  ...change,
+});
+
+/** The waits of a bot that fails `count` times in a row, each run lasting `ranMs`. */
+function waits(backoff: RestartBackoff, rules: RestartPolicy, count: number, ranMs = 0): number[] {
+  return Array.from({ length: count }, (_, n) => {
+    const decision = backoff.next(rules, n * 60_000, ranMs);
+    return decision.restart ? decision.waitMs : -1;
+  });
+}
+
+const anyPolicy = fc.record({
+  policy: fc.constant('always' as const),
+  max_restarts: fc.nat(20),
+  window_ms: fc.integer({ min: 1000, max: 1_000_000 }),
+  backoff_ms: fc.oneof(fc.nat(100_000), fc.nat(Number.MAX_SAFE_INTEGER)),
+  backoff_cap_ms: fc.oneof(fc.nat(100_000), fc.nat(Number.MAX_SAFE_INTEGER)),
+  healthy_ms: fc.nat(100_000),
+});
+const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+/** Runs: how long after the last end this one ends, and how long it had run. */
+const anyLife = fc.array(
+  fc.record({ gap: fc.nat(200_000), ran: fc.nat(200_000), random: anyRandom }),
+  { maxLength: 100 },
+);
+
+describe('RestartBackoff', () => {
+  it('doubles up to the cap', () => {
+    expect(waits(new RestartBackoff(() => 1), policy(), 6)).toEqual([
+      100, 200, 400, 800, 1000, 1000,
+    ]);
+  });
+
+  it('jitter takes away at most half of the wait', () => {
+    expect(waits(new RestartBackoff(() => 0), policy(), 6)).toEqual([50, 100, 200, 400, 500, 500]);
+  });
+
+  it('only a healthy run ends the doubling', () => {
+    const backoff = new RestartBackoff(() => 1);
+    expect(waits(backoff, policy(), 3, 4999)).toEqual([100, 200, 400]);
+    expect(waits(backoff, policy(), 2, 5000)).toEqual([100, 100]);
+  });
+
+  it('gives up over the limit, names it, and takes it up again when the window has slid on', () => {
+    const backoff = new RestartBackoff(() => 1);
+    const rules = policy({ max_restarts: 2 });
+    const at = (now: number): boolean => backoff.next(rules, now, 0).restart;
+    expect([at(0), at(4000), at(9999)]).toEqual([true, true, false]);
+    expect(backoff.next(rules, 9999, 0)).toMatchObject({
+      reason: expect.stringMatching(/\b2 times\b.*\b10 s\b/),
+    });
+    // The first of the two has left the window.
+    expect([at(10_001), at(10_002)]).toEqual([true, false]);
+  });
+
+  it('a healthy run does not clear the window', () => {
+    const backoff = new RestartBackoff(() => 1);
+    const rules = policy({ max_restarts: 1, healthy_ms: 10 });
+    expect(backoff.next(rules, 0, 1000).restart).toBe(true);
+    expect(backoff.next(rules, 5000, 1000).restart).toBe(false);
+  });
+
+  it('with a limit of none it never restarts', () => {
+    expect(new RestartBackoff().next(policy({ max_restarts: 0 }), 0, 0).restart).toBe(false);
+  });
+
+  it('a reset forgets window and doubling', () => {
+    const backoff = new RestartBackoff(() => 1);
+    const rules = policy({ max_restarts: 2 });
+    const next = () => backoff.next(rules, 0, 0);
+    expect([next().restart, next().restart, next().restart]).toEqual([true, true, false]);
+    backoff.reset();
+    expect(next()).toEqual({ restart: true, waitMs: 100 });
+  });
+
+  it('in any life: the wait is in its bounds and a timer can wait it, the window is never overfull', () => {
+    fc.assert(
+      fc.property(anyPolicy, anyLife, (rules, life) => {
+        let random = 0;
+        const backoff = new RestartBackoff(() => random);
+        const restarts: number[] = [];
+        let now = 0;
+        let streak = 0;
+        for (const run of life) {
+          now += run.gap;
+          random = run.random;
+          if (run.ran >= rules.healthy_ms) streak = 0;
+          const within = restarts.filter((at) => at > now - rules.window_ms).length;
+          const decision = backoff.next(rules, now, run.ran);
+          expect(decision.restart).toBe(within < rules.max_restarts);
+          if (!decision.restart) continue;
+          restarts.push(now);
+          // Longer waits than this make a Node timer fire at once.
+          const full = Math.min(rules.backoff_cap_ms, rules.backoff_ms * 2 ** streak, 2 ** 31 - 1);
+          expect(decision.waitMs).toBeGreaterThanOrEqual(Math.floor(full / 2));
+          expect(decision.waitMs).toBeLessThanOrEqual(full);
+          streak += 1;
+        }
+      }),
+    );
+  });
+
+  it('goes on after any number of failures in a row', () => {
+    const rules = policy({ max_restarts: 1000, window_ms: 1000 });
+    for (const backoff_ms of [0, 1, 100]) {
+      const last = waits(new RestartBackoff(() => 1), { ...rules, backoff_ms }, 1200).at(-1);
+      expect(last).toBe(backoff_ms === 0 ? 0 : 1000);
+    }
+  });
+});
+
+it('a run that others have ended has the first wait each time, and leaves window and doubling as they were', () => {
+  const backoff = new RestartBackoff(() => 1);
+  const rules = policy({ max_restarts: 3 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200 });
+  expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual(Array(5).fill(100));
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400 });
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
+  // Its jitter is as that of any other.
+  expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);
+  // A healthy run ends the doubling, whoever ends the run.
+  backoff.uncharged(rules, 5000);
+  expect(backoff.next(rules, 20_000, 0)).toEqual({ restart: true, waitMs: 100 });
+});
+
+it('where there is no place the wait doubles, and the window stays as it was', () => {
+  const backoff = new RestartBackoff(() => 1);
+  const rules = policy({ max_restarts: 1 });
+  expect([1, 2, 3, 4, 5].map(() => backoff.noPlace(rules))).toEqual([100, 200, 400, 800, 1000]);
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: true });
+  expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
+});

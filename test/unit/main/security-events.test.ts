@@ -1,0 +1,54 @@
+// Run by vitest. Security events: no flood of what causes them makes a flood on the stream.
+
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { SecurityEvents } from '../../../src/main/access/security-events.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function recorded(): { events: SecurityEvents; lines: string[] } {
+  const lines: string[] = [];
+  const events = new SecurityEvents((level, scope, message) =>
+    lines.push(`${level} ${scope} ${message}`),
+  );
+  return { events, lines };
+}
+
+it('tells of wrong PINs and of each lock once, also when two fronts find it', () => {
+  const { events, lines } = recorded();
+  events.wrongPin('10.0.0.1', 0);
+  events.wrongPin('10.0.0.2', 5);
+  events.wrongPin('10.0.0.3', 5);
+  vi.advanceTimersByTime(5000);
+  events.wrongPin('10.0.0.4', 5);
+  expect(lines).toEqual([
+    'warn auth wrong PIN from 10.0.0.1',
+    'warn auth wrong PIN from 10.0.0.2',
+    'warn auth the PIN exchange is locked for 5s, last by 10.0.0.2',
+    'warn auth wrong PIN from 10.0.0.3',
+    'warn auth wrong PIN from 10.0.0.4',
+    'warn auth the PIN exchange is locked for 5s, last by 10.0.0.4',
+  ]);
+});
+
+it('has at most 60 lines a minute, and says then how many there were more', () => {
+  const { events, lines } = recorded();
+  for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
+  expect(lines).toHaveLength(60);
+  vi.advanceTimersByTime(60_000);
+  expect(lines.slice(60)).toEqual(['warn auth 940 more events of PINs were left out']);
+  // Tokens are counted apart: nobody hides one behind wrong PINs.
+  for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
+  events.tokenMade('token "x"', 'by somebody');
+  expect(lines).toHaveLength(121);
+  expect(lines.at(-1)).toBe('info auth token "x" was made by somebody');
+  vi.advanceTimersByTime(600_000);
+  // One line for what was left out; it needs no other after that.
+  expect(lines).toHaveLength(122);
+  events.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,58 @@
+// Run by vitest. Tickets: good once, for 30 s, and not more than so many.
+
+import { expect, it } from 'vitest';
+import { TicketBook } from '../../../src/main/access/tickets.js';
+import { DroverError } from '../../../src/shared/errors.js';
+
+function codeOf(attempt: () => unknown): string {
+  try {
+    attempt();
+  } catch (thrown) {
+    if (thrown instanceof DroverError) return thrown.code;
+    throw thrown;
+  }
+  return 'made';
+}
+
+it('is good once, and stands for its token', () => {
+  const book = new TicketBook();
+  const [one, other] = [book.create('a').ticket, book.create('b').ticket];
+  expect(one).not.toBe(other);
+  expect(book.redeem(other)).toBe('b');
+  expect(book.redeem(other)).toBeNull();
+  expect(book.redeem(one)).toBe('a');
+  for (const wrong of ['', 'x', `${one}=`, one.slice(1)]) expect(book.redeem(wrong)).toBeNull();
+});
+
+it('is good for 30 s', () => {
+  let now = 1_000_000;
+  const book = new TicketBook(() => now);
+  const { ticket, expires_at_ms } = book.create('a');
+  const late = book.create('a').ticket;
+  expect(expires_at_ms).toBe(1_030_000);
+  now = 1_029_999;
+  expect(book.redeem(ticket)).toBe('a');
+  now = 1_030_000;
+  expect(book.redeem(late)).toBeNull();
+});
+
+it('is refused when a token, or all together, have too many', () => {
+  let now = 0;
+  const book = new TicketBook(() => now);
+  const fill = (token: string): number => {
+    let made = 0;
+    while (codeOf(() => book.create(token)) === 'made') made += 1;
+    return made;
+  };
+  expect(fill('a')).toBe(1000);
+  expect(codeOf(() => book.create('a'))).toBe('too_many');
+  let all = 1000;
+  for (let n = 0; n < 9; n++) all += fill(`token ${n}`);
+  expect(all).toBe(10_000);
+  expect(codeOf(() => book.create('new'))).toBe('unavailable');
+  // They run out all at once, and there is room again.
+  now = 30_000;
+  expect(fill('a')).toBe(1000);
+  const { ticket } = book.create('b');
+  expect(book.redeem(ticket)).toBe('b');
+});

@@ -1,0 +1,97 @@
+// Run by vitest. The ends of tokens that a running service does not show: by a clock that jumps, on a disk that refuses.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { SecurityEvents } from '../../../src/main/access/security-events.js';
+import { TokenRegistry } from '../../../src/main/access/token-registry.js';
+import { Store } from '../../../src/main/store/store.js';
+import { TokenStore } from '../../../src/main/store/token-store.js';
+
+interface Setup {
+  registry: TokenRegistry;
+  tokens: TokenStore;
+  /** Ids that the fronts accept. */
+  accepted: Set<string>;
+  lines: string[];
+}
+
+/** A registry on a real store, with fronts that only remember. */
+async function setUp(): Promise<Setup> {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  const tokens = new TokenStore(store);
+  const accepted = new Set<string>();
+  const lines: string[] = [];
+  const holders = {
+    addToken: async ({ id }: { id: string }) => void accepted.add(id),
+    removeToken: async (id: string) => void accepted.delete(id),
+  };
+  const events = new SecurityEvents((level, _scope, message) => lines.push(`${level} ${message}`));
+  const registry = new TokenRegistry(tokens, () => holders, events);
+  registry.start();
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    events.stop();
+    await registry.stop();
+    await store.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return { registry, tokens, accepted, lines };
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+it('a token ends within seconds of its time when the clock has jumped over it', async () => {
+  const { registry, accepted } = await setUp();
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  const expires_at_ms = Date.now() + 3_600_000;
+  const { info } = await registry.create({ name: 'x', scopes: ['read'], expires_at_ms }, 'nobody');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(accepted).toContain(info.id);
+  // As after a sleep: the clock has gone on, the timers have not.
+  vi.setSystemTime(expires_at_ms);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(accepted).not.toContain(info.id);
+  expect(registry.list()).toEqual([]);
+});
+
+it('what the disk refuses to take away is over all the same, tried again, and can be revoked again', async () => {
+  const { registry, tokens, accepted, lines } = await setUp();
+  const make = async (name: string): Promise<string> =>
+    (await registry.create({ name, scopes: ['read'] }, 'nobody')).info.id;
+  const [first, second] = [await make('first'), await make('second')];
+  const onDisk = (): string[] => tokens.all().map(({ id }) => id);
+  // A full disk cannot be had here.
+  const refusal = vi.spyOn(tokens, 'remove').mockRejectedValue(new Error('ENOSPC'));
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+
+  for (const id of [first, second])
+    await expect(registry.revoke(id, 'x')).rejects.toThrow('ENOSPC');
+  expect(accepted).toEqual(new Set());
+  expect(registry.list()).toEqual([]);
+  await expect(registry.revoke(first, 'x')).rejects.toThrow('ENOSPC');
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(onDisk().toSorted()).toEqual([first, second].toSorted());
+
+  refusal.mockRestore();
+  await registry.revoke(first, 'x');
+  expect(onDisk()).toEqual([second]);
+  await expect(registry.revoke(first, 'x')).rejects.toMatchObject({ code: 'not_found' });
+  await vi.advanceTimersByTimeAsync(5000);
+  vi.useRealTimers();
+  await expect.poll(onDisk).toEqual([]);
+  await expect.poll(() => lines.filter((line) => line.includes('was revoked')).length).toBe(2);
+});
+
+it('what the disk has refused is tried once more at the end', async () => {
+  const { registry, tokens } = await setUp();
+  const { info } = await registry.create({ name: 'x', scopes: ['read'] }, 'nobody');
+  const refusal = vi.spyOn(tokens, 'remove').mockRejectedValueOnce(new Error('ENOSPC'));
+  await expect(registry.revoke(info.id, 'x')).rejects.toThrow('ENOSPC');
+  expect(tokens.all()).toHaveLength(1);
+  await registry.stop();
+  expect(refusal).toHaveBeenCalledTimes(2);
+  expect(tokens.all()).toEqual([]);
+});

@@ -1,0 +1,71 @@
+// The configuration's schema and page are made from its TypeBox schema; these tests fail when they are out of date.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import {
+  configPage,
+  configSchema,
+  FLAGS,
+  projectDir,
+  readDefaults,
+} from '../../../config/generate.js';
+import { configKeys } from '../../../src/main/load-config.js';
+
+const STALE = 'out of date: run npm run docs:config';
+const defaults = readDefaults();
+
+function read(...path: string[]): string {
+  return readFileSync(join(projectDir(), ...path), 'utf8');
+}
+
+/** Without what the formatter does to tables. */
+function unpadded(page: string): string {
+  return page.replace(/ {2,}/g, ' ').replace(/-{3,}/g, '---');
+}
+
+describe('configuration', () => {
+  it('has a schema for editors that is up to date', () => {
+    expect(JSON.parse(read('config', 'schema.json')), STALE).toEqual(configSchema(defaults));
+  });
+
+  it('has a page that is up to date', () => {
+    expect(unpadded(read('docs', 'CONFIGURATION.md')), STALE).toBe(unpadded(configPage(defaults)));
+  });
+
+  it('has every key in config/default.json', () => {
+    for (const { path } of configKeys()) {
+      const value = path.split('.').reduce<unknown>((at, name) => Object(at)[name], defaults);
+      expect(value, path).not.toBeUndefined();
+    }
+  });
+
+  it('names on the page the flags that the command line has', () => {
+    const cli = read('src', 'cli', 'command-line.ts') + read('src', 'cli', 'start-flags.ts');
+    const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(
+      ([, flag]) => flag,
+    );
+    expect([...Object.values(FLAGS), '--config <file>'].sort()).toEqual(flags.sort());
+  });
+});
+
+describe('config/schema.json', () => {
+  const validate = new Ajv({ allowUnionTypes: true }).compile(
+    JSON.parse(read('config', 'schema.json')),
+  );
+
+  it('accepts the default configuration and a part of one', () => {
+    expect(validate(JSON.parse(read('config', 'default.json')))).toBe(true);
+    expect(validate({})).toBe(true);
+    expect(validate({ $schema: '../schema.json', http: { port: 1 } })).toBe(true);
+    expect(validate({ bots: [{ id: 'a', kind: 'synthetic' }] })).toBe(true);
+  });
+
+  it('refuses unknown keys, wrong types and a bot without a kind', () => {
+    expect(validate({ prot: 1 })).toBe(false);
+    expect(validate({ http: { port: '1' } })).toBe(false);
+    expect(validate({ http: { port: 65_536 } })).toBe(false);
+    expect(validate({ bots: [{ id: 'a' }] })).toBe(false);
+  });
+});

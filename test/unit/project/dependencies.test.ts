@@ -1,0 +1,98 @@
+// What the package depends on: exact versions with a digest each, from a registry, and a reason in docs/DEPENDENCIES.md.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ROOT } from '../../harness/docs.js';
+
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
+  string,
+  Record<string, string>
+>;
+const { packages } = JSON.parse(read('package-lock.json')) as {
+  packages: Record<
+    string,
+    { version?: string; integrity?: string; resolved?: string; link?: boolean }
+  >;
+};
+/** `name@1.2.3`, or the version alone. */
+const EXACT = /^(npm:[a-z-]+@)?\d+\.\d+\.\d+$/;
+
+describe('dependencies', () => {
+  const direct = Object.entries({ ...dependencies, ...devDependencies });
+
+  it.each(direct)('%s %s is exact, is what is locked, and has its reason', (name, version) => {
+    expect(version).toMatch(EXACT);
+    const [, number = version] = /@(.+)$/.exec(version) ?? [];
+    expect(packages[`node_modules/${name}`]?.version).toBe(number);
+    expect(read('docs/DEPENDENCIES.md')).toContain(name);
+  });
+
+  it.each(Object.entries(dependencies ?? {}))('%s %s has a section', (name, version) => {
+    const pattern = version.startsWith('npm:')
+      ? `### ${name} (\`${version}\`)`
+      : `### ${name} ${version}`;
+    expect(read('docs/DEPENDENCIES.md')).toContain(`\n${pattern}\n`);
+  });
+
+  it('all come from a registry, with a digest: npm can check what it has installed', () => {
+    const odd = Object.entries(packages).filter(
+      ([at, { integrity = '', resolved = 'https://', link = false }]) =>
+        at !== '' && (link || !integrity.startsWith('sha512-') || !/^https:\/\//.test(resolved)),
+    );
+    expect(odd).toEqual([]);
+    expect(Object.keys(packages).length).toBeGreaterThan(100);
+  });
+});
+
+/** What a built module imports: for its names, for what it does, or later. */
+const importsOf = (file: string): string[] =>
+  Array.from(
+    read(file).matchAll(/(?:^import|from|import\()\s*['"]([^'"]+)/gm),
+    ([, at = '']) => at,
+  );
+
+it('the built client is a folder that a page can load as it is: it imports nothing from outside', () => {
+  const folder = 'dist/src/client';
+  const modules = readdirSync(path.join(ROOT, folder)).filter((name) => name.endsWith('.js'));
+  const imported = modules.flatMap((name) => importsOf(`${folder}/${name}`));
+  expect(imported).toContain('./event-stream.js');
+  expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at))).toEqual([]);
+});
+
+it('where files of the package are is said in one place: import.meta.url is another in a bundle', () => {
+  const sources = ['src', 'workers'].flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+  expect(sources.filter((file) => read(file).includes('import.meta.'))).toEqual([
+    'src/shared/package-paths.ts',
+  ]);
+});
+
+it('no thread loads Ajv at its start: our schemas are compiled in the build', () => {
+  const seen = new Map<string, string[]>();
+  const walk = (file: string): void => {
+    if (seen.has(file)) return;
+    const imported = importsOf(file);
+    seen.set(file, imported);
+    for (const at of imported) {
+      if (at.startsWith('.')) walk(path.join(path.dirname(file), at));
+    }
+  };
+  for (const entry of [
+    'src/cli/main',
+    'workers/bot-host',
+    'workers/broadcaster',
+    'workers/front',
+    'workers/journal',
+  ])
+    walk(`dist/${entry}.js`);
+  const users = (name: string): string[] =>
+    [...seen].flatMap(([file, imported]) => (imported.includes(name) ? file : []));
+  expect(users('./validators.js')).not.toEqual([]);
+  expect(users('lmdb')).not.toEqual([]);
+  expect(users('ajv')).toEqual([]);
+});

@@ -1,0 +1,185 @@
+// The documents: every block of commands or code is run by a test, as it stands there, or is in the list below with the
+// reason why not, and what is named is there. The tests get blocks from test/harness/docs.ts: its calls are looked for.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { blocksOf, ROOT } from '../../harness/docs.js';
+
+/** What a reader can type or run. Others are data, pictures and what is shown. */
+const RUNNABLE = new Set(['sh', 'bash', 'console', 'js', 'ts']);
+
+interface Excuse {
+  file: string;
+  words: string;
+  why: string;
+}
+
+/** Blocks that no test runs. */
+const NOT_RUN: readonly Excuse[] = [
+  {
+    file: 'README.md',
+    words: 'npm ci && npm test',
+    why: 'it is what runs this test, and what .ci/run begins with',
+  },
+  {
+    file: 'CONTRIBUTING.md',
+    words: 'npm run bench -- http --rounds 15',
+    why: 'minutes under full load; .ci/run runs the short form of this bench',
+  },
+  {
+    file: 'bench/README.md',
+    words: 'npm run bench -- --short --guard',
+    why: 'minutes for each under full load; .ci/run runs the short form of some',
+  },
+  {
+    file: 'docs/OPERATIONS.md',
+    words: 'systemctl daemon-reload && systemctl enable --now drover',
+    why: 'changes the machine, which must run systemd; test/packaging/systemd.test.ts has systemd look at the unit',
+  },
+  {
+    file: 'docs/OPERATIONS.md',
+    words: 'docker build -t drover .',
+    why: 'needs a container runtime; test/packaging/docker.test.ts does what the Dockerfile says in a directory',
+  },
+  {
+    file: 'docs/CLIENT.md',
+    words: 'for await (const batch of stream.batches()) draw(batch);',
+    why: 'one line that shows a form; test/integration/client-stream.test.ts reads in batches',
+  },
+];
+
+function filesIn(directory: string, end: string): string[] {
+  const names = readdirSync(path.join(ROOT, directory), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith(end)).map((name) => path.posix.join(directory, name));
+}
+
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md'],
+  ...filesIn('docs', '.md'),
+];
+
+interface Use {
+  file: string;
+  /** Words of one block, or the language of all. */
+  of: { words: string } | { language: string };
+}
+
+/** The blocks that tests run, from their sources. */
+const uses: Use[] = filesIn('test', '.ts').flatMap((source) => {
+  const text = readFileSync(path.join(ROOT, source), 'utf8');
+  const calls = text.matchAll(
+    /\b(docBlock|everyBlock)\(\s*'([^']+)',\s*(?:'((?:[^'\\]|\\.)+)'|"((?:[^"\\]|\\.)+)"|(\w+))\s*,?\s*\)/g,
+  );
+  return [...calls].map(([, call, file = '', single, double, name]) => {
+    const literal = single ?? double ?? constant(text, name ?? '');
+    const words = literal.replaceAll('\\n', '\n').replace(/\\(.)/g, '$1');
+    return { file, of: call === 'docBlock' ? { words } : { language: words } };
+  });
+});
+
+/** The text of `const <name> = '…'` in a source. */
+function constant(text: string, name: string): string {
+  const [, single, double] =
+    new RegExp(`const ${name} =\\s*(?:'((?:[^'\\\\]|\\\\.)+)'|"((?:[^"\\\\]|\\\\.)+)");`).exec(
+      text,
+    ) ?? [];
+  return single ?? double ?? '';
+}
+
+function isUsed(file: string, { language, text }: { language: string; text: string }): boolean {
+  return uses.some(
+    (use) =>
+      use.file === file &&
+      ('words' in use.of ? text.includes(use.of.words) : use.of.language === language),
+  );
+}
+
+it.each(documents)('%s: every block is run, or said why not', (file) => {
+  for (const block of blocksOf(file).filter(({ language }) => RUNNABLE.has(language))) {
+    const excused = NOT_RUN.some((one) => one.file === file && block.text.includes(one.words));
+    const [run, listed] = [isUsed(file, block), excused];
+    expect(
+      run !== listed,
+      `${run ? 'run and listed' : 'neither run nor listed'}: ${block.text}`,
+    ).toBe(true);
+  }
+});
+
+it('what tests run and what is listed is there', () => {
+  expect(uses.length).toBeGreaterThan(15);
+  for (const { file, of } of uses) {
+    const found = blocksOf(file).filter(({ language, text }) =>
+      'words' in of ? of.words !== '' && text.includes(of.words) : of.language === language,
+    );
+    expect([file, of, found.length > 0]).toEqual([file, of, true]);
+  }
+  for (const { file, words, why } of NOT_RUN) {
+    expect([words, blocksOf(file).filter(({ text }) => text.includes(words)).length]).toEqual([
+      words,
+      1,
+    ]);
+    expect(why).not.toBe('');
+  }
+});
+
+/** What GitHub makes of a heading. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+it.each(documents)('%s: what it links to and the files that it names are there', (file) => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^https?:/.test(link)) continue;
+    const [to = '', heading] = link.split('#');
+    const target = to === '' ? file : path.posix.join(path.dirname(file), to);
+    expect(existsSync(path.join(ROOT, target)), link).toBe(true);
+    if (heading === undefined) continue;
+    const headings = readFileSync(path.join(ROOT, target), 'utf8').matchAll(/^#+ (.*)$/gm);
+    expect([...headings].map(([, words = '']) => anchor(words))).toContain(heading);
+  }
+  const named = /(?<![\w/.-])(?:docs|src|test|bench|config|workers|dashboard)\/[\w./-]*\w\.\w+/g;
+  for (const [name] of text.matchAll(named)) {
+    expect(existsSync(path.join(ROOT, name)), name).toBe(true);
+  }
+});
+
+it.each(documents)('%s: the scripts, keys and variables that it names are there', (file) => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  for (const [, name = ''] of text.matchAll(/\bnpm run ([\w:]+)/g)) {
+    expect(Object.keys(scripts)).toContain(name);
+  }
+  const keys = new Set(KEYS);
+  const sections = new Set(KEYS.filter((key) => key.includes('.')).map((key) => key.split('.')[0]));
+  for (const [, key = '', section] of text.matchAll(/`(([a-z_]+)\.[a-z_.]+)`/g)) {
+    if (sections.has(section) && !OF_BOTS.has(key)) expect(keys, key).toContain(key);
+  }
+  const variables = KEYS.map((key) => `DROVER_${key.toUpperCase().replaceAll('.', '_')}`);
+  for (const [name] of text.matchAll(/\bDROVER_[A-Z_]*[A-Z]\b/g)) {
+    expect([...variables, ...OF_OTHERS], name).toContain(name);
+  }
+});
+
+/** What bots have under the name of a section. */
+const OF_BOTS = new Set(['log.wire']);
+
+/** Variables of the command line, and of the tests. */
+const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE'];
+
+/** All keys of the configuration. */
+const KEYS = keysOf(JSON.parse(readFileSync(path.join(ROOT, 'config/default.json'), 'utf8')));
+
+function keysOf(value: object, before = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const isSection = typeof inner === 'object' && inner !== null && !Array.isArray(inner);
+    const key = `${before}${name}`;
+    return isSection ? [key, ...keysOf(inner, `${key}.`)] : [key];
+  });
+}

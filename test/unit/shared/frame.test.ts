@@ -1,0 +1,202 @@
+// Run by vitest. What a client's parser makes of the frames that the broadcaster writes.
+
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type BotSnapshot,
+  KINDS,
+  LEVELS,
+  type LogEvent,
+} from '../../../src/shared/contract/events.js';
+import {
+  boundMessage,
+  MAX_MESSAGE_UNITS,
+  messageJson,
+} from '../../../src/shared/contract/line-text.js';
+import { MAX_FRAME_BYTES } from '../../../src/shared/memory/layout.js';
+import {
+  eventId,
+  KIND_CODE,
+  LEVEL_CODE,
+  logJson,
+  NO_LEVEL,
+  sessionJson,
+  sseFrame,
+} from '../../../src/shared/stream/frame.js';
+import { anyText, eventOf, logLine } from './ring-fixture.js';
+
+/** Parses bytes that arrive in pieces of these sizes, as a client does. */
+function parse(
+  bytes: Uint8Array,
+  pieces: readonly number[] = [bytes.length],
+): EventSourceMessage[] {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({
+    onEvent: (event) => events.push(event),
+    onComment: (comment) => expect.unreachable(`a comment: ${comment}`),
+    onError: (error) => expect.unreachable(error.message),
+  });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let at = 0;
+  for (let piece = 0; at < bytes.length; piece++) {
+    const size = pieces[piece % pieces.length] as number;
+    parser.feed(decoder.decode(bytes.subarray(at, at + size), { stream: true }));
+    at += size;
+  }
+  return events;
+}
+
+const logEvents: fc.Arbitrary<LogEvent> = fc.record({
+  timestamp_ms: fc.maxSafeInteger(),
+  level: fc.constantFrom(...LEVELS),
+  scope: anyText,
+  session_id: fc.option(anyText),
+  transport: fc.constantFrom('tcp', 'http', null),
+  direction: fc.constantFrom('outgoing', 'incoming', null),
+  message: anyText,
+});
+const jsonOf = (event: LogEvent): string =>
+  logJson(logLine(event), JSON.stringify(event.scope), JSON.stringify(event.session_id));
+
+const snapshots: fc.Arbitrary<BotSnapshot> = fc.record({
+  id: anyText,
+  kind: anyText,
+  status: anyText,
+  desired: fc.constantFrom('running', 'stopped'),
+  since_ms: fc.nat(),
+  started_at_ms: fc.option(fc.nat()),
+  restarts: fc.nat(),
+  host: fc.option(fc.nat()),
+  last_error: fc.option(anyText),
+  labels: fc.dictionary(fc.string(), anyText, { noNullPrototype: true }),
+  data: fc.dictionary(fc.string(), anyText, { noNullPrototype: true }),
+});
+
+describe('a frame on the wire', () => {
+  it('is read back as it was by a real parser, whatever the text and wherever it is split', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(logEvents, snapshots), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+        (items, pieces) => {
+          const frames = items.map((item, at) =>
+            'level' in item
+              ? sseFrame(eventId('0a1b', at), 'log', jsonOf(item))
+              : sseFrame(eventId('0a1b', at), 'session', sessionJson(item)),
+          );
+          const events = parse(Buffer.from(frames.join('')), pieces);
+          expect(events.map(({ event, id }) => ({ event, id }))).toEqual(
+            items.map((item, at) => ({
+              event: 'level' in item ? 'log' : 'session',
+              id: `0a1b-${at}`,
+            })),
+          );
+          expect(events.map(({ data }) => JSON.parse(data))).toEqual(
+            items.map((item) => ('level' in item ? item : { snapshot: item })),
+          );
+        },
+      ),
+    );
+  });
+
+  it('has exactly the lines of interface-seed §6, in a data line each', () => {
+    fc.assert(
+      fc.property(logEvents, (event) => {
+        const json = jsonOf(event);
+        expect(sseFrame('e-1', 'log', json)).toBe(`id: e-1\nevent: log\ndata: ${json}\n\n`);
+        expect(json).not.toMatch(/[\r\n]/);
+      }),
+    );
+  });
+
+  it('holds the fields of interface-seed §2.5 in their order', () => {
+    fc.assert(
+      fc.property(logEvents, (event) => {
+        expect(Object.keys(JSON.parse(jsonOf(event)) as object)).toEqual([
+          'timestamp_ms',
+          'level',
+          'scope',
+          'session_id',
+          'transport',
+          'direction',
+          'message',
+        ]);
+      }),
+    );
+  });
+});
+
+describe('the codes of the index', () => {
+  it('number kinds and levels in the order of the contract', () => {
+    expect(KINDS.map((kind) => KIND_CODE[kind])).toEqual(KINDS.map((_, at) => at));
+    expect(LEVELS.map((level) => LEVEL_CODE[level])).toEqual(LEVELS.map((_, at) => at));
+    expect(Object.values(LEVEL_CODE)).not.toContain(NO_LEVEL);
+  });
+});
+
+describe('boundMessage', () => {
+  it('leaves a message that fits as it is', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(boundMessage(text)).toBe(text);
+      }),
+    );
+    const longest = 'x'.repeat(MAX_MESSAGE_UNITS);
+    expect(boundMessage(longest)).toBe(longest);
+  });
+
+  it('cuts a longer one with a mark that says how long it was', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: MAX_MESSAGE_UNITS + 1, max: 1_100_000 }),
+        fc.constantFrom('x', '\n', '\0', '😀', '\ud83d', '\u2028', '€'),
+        (length, unit) => {
+          const text = unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+          const cut = boundMessage(text);
+          const mark = `… [cut, ${length} characters]`;
+          // One less where the cut would part the two halves of a character.
+          expect(cut.length).toBeLessThanOrEqual(MAX_MESSAGE_UNITS);
+          expect(cut.length).toBeGreaterThanOrEqual(MAX_MESSAGE_UNITS - 1);
+          expect(cut.endsWith(mark)).toBe(true);
+          expect(text.startsWith(cut.slice(0, -mark.length))).toBe(true);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('keeps the frame of a 1 MB line below the largest frame, and whole, whatever the line holds', () => {
+    for (const unit of ['x', '\0', '\n', '\u001f', '\u2028', '😀', '\ud83d', '"']) {
+      const line = logLine({
+        message: unit.repeat(1_000_000),
+        session_id: 'b'.repeat(64),
+        scope: '\0'.repeat(64),
+      });
+      const event = eventOf(line);
+      expect(event.message.endsWith(`… [cut, ${1_000_000 * unit.length} characters]`)).toBe(true);
+      const frame = Buffer.from(sseFrame(eventId('ffffffffff', 2 ** 52), 'log', jsonOf(event)));
+      expect(frame.length).toBeLessThanOrEqual(MAX_FRAME_BYTES);
+      const [read] = parse(frame);
+      expect(JSON.parse(read?.data ?? '')).toEqual(event);
+    }
+  });
+});
+
+describe('messageJson', () => {
+  it('is what JSON.stringify makes of the bounded message', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, fc.string(), fc.string({ unit: 'binary' })), (text) => {
+        expect(messageJson(text)).toBe(JSON.stringify(boundMessage(text)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('escapes every unit that must be', () => {
+    for (let unit = 0; unit <= 0xffff; unit++) {
+      const text = `a${String.fromCharCode(unit)}b`;
+      if (messageJson(text) !== JSON.stringify(text)) expect.unreachable(`U+${unit.toString(16)}`);
+    }
+  });
+});
