@@ -22,13 +22,13 @@ const validators = {
   name: 'validators',
   async load(id) {
     if (id !== resolve('dist/src/shared/validators.js')) return null;
-    const { AJV_OPTIONS, OWN_SCHEMAS } = await import(pathToFileURL('dist/src/shared/schemas.js'));
+    const { AJV_OPTIONS, SCHEMAS } = await import(pathToFileURL('dist/src/shared/schemas.js'));
     const ajv = new Ajv({
       ...AJV_OPTIONS,
-      schemas: OWN_SCHEMAS,
+      schemas: SCHEMAS,
       code: { source: true, esm: true },
     });
-    const names = Object.keys(OWN_SCHEMAS);
+    const names = Object.keys(SCHEMAS);
     const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, name])));
     return `import { require } from './package-paths.js';
 ${code}
