@@ -4,7 +4,6 @@
 import { ApiError } from '../client/index.js';
 import { messageOf } from '../shared/errors.js';
 import { EXIT } from './exit-codes.js';
-import { hintFor } from './no-answer.js';
 
 /** An error that is its operator's to mend. */
 export class CliError extends Error {
@@ -23,6 +22,27 @@ export interface Failure {
   /** Of what is our own fault. */
   stack?: string | undefined;
 }
+
+const NO_SERVICE = 'start one with drover start, or give its address with --url';
+const UNTRUSTED =
+  'when it is the right one, trust its certificate: set NODE_EXTRA_CA_CERTS to the PEM file of it, or of who has signed it';
+const NOT_PLAIN = `${NO_SERVICE}; with a certificate it begins with https://`;
+
+/** By the codes of Node and OpenSSL. */
+const HINTS: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'renew its certificate, and look whether the clock is right here',
+  CERT_NOT_YET_VALID: 'look whether the clock is right here',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'give the address with a name that its certificate has, with --url',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it has no certificate there; its address begins with http://',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it has no certificate there; its address begins with http://',
+  UND_ERR_SOCKET: NOT_PLAIN,
+  ECONNRESET: NOT_PLAIN,
+};
 
 /** What a proxy answers when it does not reach what is behind it. */
 const NOBODY_BEHIND = [502, 503, 504];
@@ -73,4 +93,13 @@ function apiFailure(error: ApiError): Failure {
   if (status === 400) return failed(EXIT.usage);
   if (status === 408 || status === 504) return failed(EXIT.timeout);
   return failed(EXIT.failed);
+}
+
+/** @param error of the client; why is in the code of one of its causes. */
+function hintFor(error: Error): string {
+  for (let at: unknown = error.cause; at instanceof Error; at = at.cause) {
+    const { code } = at as NodeJS.ErrnoException;
+    if (code !== undefined && Object.hasOwn(HINTS, code)) return HINTS[code] ?? NO_SERVICE;
+  }
+  return NO_SERVICE;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs in main. The entry: a signal that comes while the rest is being loaded is an orderly end too.
+// The signal handlers are installed first, so that a signal during loading also shuts down in order.
 
 import './stop-signals.js';
 

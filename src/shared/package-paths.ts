@@ -20,7 +20,7 @@ export const WORKERS = {
 
 /** Programs that run as processes of their own. */
 export const PROGRAMS = {
-  benchService: fileURLToPath(at('../cli/bench-service.js')),
+  benchService: fileURLToPath(at('../cli/commands/bench-service.js')),
   verifyJournal: fileURLToPath(at('../journal/verify-journal.js')),
   verifyStore: fileURLToPath(at('../main/store/verify-store.js')),
 };

@@ -1,11 +1,11 @@
 // What can be expected of a run, and what becomes of it.
 
 import { describe, expect, it } from 'vitest';
-import { junitReport } from '../../../src/cli/check-report.js';
-import { parseDuration, showDuration } from '../../../src/cli/duration.js';
-import { eventLine } from '../../../src/cli/event-line.js';
-import { FORMS, parseExpectation } from '../../../src/cli/expectation.js';
-import { isColored, safeJson, table } from '../../../src/cli/output.js';
+import { parseDuration, showDuration } from '../../../src/cli/flags/duration.js';
+import { junitReport } from '../../../src/cli/recording/check-report.js';
+import { FORMS, parseExpectation } from '../../../src/cli/recording/expectation.js';
+import { eventLine } from '../../../src/cli/terminal/event-line.js';
+import { isColored, safeJson, table } from '../../../src/cli/terminal/output.js';
 import type { BotSnapshot, StreamEvent } from '../../../src/client/index.js';
 
 const log = (message: string, session_id: string | null = 'a', level = 'info'): StreamEvent =>

@@ -42,7 +42,8 @@ describe('configuration', () => {
   });
 
   it('names on the page the flags that the command line has', () => {
-    const cli = read('src', 'cli', 'command-line.ts') + read('src', 'cli', 'start-flags.ts');
+    const cli =
+      read('src', 'cli', 'commands', 'start.ts') + read('src', 'cli', 'flags', 'start-flags.ts');
     const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(
       ([, flag]) => flag,
     );

@@ -1,23 +1,23 @@
 // Runs in the command line. Owns `drover logs`: lines of the past, and those that come.
 
 import type { Command } from 'commander';
-import { ApiError, type StreamEvent } from '../client/index.js';
-import { parseDuration } from './duration.js';
-import { eventLine } from './event-line.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
-import { StreamWatch } from './follow.js';
-import { wholeNumber } from './options.js';
-import { isColored, print, safeJson } from './output.js';
-import { action } from './run.js';
+import { ApiError, type StreamEvent } from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
   connect,
   withConnection,
-} from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+} from '../connection/connection.js';
+import { StreamWatch } from '../connection/stream-watch.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { parseDuration } from '../flags/duration.js';
+import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
+import { wholeNumber } from '../flags/flag-values.js';
+import { stopSignal } from '../stop-signals.js';
+import { action } from '../terminal/action.js';
+import { eventLine } from '../terminal/event-line.js';
+import { isColored, print, safeJson } from '../terminal/output.js';
 
 const LINES = 100;
 /** As many as one page of the service has. */

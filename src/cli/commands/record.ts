@@ -5,25 +5,25 @@ import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { EventStream, StreamEvent } from '../client/index.js';
-import { showDuration } from './duration.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { type FilterFlags, filterOf, withFilter } from './filter-flags.js';
-import { StreamWatch } from './follow.js';
-import { duration } from './options.js';
-import { isStandardOutput } from './output.js';
-import { elapsed, followProgress } from './progress.js';
-import { type RecordingEnd, RecordingWriter } from './recording.js';
-import { action, complain } from './run.js';
+import type { EventStream, StreamEvent } from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
   connect,
   limit,
   withConnection,
-} from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+} from '../connection/connection.js';
+import { StreamWatch } from '../connection/stream-watch.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { showDuration } from '../flags/duration.js';
+import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
+import { duration } from '../flags/flag-values.js';
+import { type RecordingEnd, RecordingWriter } from '../recording/recording-file.js';
+import { stopSignal } from '../stop-signals.js';
+import { action, complain } from '../terminal/action.js';
+import { isStandardOutput } from '../terminal/output.js';
+import { elapsed, followProgress } from '../terminal/progress.js';
 
 /** How long the mark behind a command's last events may take to arrive, and a service to come back, in ms. */
 const MARK_MS = 5000;

@@ -1,8 +1,8 @@
 // Runs in the command line. Owns the flags that say how a service is to run, for those who start it and those who look at it.
 
 import { type Command, Option } from 'commander';
-import type { Flags } from '../main/load-config.js';
-import { wholeNumber } from './options.js';
+import type { Flags } from '../../main/load-config.js';
+import { wholeNumber } from './flag-values.js';
 
 export interface StartFlags {
   config?: string;

@@ -1,18 +1,18 @@
 // Runs in the command line. Owns `drover invoke`.
 
 import type { Command } from 'commander';
-import { ApiError, type Json, type JsonObject } from '../client/index.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { jsonObject } from './options.js';
-import { print, printJson, safeJson } from './output.js';
-import { action, complain } from './run.js';
+import { ApiError, type Json, type JsonObject } from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
   connect,
   withConnection,
-} from './service-address.js';
+} from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { jsonObject } from '../flags/flag-values.js';
+import { action, complain } from '../terminal/action.js';
+import { print, printJson, safeJson } from '../terminal/output.js';
 
 /** The target that stands for the service itself. */
 const SERVICE = '-';

@@ -3,13 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
-import { ApiError, DroverClient } from '../client/index.js';
-import { messageOf } from '../shared/errors.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { print } from './output.js';
-import { type Profile, readProfile, removeProfile, writeProfile } from './profile.js';
-import { action, complain } from './run.js';
+import { ApiError, DroverClient } from '../../client/index.js';
+import { messageOf } from '../../shared/errors.js';
 import {
   type ConnectionOptions,
   DEFAULT_URL,
@@ -20,8 +15,13 @@ import {
   URL_TEXT,
   withProfile,
   withTimeout,
-} from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+} from '../connection/connection.js';
+import { type Profile, readProfile, removeProfile, writeProfile } from '../connection/profile.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { stopSignal } from '../stop-signals.js';
+import { action, complain } from '../terminal/action.js';
+import { print } from '../terminal/output.js';
 
 interface LoginOptions extends ConnectionOptions {
   timeout: number;

@@ -1,8 +1,8 @@
 // Runs in the command line. Owns `drover completion`: scripts for shells, made from the commands that there are.
 
 import { Argument, type Command } from 'commander';
-import { print } from './output.js';
-import { action } from './run.js';
+import { action } from '../terminal/action.js';
+import { print } from '../terminal/output.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

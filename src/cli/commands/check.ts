@@ -3,21 +3,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { StreamEvent } from '../client/index.js';
-import { messageOf } from '../shared/errors.js';
-import { type CheckReport, junitReport, textReport } from './check-report.js';
-import { EXIT } from './exit-codes.js';
-import { type Expectation, FORMS, parseExpectation } from './expectation.js';
-import { CliError } from './failure.js';
-import { type FilterFlags, filterOf, withFilter, wordsOf } from './filter-flags.js';
-import { StreamWatch } from './follow.js';
-import { duration, wholeNumber } from './options.js';
-import { isStandardOutput, print, safeJson } from './output.js';
-import { elapsed, followProgress } from './progress.js';
-import { readRecording } from './recording.js';
-import { action, complain } from './run.js';
-import { type ConnectionOptions, connect, withConnection } from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+import type { StreamEvent } from '../../client/index.js';
+import { messageOf } from '../../shared/errors.js';
+import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { StreamWatch } from '../connection/stream-watch.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { type FilterFlags, filterOf, withFilter, wordsOf } from '../flags/filter-flags.js';
+import { duration, wholeNumber } from '../flags/flag-values.js';
+import { type CheckReport, junitReport, textReport } from '../recording/check-report.js';
+import { type Expectation, FORMS, parseExpectation } from '../recording/expectation.js';
+import { readRecording } from '../recording/recording-file.js';
+import { stopSignal } from '../stop-signals.js';
+import { action, complain } from '../terminal/action.js';
+import { isStandardOutput, print, safeJson } from '../terminal/output.js';
+import { elapsed, followProgress } from '../terminal/progress.js';
 
 interface CheckOptions extends ConnectionOptions, FilterFlags {
   live?: true;

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import type { EventFilter, StreamEvent } from '../client/index.js';
-import { messageOf } from '../shared/errors.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { isStandardOutput, safeJson } from './output.js';
+import type { EventFilter, StreamEvent } from '../../client/index.js';
+import { messageOf } from '../../shared/errors.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { isStandardOutput, safeJson } from '../terminal/output.js';
 
 const VERSION = 1;
 

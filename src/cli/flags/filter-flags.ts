@@ -1,8 +1,8 @@
 // Runs in the command line. Owns the flags that choose events.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { EventFilter, Level } from '../client/index.js';
-import { list } from './options.js';
+import type { EventFilter, Level } from '../../client/index.js';
+import { list } from './flag-values.js';
 
 export interface FilterFlags {
   kind?: string[];

@@ -1,14 +1,14 @@
 // Runs in the command line. Owns `drover tokens`.
 
 import { type Command, Option } from 'commander';
-import type { CreateTokenBody, Scope, TokenInfo } from '../client/index.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
+import type { CreateTokenBody, Scope, TokenInfo } from '../../client/index.js';
+import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { labels, list, timeSpan } from '../flags/flag-values.js';
+import { action, complain } from '../terminal/action.js';
+import { print, printJson, table } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
-import { labels, list, timeSpan } from './options.js';
-import { print, printJson, table } from './output.js';
-import { action, complain } from './run.js';
-import { type ConnectionOptions, connect, withConnection } from './service-address.js';
 
 /** The name of the token that the command uses; ids are UUIDs. */
 const CURRENT = 'current';

@@ -1,7 +1,7 @@
 // Runs in the command line. Owns how the values of flags are read.
 
 import { InvalidArgumentError } from 'commander';
-import { MAX_TIMER_MS } from '../shared/contract/timers.js';
+import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 import { parseDuration, TOO_LONG } from './duration.js';
 
 export function wholeNumber(text: string): number {

@@ -12,8 +12,8 @@ function end(): void {
 }
 
 // With the signals in place.
-await import('./stop-signals.js');
+await import('../stop-signals.js');
 // The channel to bench, over which nothing goes: it closes with bench.
 process.once('disconnect', end);
 if (!process.connected) end();
-await import('./command-line.js');
+await import('../command-line.js');

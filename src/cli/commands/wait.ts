@@ -2,15 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { ApiError, type BotSnapshot, DroverClient } from '../client/index.js';
-import { showDuration } from './duration.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { StreamWatch } from './follow.js';
-import { duration, list } from './options.js';
-import { print, printJson, safeText } from './output.js';
-import { elapsed, followProgress } from './progress.js';
-import { action } from './run.js';
+import { ApiError, type BotSnapshot, DroverClient } from '../../client/index.js';
 import {
   type ConnectionOptions,
   connect,
@@ -18,8 +10,16 @@ import {
   limit,
   targetOf,
   withConnection,
-} from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+} from '../connection/connection.js';
+import { StreamWatch } from '../connection/stream-watch.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { showDuration } from '../flags/duration.js';
+import { duration, list } from '../flags/flag-values.js';
+import { stopSignal } from '../stop-signals.js';
+import { action } from '../terminal/action.js';
+import { print, printJson, safeText } from '../terminal/output.js';
+import { elapsed, followProgress } from '../terminal/progress.js';
 
 const AGAIN_MS = 200;
 

@@ -1,7 +1,7 @@
 // Pure; used by the command line. Owns how the verdicts of a check are written down: for people, as JUnit XML, as JSON.
 
+import { safeText } from '../terminal/output.js';
 import type { Verdict } from './expectation.js';
-import { safeText } from './output.js';
 
 /** What was checked, and what came of it. */
 export interface CheckReport {

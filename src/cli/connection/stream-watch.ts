@@ -1,12 +1,12 @@
 // Runs in the command line. Owns what is known of a live stream beside its events: that it broke, when it is tried again,
 // that it is back, and at the end whether it was there.
 
-import { ApiError, type DroverClient, type StreamState } from '../client/index.js';
-import { messageOf } from '../shared/errors.js';
-import { showDuration } from './duration.js';
-import { complain } from './run.js';
-import { limit } from './service-address.js';
-import { stopSignal } from './stop-signals.js';
+import { ApiError, type DroverClient, type StreamState } from '../../client/index.js';
+import { messageOf } from '../../shared/errors.js';
+import { showDuration } from '../flags/duration.js';
+import { stopSignal } from '../stop-signals.js';
+import { complain } from '../terminal/action.js';
+import { limit } from './connection.js';
 
 /** How long the service may take to say that it is there. */
 const CONFIRM_MS = 10_000;

@@ -1,6 +1,6 @@
 // Pure; used by the command line. Owns how an event looks on a line.
 
-import type { StreamEvent } from '../client/index.js';
+import type { StreamEvent } from '../../client/index.js';
 import { safeJson, safeText } from './output.js';
 
 const COLORS: Readonly<Record<string, number>> = {

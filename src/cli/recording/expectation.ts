@@ -1,8 +1,8 @@
 // Pure; used by the command line. Owns what can be expected of a run: how it is written, and whether events bear it out.
 
-import type { StreamEvent } from '../client/index.js';
-import { MAX_TIMER_MS } from '../shared/contract/timers.js';
-import { parseDuration, showDuration, TOO_LONG } from './duration.js';
+import type { StreamEvent } from '../../client/index.js';
+import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
+import { parseDuration, showDuration, TOO_LONG } from '../flags/duration.js';
 
 /** What became of an expectation. */
 export interface Verdict {

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../shared/errors.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
+import { messageOf } from '../../shared/errors.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
 
 export interface Profile {
   url: string;

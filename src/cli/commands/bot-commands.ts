@@ -9,22 +9,22 @@ import type {
   JsonObject,
   NewBot,
   RestartPolicy,
-} from '../client/index.js';
-import { messageOf } from '../shared/errors.js';
-import { showDuration } from './duration.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { addGroup, addHelp } from './help.js';
-import { jsonObject, labels, list } from './options.js';
-import { print, printJson, table } from './output.js';
-import { showProgress } from './progress.js';
-import { action, complain } from './run.js';
+} from '../../client/index.js';
+import { messageOf } from '../../shared/errors.js';
 import {
   type Connection,
   type ConnectionOptions,
   connect,
   withConnection,
-} from './service-address.js';
+} from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { showDuration } from '../flags/duration.js';
+import { jsonObject, labels, list } from '../flags/flag-values.js';
+import { action, complain } from '../terminal/action.js';
+import { print, printJson, table } from '../terminal/output.js';
+import { showProgress } from '../terminal/progress.js';
+import { addGroup, addHelp } from './help.js';
 
 /** Bots of one request: so many are done within its time, and the progress moves. */
 const BATCH = 50;

@@ -1,10 +1,10 @@
 // Runs in the command line. Owns the end of every command but start: what is printed of an error, and the exit code.
 
-import { messageOf } from '../shared/errors.js';
-import { EXIT } from './exit-codes.js';
-import { failureOf } from './failure.js';
+import { messageOf } from '../../shared/errors.js';
+import { EXIT } from '../exit-codes.js';
+import { failureOf } from '../failure.js';
+import { stopSignal } from '../stop-signals.js';
 import { clearProgress, endProgress } from './progress.js';
-import { stopSignal } from './stop-signals.js';
 
 /**
  * An action for commander that runs `task` and ends the process with its exit code, 0 when it gives none. When the process

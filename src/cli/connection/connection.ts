@@ -2,12 +2,12 @@
 // then the profile.
 
 import { type Command, Option } from 'commander';
-import { DroverClient } from '../client/index.js';
-import { EXIT } from './exit-codes.js';
-import { CliError } from './failure.js';
-import { duration } from './options.js';
+import { DroverClient } from '../../client/index.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { duration } from '../flags/flag-values.js';
+import { stopSignal } from '../stop-signals.js';
 import { type Profile, profilePath, readProfile } from './profile.js';
-import { stopSignal } from './stop-signals.js';
 
 export const DEFAULT_URL = 'http://localhost:8090';
 const DEFAULT_TIMEOUT_MS = 30_000;

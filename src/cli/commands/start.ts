@@ -1,0 +1,111 @@
+// Runs in main. Owns the service for as long as the process runs: `drover start` loads it, prints where it listens and stops
+// it on a signal.
+
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import type { Command } from 'commander';
+import { loadConfig } from '../../main/load-config.js';
+import type { Service } from '../../main/service.js';
+import { tellSystemd } from '../../main/systemd.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import { DASHBOARD_DIR } from '../../shared/package-paths.js';
+import { isLoopback } from '../../shared/tls.js';
+import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
+import { stopSignal } from '../stop-signals.js';
+
+const CLEARTEXT =
+  'is reachable from other machines, and without TLS the PIN and tokens cross the network unencrypted; ' +
+  'set tls.cert and tls.key, or use --host 127.0.0.1';
+
+interface StartOptions extends StartFlags {
+  demo: boolean;
+}
+
+export function addStart(program: Command): void {
+  withStartFlags(
+    program
+      .command('start', { isDefault: true })
+      .description('run the service; the default when no command is given'),
+  )
+    .option('--no-demo', 'start without the demo world and its bots')
+    // As the default command it also receives every unknown command name.
+    .allowExcessArguments()
+    .action(start);
+}
+
+async function start(options: StartOptions, command: Command): Promise<void> {
+  const [unknown] = command.args;
+  if (unknown !== undefined) command.error(`unknown command ${JSON.stringify(unknown)}`);
+  try {
+    const service = await startService(options);
+    if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
+    tellSystemd('stopping', 'shutting down', warn);
+    await service?.stop();
+  } catch (thrown) {
+    fail(thrown);
+  }
+  process.exit(0);
+}
+
+/** @returns undefined when a signal arrived during the start; everything that had started is stopped by then. */
+async function startService(options: StartOptions): Promise<Service | undefined> {
+  const flags = startFlagsOf(options);
+  if (!options.demo) flags['demo.enabled'] = false;
+  const config = loadConfig(options.config, process.env, flags);
+  const { Service } = await loadService();
+  if (stopSignal.aborted) return undefined;
+  try {
+    const service = await Service.open(config, availableParallelism(), stopSignal);
+    const { host } = config.http;
+    const isTls = config.tls.cert !== null;
+    await service.start(({ port, pin, pinPath, engine, missingKinds }) => {
+      console.log(`PIN=${pin} at ${pinPath}`);
+      console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
+      console.log(engine);
+      tellSystemd('ready', `listening on port ${port}`, warn);
+      for (const line of missingKinds) warn(line);
+      if (!existsSync(`${DASHBOARD_DIR}/index.html`)) {
+        warn(
+          `the dashboard is not built (${DASHBOARD_DIR} is missing), so GET / answers 404; run npm run build`,
+        );
+      }
+      if (!isTls && !isLoopback(host)) warn(`${host} ${CLEARTEXT}`);
+      // Without TLS, SIGHUP keeps its default (a closed terminal ends the process), except under systemd, which may send it to
+      // reload.
+      if (isTls) process.on('SIGHUP', () => void service.reloadTls());
+      else if (process.env['NOTIFY_SOCKET']) {
+        process.on('SIGHUP', () => warn('SIGHUP: TLS is off, there is no certificate to reload'));
+      }
+    }, stopSignal);
+    return service;
+  } catch (thrown) {
+    // An interrupted start is not an error.
+    if (stopSignal.aborted) return undefined;
+    throw thrown;
+  }
+}
+
+/** Imports the service late, so that a missing native binary is one line of error text. */
+async function loadService(): Promise<typeof import('../../main/service.js')> {
+  try {
+    return await import('../../main/service.js');
+  } catch (thrown) {
+    const { platform, arch, version } = process;
+    throw new StartupError(
+      `a part of the service does not load on ${platform} ${arch} with Node ${version} (${messageOf(thrown)}); ` +
+        'reinstall the dependencies with npm ci',
+    );
+  }
+}
+
+function warn(message: string): void {
+  process.stderr.write(`drover: warning: ${message}\n`);
+}
+
+function fail(thrown: unknown): never {
+  process.stderr.write(`drover: ${messageOf(thrown)}\n`);
+  // Anything but a StartupError is a bug; the stack helps to find it.
+  if (!(thrown instanceof StartupError) && thrown instanceof Error) console.error(thrown.stack);
+  process.exit(1);
+}
