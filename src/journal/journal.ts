@@ -14,6 +14,7 @@ import { RingReader } from '../shared/memory/ring-reader.js';
 import { PROGRAMS } from '../shared/package-paths.js';
 import { eventId } from '../shared/stream/frame.js';
 import { JOURNAL_FILE, Numbering } from '../shared/stream/numbering.js';
+import { withTimeout } from '../shared/with-timeout.js';
 import { JournalReader } from './journal-reader.js';
 import { type Opened, Remembered } from './opened.js';
 import type { Recorder } from './recorder.js';
@@ -431,8 +432,7 @@ export class Journal {
 
   async #ready(): Promise<Opened> {
     if (!this.#opened) {
-      const timeout = new Promise<void>((resolve) => setTimeout(resolve, OPEN_WITHIN_MS).unref());
-      await Promise.race([this.#opening, timeout]);
+      await withTimeout(this.#opening, OPEN_WITHIN_MS, () => {}, { ref: false });
     }
     const opened = this.#opened;
     if (opened && !this.#closing) return opened;

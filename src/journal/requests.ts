@@ -19,14 +19,14 @@ import { Slices } from './slices.js';
 import { readStats } from './stats.js';
 
 /** Searches that run at a time, and wait: each that runs may hold a page. The fronts bound how many come. */
-const INDEXED = { running: 4, waiting: 1000 };
+const INDEXED = { permits: 4, maxQueued: 1000 };
 /**
  * The same for those that may have to read everything, for up to 1.5 s each, so that they are in nobody's way but their own.
  * More would wait longer than the fronts do.
  */
-const SCANS = { running: 2, waiting: 24 };
+const SCANS = { permits: 2, maxQueued: 24 };
 /** Parts for streams that resume, which are read one at a time. The fronts bound how many come. */
-const REPLAYS = { running: 1, waiting: 1000 };
+const REPLAYS = { permits: 1, maxQueued: 1000 };
 /** Filters that are kept ready; each may name 1,000 bots. */
 const MAX_FILTERS = 100;
 
@@ -88,11 +88,11 @@ export class Answers {
   /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */
   page(request: PageRequest, cancelled?: AbortSignal): Promise<Page> {
     const filter = this.#filter(request.filter);
-    const lane = isIndexed(request, filter) ? this.#indexed : this.#scans;
+    const searches = isIndexed(request, filter) ? this.#indexed : this.#scans;
     const read = (parts: QueryParts) => page(parts, request, filter);
     // Further pages are of what is long written.
     const end = request.beforeSeq ?? undefined;
-    return lane.run(() => this.#search(read, cancelled, end), cancelled);
+    return searches.run(() => this.#search(read, cancelled, end), cancelled);
   }
 
   stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {

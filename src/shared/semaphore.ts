@@ -1,61 +1,70 @@
-// Runs in the journal thread. Owns how many searches of one sort run at a time, and who waits for them.
+// Used by any thread. Owns the permits of one kind of task, and the queue of tasks that wait for one.
 
+import { Deferred } from './deferred.js';
 import { DroverError } from './errors.js';
 
-/** What a caller is told to wait when too many do so already, in s. */
+/** `Retry-After` of a refused task, in s. */
 const RETRY_AFTER_S = 1;
 
-export interface LaneBounds {
-  /** Tasks that run at a time. */
-  running: number;
-  /** Tasks that wait for one of them to end; one more rejects with `overloaded`. */
-  waiting: number;
+export interface SemaphoreOptions {
+  /** Tasks that run at once. */
+  permits: number;
+  /** Tasks that wait for a permit; one more rejects with `overloaded`. */
+  maxQueued: number;
 }
 
 export class Semaphore {
-  readonly #bounds: LaneBounds;
-  #running = 0;
-  /** In the order of their coming. */
-  readonly #waiting = new Set<() => void>();
+  readonly #maxQueued: number;
+  #free: number;
+  /** First in, first out. Bounded by `maxQueued`. */
+  readonly #queue = new Set<Deferred>();
 
-  constructor(bounds: LaneBounds) {
-    this.#bounds = bounds;
+  constructor({ permits, maxQueued }: SemaphoreOptions) {
+    this.#free = permits;
+    this.#maxQueued = maxQueued;
   }
 
   /**
-   * Runs the task when it is its turn. Rejects as the task does, with `overloaded` when too many wait, and with `no_answer`
-   * when it is cancelled before its turn: it is not run then.
+   * Runs the task when it has a permit, and settles as it does. Rejects with `overloaded` when the queue is full, and with
+   * `no_answer` when `signal` is aborted before the task starts; the task does not run then.
    */
-  async run<T>(task: () => Promise<T>, cancelled?: AbortSignal): Promise<T> {
-    if (cancelled?.aborted) throw new DroverError('no_answer');
-    if (this.#running < this.#bounds.running) this.#running += 1;
-    else await this.#turn(cancelled);
+  async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (signal?.aborted) throw new DroverError('no_answer');
+    if (this.#free > 0) this.#free -= 1;
+    else await this.#permit(signal);
     try {
       return await task();
     } finally {
-      const [next] = this.#waiting;
-      if (next) next();
-      else this.#running -= 1;
+      this.#release();
     }
   }
 
-  /** Resolves when the place of one that has ended is this one's. */
-  #turn(cancelled: AbortSignal | undefined): Promise<void> {
-    if (this.#waiting.size >= this.#bounds.waiting) {
+  async #permit(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#queue.size >= this.#maxQueued) {
       throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
     }
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting.delete(take);
-        reject(new DroverError('no_answer'));
-      };
-      const take = (): void => {
-        this.#waiting.delete(take);
-        cancelled?.removeEventListener('abort', leave);
-        resolve();
-      };
-      this.#waiting.add(take);
-      cancelled?.addEventListener('abort', leave, { once: true });
-    });
+    const permit = new Deferred();
+    const cancel = (): void => {
+      this.#queue.delete(permit);
+      permit.reject(new DroverError('no_answer'));
+    };
+    this.#queue.add(permit);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      await permit.promise;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** The permit passes to the first in the queue, or is free again. */
+  #release(): void {
+    const [next] = this.#queue;
+    if (next) {
+      this.#queue.delete(next);
+      next.resolve();
+    } else {
+      this.#free += 1;
+    }
   }
 }

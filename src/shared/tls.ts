@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Config } from './contract/config.js';
 import { messageOf, StartupError } from './errors.js';
+import { withTimeout } from './with-timeout.js';
 
 /**
  * Makes sure that there are both files or neither, that they can be read, and that they belong together.
@@ -59,11 +60,15 @@ export async function changeTls(
   accepted: () => void = () => {},
   withinMs = STEP_WITHIN_MS,
 ): Promise<void> {
+  const within = (user: TlsUser, step: Promise<void>): Promise<void> =>
+    withTimeout(step, withinMs, () => {
+      throw new Error(`${user.name} does not answer`);
+    });
   const settle = (apply: boolean): Promise<PromiseSettledResult<void>[]> =>
-    Promise.allSettled(users.map((user) => within(withinMs, user.settle(apply), user.name)));
+    Promise.allSettled(users.map((user) => within(user, user.settle(apply))));
   try {
     const digest = check();
-    await Promise.all(users.map((user) => within(withinMs, user.prepare(), user.name)));
+    await Promise.all(users.map((user) => within(user, user.prepare())));
     // Each has read them at a moment of its own.
     if (check() !== digest) throw new Error('the files were changed while they were read');
   } catch (thrown) {
@@ -78,19 +83,6 @@ export async function changeTls(
   );
   if (failed.length > 0) {
     throw new Error(`certificate and key stay as they were in ${failed.join(', ')}`);
-  }
-}
-
-/** Rejects when the step takes longer. */
-async function within(ms: number, step: Promise<void>, name: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${name} does not answer`)), ms);
-  });
-  try {
-    await Promise.race([step, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
 import type { BotExit, HostedState } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { Semaphore } from '../../shared/semaphore.js';
 import { type BroadcasterPeer, type EventSink, sessionItem } from '../service-events.js';
 import {
   type HostOptions,
@@ -12,7 +13,6 @@ import {
   KindBrokeHost,
   type Reattached,
 } from '../threads/host-thread.js';
-import { Limiter } from './limiter.js';
 import type { Group, Quarantine } from './quarantine.js';
 
 export interface HostPoolOptions extends HostOptions {
@@ -88,7 +88,10 @@ export class HostPool {
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
   /** Numbers of the hosts of dedicated bots, also of those that are to start. Bounded by the option maxDedicated. */
   readonly #own = new Set<number>();
-  readonly #spawning = new Limiter(SPAWN_AT_ONCE);
+  readonly #spawning = new Semaphore({
+    permits: SPAWN_AT_ONCE,
+    maxQueued: Number.POSITIVE_INFINITY,
+  });
   /** Where each kind is, as the first host has found it. */
   #kinds: ReadonlyMap<string, string> = new Map();
   /** Number of the next host that is not shared by all. */

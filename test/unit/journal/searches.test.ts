@@ -2,7 +2,6 @@
 
 import { expect, it, onTestFinished } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
-import { Semaphore } from '../../../src/shared/semaphore.js';
 import { journalDir, keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
 
 /** So much that a search for a text gives way to others a few times. */
@@ -54,35 +53,4 @@ it('what nobody waits for any more is not searched for, and its place is free at
   const late = journal.answers.page(nothing, clients[0]?.signal);
   await expect(late).rejects.toMatchObject({ code: 'no_answer' });
   expect(await journal.answers.page(nothing)).toMatchObject({ count: 0, cursor: null });
-});
-
-it('a lane runs so many at a time, the others in their order, without those that have gone', async () => {
-  const lane = new Semaphore({ running: 2, waiting: 4 });
-  const ends: (() => void)[] = [];
-  const begun: number[] = [];
-  const gone = new AbortController();
-  const run = (number: number, cancelled?: AbortSignal) =>
-    lane.run(async () => {
-      begun.push(number);
-      await new Promise<void>((resolve) => ends.push(resolve));
-      if (number === 2) throw new Error('failed');
-    }, cancelled);
-  const tasks = [run(1), run(2), run(3), run(4, gone.signal), run(5), run(6)];
-  await expect(run(7)).rejects.toMatchObject({ code: 'overloaded', retryAfterS: 1 });
-  expect(begun).toEqual([1, 2]);
-  gone.abort();
-  await expect(tasks[3]).rejects.toMatchObject({ code: 'no_answer' });
-  ends[1]?.();
-  await expect(tasks[1]).rejects.toThrow('failed');
-  await expect.poll(() => begun).toEqual([1, 2, 3]);
-  ends[0]?.();
-  ends[2]?.();
-  await expect.poll(() => begun).toEqual([1, 2, 3, 5, 6]);
-  for (const end of ends) end();
-  await Promise.all([tasks[0], tasks[2], tasks[4], tasks[5]]);
-  // All places are free again.
-  const again = [run(8), run(9)];
-  expect(begun.slice(-2)).toEqual([8, 9]);
-  for (const end of ends.slice(-2)) end();
-  await Promise.all(again);
 });
