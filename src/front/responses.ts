@@ -13,7 +13,7 @@ export const SAFE_HEADERS = [
   'Referrer-Policy',
   'no-referrer',
   'Content-Security-Policy',
-  // connect-src: the developer tools of a page of ours, /health say, can open the stream (README.md).
+  // connect-src: the developer tools of a page of ours, /health say, can open the stream (docs/GETTING-STARTED.md).
   "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 ] as const;
 

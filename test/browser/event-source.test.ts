@@ -1,4 +1,4 @@
-// The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of the README.
+// The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of docs/GETTING-STARTED.md.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -21,9 +21,9 @@ let browser: Browser;
 let service: Service;
 let page: Page;
 
-/** The README's snippet, with a token in it. */
+/** The snippet with a token in it. */
 function snippet(token: string): string {
-  const js = docBlock('README.md', 'new EventSource');
+  const js = docBlock('docs/GETTING-STARTED.md', 'new EventSource');
   expect(js).toContain('PASTE THE TOKEN HERE');
   return js.replace('PASTE THE TOKEN HERE', token);
 }

@@ -1,4 +1,4 @@
-// Test harness. Owns the walk through the README's section "From the package", word for word.
+// Walks through "Your first bot" of docs/GETTING-STARTED.md, word for word.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { blocksOf, docBlock, type Reader } from './docs.js';
 
 /** What stands behind the block that has these words: what the reader is told to expect. */
 function shownBehind(words: string): string {
-  const blocks = blocksOf('README.md');
+  const blocks = blocksOf('docs/GETTING-STARTED.md');
   return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
 }
 
@@ -24,29 +24,32 @@ function worded(lines: string): string[] {
  * @returns the exit code that Ctrl-C ends the service with; null where npx ends by the signal itself.
  */
 export async function walkThroughPackage(reader: Reader): Promise<number | null> {
-  const kind = docBlock('README.md', 'my-bots/countdown.mjs');
+  const kind = docBlock('docs/GETTING-STARTED.md', 'my-bots/countdown.mjs');
   expect(kind.trimEnd().split('\n').length).toBeLessThan(25);
   reader.write(kind);
-  const service = reader.type(docBlock('README.md', 'npx drover start --kinds my-bots'));
+  const service = reader.type(
+    docBlock('docs/GETTING-STARTED.md', 'npx drover start --kinds my-bots'),
+  );
   await service.until(/^listening on /m);
 
   const words = 'npx drover bots create rocket --kind countdown';
-  const watched = reader.type(docBlock('README.md', words));
+  const watched = reader.type(docBlock('docs/GETTING-STARTED.md', words));
   // It fails, and its policy starts it again.
   const seen = await watched.until(/ backoff\n(?:.*\n)*.* starting -> counting\n.*10 to go\n/);
   expect(worded(seen)).toEqual(expect.arrayContaining(worded(shownBehind(words))));
   await watched.interrupt();
 
   const { left } = JSON.parse(
-    (await reader.run(docBlock('README.md', 'npx drover invoke rocket add seconds=50'))).replace(
-      /^[^{]*/,
-      '',
-    ),
+    (
+      await reader.run(
+        docBlock('docs/GETTING-STARTED.md', 'npx drover invoke rocket add seconds=50'),
+      )
+    ).replace(/^[^{]*/, ''),
   ) as { left: number };
   expect(left).toBeGreaterThan(40);
-  reader.write(docBlock('README.md', '# test.sh'));
+  reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
   const check = 'npx drover record run.ndjson -- sh test.sh';
-  const checked = await reader.run(docBlock('README.md', check));
+  const checked = await reader.run(docBlock('docs/GETTING-STARTED.md', check));
   expect(worded(checked)).toEqual(expect.arrayContaining(worded(shownBehind(check))));
   const report = readFileSync(path.join(reader.dir, 'report.xml'), 'utf8');
   expect(report).toContain('tests="4" failures="0"');

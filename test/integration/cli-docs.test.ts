@@ -48,8 +48,8 @@ it('docs/github-workflow.yml: its steps', async () => {
   const [install, ...rest] = steps;
   expect(install).toBe('npm ci');
   reader.linkPackage();
-  reader.write(docBlock('README.md', 'my-bots/countdown.mjs'));
-  reader.write(docBlock('README.md', '# test.sh'));
+  reader.write(docBlock('docs/GETTING-STARTED.md', 'my-bots/countdown.mjs'));
+  reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
   // One shell for all: the service stays in the background as it does between steps.
   const said = await reader.run(rest.join('\n'), { RUNNER_TEMP: reader.home });
   expect(said).toContain('5 of 5 hold');

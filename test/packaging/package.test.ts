@@ -35,11 +35,14 @@ beforeAll(async () => {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
-  await reader.run(docBlock('README.md', 'npm install --ignore-scripts ./drover-'), NPM);
+  await reader.run(
+    docBlock('docs/GETTING-STARTED.md', 'npm install --ignore-scripts ./drover-'),
+    NPM,
+  );
 });
 afterAll(() => reader.remove());
 
-it('README.md, "From the package": a bot written, started, watched, commanded and checked', async () => {
+it('docs/GETTING-STARTED.md, "Your first bot": written, started, watched, commanded and checked', async () => {
   expect([0, null]).toContain(await walkThroughPackage(reader));
 });
 

@@ -1,4 +1,4 @@
-// The README's "First five minutes", typed word for word into a shell; only that localhost:8090 is another port here.
+// "First five minutes" of docs/GETTING-STARTED.md, typed into a shell word for word, with another port for localhost:8090.
 
 import { expect, it } from 'vitest';
 import { blocksOf, docBlock, Reader, ROOT, type Typed } from '../harness/docs.js';
@@ -7,7 +7,7 @@ import { freePort } from '../harness/ports.js';
 
 /** The block behind the one with these words: what is shown then. */
 function answerOf(words: string): string {
-  const blocks = blocksOf('README.md');
+  const blocks = blocksOf('docs/GETTING-STARTED.md');
   return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
 }
 
@@ -22,15 +22,17 @@ interface Shown {
 const events = (stream: Typed): Shown[] =>
   [...stream.shown().matchAll(/^data: (.*)\n\n/gm)].map(([, data = '']) => JSON.parse(data));
 
-it('README.md, "First five minutes"', async () => {
+it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   const reader = new Reader(await freePort());
   // The dependencies are there: `npm ci` is what .ci/run begins with.
-  const start = docBlock('README.md', 'npm ci && npm start').replace('npm ci && ', '');
+  const command = docBlock('docs/GETTING-STARTED.md', 'npm ci && npm start');
+  expect(docBlock('README.md', 'npm ci && npm start')).toBe(command);
+  const start = command.replace('npm ci && ', '');
   const service = reader.type(`cd '${ROOT}'; exec ${start}`);
   const greeting = await service.until(/^engine: .*\n/m);
-  expectLooksLike(greeting, answerOf('npm ci && npm test').replace('/home/you', '…'));
+  expectLooksLike(greeting, answerOf('npm ci && npm start').replace('/home/you', '…'));
 
-  const signIn = docBlock('README.md', 'PIN=$(cat');
+  const signIn = docBlock('docs/GETTING-STARTED.md', 'PIN=$(cat');
   const [, TOKEN = ''] =
     /TOKEN=(.+)\n/.exec(await reader.run(`${signIn}\necho "TOKEN=$TOKEN"`)) ?? [];
   expect(TOKEN).toMatch(/^[\w+/]{64}$/);
@@ -43,14 +45,16 @@ it('README.md, "First five minutes"', async () => {
   }
 
   const first = 'curl -N http://localhost:8090/events -H "Authorization: Bearer $TOKEN"\n';
-  const all = follow(docBlock('README.md', first));
+  const all = follow(docBlock('docs/GETTING-STARTED.md', first));
   await all.until(/^event: log\ndata: .*"scope":"tcp".*"direction":"outgoing"/m);
   for (const line of answerOf(first).split('\n')) {
     // What is in an event depends on the moment.
     if (!line.startsWith('data: {"timestamp_ms"')) expectLooksLike(all.shown(), line);
   }
 
-  const bots = await run(docBlock('README.md', 'curl http://localhost:8090/api/bots/demo-1'));
+  const bots = await run(
+    docBlock('docs/GETTING-STARTED.md', 'curl http://localhost:8090/api/bots/demo-1'),
+  );
   const [list = '', one = ''] = bots.split(/(?<=\})(?=\{"id")/);
   expect(JSON.parse(list).bots.map(({ id }: { id: string }) => id)).toEqual([
     'demo-1',
@@ -60,16 +64,18 @@ it('README.md, "First five minutes"', async () => {
   expect(JSON.parse(one)).toMatchObject({ id: 'demo-1', kind: 'demo' });
 
   const say = '"command":"say","args":{"text":"hello"}';
-  expectLooksLike(await run(docBlock('README.md', say)), answerOf(say));
+  expectLooksLike(await run(docBlock('docs/GETTING-STARTED.md', say)), answerOf(say));
   const heard = ({ session_id: id, message }: Shown): boolean =>
     id !== 'demo-1' && message === 'Chat{from="demo-1", text="hello"}';
   await expect.poll(() => events(all).some(heard)).toBe(true);
 
-  const made = await run(docBlock('README.md', '"id":"load-1","kind":"synthetic"'));
+  const made = await run(docBlock('docs/GETTING-STARTED.md', '"id":"load-1","kind":"synthetic"'));
   expect(JSON.parse(made)).toMatchObject({ id: 'load-1', status: 'starting' });
   await all.until(/"id":"load-1".*"status":"deleted"/);
 
-  const filters = docBlock('README.md', 'events?session=demo-1,demo-2').trimEnd().split('\n');
+  const filters = docBlock('docs/GETTING-STARTED.md', 'events?session=demo-1,demo-2')
+    .trimEnd()
+    .split('\n');
   expect(filters).toHaveLength(3);
   const [ofTwo, ofLevels, ofKind] = filters.map(follow) as [Typed, Typed, Typed];
   await Promise.all([ofTwo, ofLevels, ofKind].map((stream) => stream.until(/^id: /m)));
@@ -84,7 +90,7 @@ it('README.md, "First five minutes"', async () => {
   expect(events(ofLevels).every(({ level }) => level !== undefined && level !== 'info')).toBe(true);
   expect(events(ofKind).every(({ snapshot }) => snapshot !== undefined)).toBe(true);
 
-  const resume = docBlock('README.md', "-H 'Last-Event-ID: ");
+  const resume = docBlock('docs/GETTING-STARTED.md', "-H 'Last-Event-ID: ");
   const [, last = ''] = /^id: (\S+)$/m.exec(all.shown()) ?? [];
   const resumed = follow(resume.replace(/(?<=Last-Event-ID: )[^']+/, last));
   await resumed.until(/^id: .*\nevent: /m);
