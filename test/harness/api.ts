@@ -1,13 +1,33 @@
 // Test harness. Owns JSON calls to a running service, and the shape that every error has.
 
+import type { IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
 import { expectDescribed } from './described.js';
-import type { Service } from './service.js';
 
-export interface Answer {
+/** A service that can be asked: one over sockets (service.ts), or one in the test's own thread (inject.ts). */
+export interface ServiceApi {
+  readonly pin: string;
+  /** A token of this service; the PIN is exchanged once. */
+  token(): Promise<string>;
+  /** One request; reads the body whole. */
+  request(request: {
+    method: string;
+    target: string;
+    headers: Record<string, string>;
+    body?: string;
+  }): Promise<Received>;
+  /** Resolves with the head of the answer to a GET, whatever its status; the body is the caller's. */
+  open(target: string, headers: Record<string, string>): Promise<IncomingMessage>;
+}
+
+/** What came back. */
+export interface Received {
   status: number;
   headers: Headers;
   text: string;
+}
+
+export interface Answer extends Received {
   json: unknown;
 }
 
@@ -16,12 +36,14 @@ export interface CallOptions {
   token?: string | null;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  text?: string;
   headers?: Record<string, string>;
 }
 
-/** One HTTP call; reads the body whole. */
+/** One call; its answer must be one that the OpenAPI document describes. */
 export async function call(
-  service: Service,
+  service: ServiceApi,
   method: string,
   target: string,
   options: CallOptions = {},
@@ -29,20 +51,33 @@ export async function call(
   const headers: Record<string, string> = { ...options.headers };
   const token = options.token === undefined ? await service.token() : options.token;
   if (token !== null) headers.authorization ??= `Bearer ${token}`;
-  const init: RequestInit = { method, headers, redirect: 'error' };
+  let { text: body } = options;
   if (options.body !== undefined) {
     headers['content-type'] ??= 'application/json';
-    init.body = JSON.stringify(options.body);
+    body ??= JSON.stringify(options.body);
   }
-  const response = await fetch(`${service.url}${target}`, init);
-  const text = await response.text();
-  const contentType = response.headers.get('content-type') ?? '';
-  expectDescribed(method, target, { status: response.status, contentType, body: text });
-  return { status: response.status, headers: response.headers, text, json: parse(text) };
+  const received = await service.request({
+    method,
+    target,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+  const contentType = received.headers.get('content-type') ?? '';
+  const { status, text } = received;
+  expectDescribed(method, target, { status, contentType, body: text });
+  return { ...received, json: parse(text) };
+}
+
+/** Exchanges the PIN for a fresh token. */
+export async function exchangePin(service: ServiceApi): Promise<string> {
+  const { status, json, text } = await tryPin(service, service.pin);
+  const { token } = (json ?? {}) as { token?: unknown };
+  if (typeof token !== 'string') throw new Error(`no token: ${status} ${text}`);
+  return token;
 }
 
 /** `POST /auth/pin` without a token. */
-export function tryPin(service: Service, pin: unknown): Promise<Answer> {
+export function tryPin(service: ServiceApi, pin: unknown): Promise<Answer> {
   return call(service, 'POST', '/auth/pin', { token: null, body: { pin } });
 }
 

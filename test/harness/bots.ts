@@ -2,11 +2,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { type Answer, call } from './api.js';
+import { type Answer, call, type ServiceApi } from './api.js';
 import { PATIENCE_MS } from './patience.js';
-import type { Service } from './service.js';
 import { type Log, logOf, logs, type Snapshot, snapshotOf, snapshots } from './shapes.js';
-import { openStream, type SseStream } from './sse.js';
+import { type SseStream, streamOn } from './sse.js';
 
 /** The directory of the kinds that exist for tests; `kinds` of a configuration. */
 export const FIXTURE_KINDS = fileURLToPath(new URL('../fixtures/kinds', import.meta.url));
@@ -14,23 +13,23 @@ export const FIXTURE_KINDS = fileURLToPath(new URL('../fixtures/kinds', import.m
 /** What a `guarded` bot says when there is another instance of it. */
 export const DOUBLE = 'DOUBLE INSTANCE';
 
-export const POST = (service: Service, path: string, body?: unknown): Promise<Answer> =>
+export const POST = (service: ServiceApi, path: string, body?: unknown): Promise<Answer> =>
   call(service, 'POST', path, body === undefined ? {} : { body });
 
-export function create(service: Service, body: object): Promise<Answer> {
+export function create(service: ServiceApi, body: object): Promise<Answer> {
   return POST(service, '/api/bots', body);
 }
 
-export function act(service: Service, id: string, action: string): Promise<Answer> {
+export function act(service: ServiceApi, id: string, action: string): Promise<Answer> {
   return POST(service, `/api/bots/${id}/${action}`);
 }
 
-export function remove(service: Service, id: string): Promise<Answer> {
+export function remove(service: ServiceApi, id: string): Promise<Answer> {
   return call(service, 'DELETE', `/api/bots/${id}`);
 }
 
 export function invoke(
-  service: Service,
+  service: ServiceApi,
   id: string | null,
   command: string,
   args: object = {},
@@ -38,13 +37,13 @@ export function invoke(
   return POST(service, '/invoke', { session_id: id, command, args });
 }
 
-export async function snapshot(service: Service, id: string): Promise<Snapshot> {
+export async function snapshot(service: ServiceApi, id: string): Promise<Snapshot> {
   const answer = await call(service, 'GET', `/api/bots/${id}`);
   expect(answer.status, answer.text).toBe(200);
   return answer.json as Snapshot;
 }
 
-export async function list(service: Service): Promise<Snapshot[]> {
+export async function list(service: ServiceApi): Promise<Snapshot[]> {
   return ((await call(service, 'GET', '/api/bots')).json as { bots: Snapshot[] }).bots;
 }
 
@@ -66,7 +65,7 @@ export interface Incident {
 }
 
 /** Of one bot, or all; newest first. */
-export async function incidents(service: Service, id?: string): Promise<Incident[]> {
+export async function incidents(service: ServiceApi, id?: string): Promise<Incident[]> {
   const path = id === undefined ? '/api/incidents' : `/api/bots/${id}/incidents`;
   const answer = await call(service, 'GET', path);
   expect(answer.status, answer.text).toBe(200);
@@ -74,8 +73,8 @@ export async function incidents(service: Service, id?: string): Promise<Incident
 }
 
 /** A stream of everything. */
-export async function watch(service: Service, query = ''): Promise<SseStream> {
-  return openStream(`${service.url}/events${query}`, { token: await service.token() });
+export async function watch(service: ServiceApi, query = ''): Promise<SseStream> {
+  return streamOn(service, `/events${query}`, { token: await service.token() });
 }
 
 /** The first line that fits among those from frame `from` on. */
@@ -152,7 +151,7 @@ export async function eventually(
 
 /** Creates a bot whose lines are numbered without a hole, for {@link expectUndisturbed}. */
 export async function createNeighbour(
-  service: Service,
+  service: ServiceApi,
   stream: SseStream,
   id: string,
 ): Promise<void> {

@@ -8,6 +8,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { canSharePort } from '../../src/front/engine/node/node.js';
+import type { ServiceApi } from './api.js';
+import { get } from './sse.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
@@ -49,13 +51,12 @@ export interface ServiceOptions {
   cwd?: string;
 }
 
-export interface Service {
+export interface Service extends ServiceApi {
   /** Base URL without a slash at its end, on a host that a client can reach. */
   url: string;
   port: number;
   /** What it says that it runs on. */
   engine: 'uWebSockets.js' | 'node:http';
-  pin: string;
   pinPath: string;
   /** What the PIN file held at the moment when the PIN line arrived; undefined when there was none. */
   pinFileAtStart: string | undefined;
@@ -63,8 +64,6 @@ export interface Service {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** A token of this service; the PIN is exchanged once. */
-  token(): Promise<string>;
   /** Sends the signal and waits. Resolves with the exit code, null when the child had to be killed. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** Ends the process without a goodbye (SIGKILL), keeps nothing but a given data directory. */
@@ -224,6 +223,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     dataDir,
     child,
     ...output,
+    request: async ({ method, target, ...init }) => {
+      const response = await fetch(`${url}${target}`, { method, redirect: 'error', ...init });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    },
+    open: (target, headers) => get(`${url}${target}`, headers),
     token: () => {
       token ??= exchange(url, greeting.pin);
       return token;

@@ -2,6 +2,7 @@
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
+import type { ServiceApi } from './api.js';
 import { expectDescribedEvent } from './described.js';
 import { PATIENCE_MS } from './patience.js';
 
@@ -144,12 +145,28 @@ export function get(url: string, headers: Record<string, string>): Promise<http.
 
 /** Opens a stream; throws when the answer is not 200. */
 export async function openStream(url: string, options: StreamOptions = {}): Promise<SseStream> {
-  const headers: Record<string, string> = { accept: 'text/event-stream', ...options.headers };
-  if (options.token !== undefined) headers.authorization = `Bearer ${options.token}`;
-  const response = await get(url, headers);
+  return streamFrom(await get(url, headersOf(options)), options);
+}
+
+/** The same on any service. */
+export async function streamOn(
+  service: ServiceApi,
+  target: string,
+  options: StreamOptions = {},
+): Promise<SseStream> {
+  return streamFrom(await service.open(target, headersOf(options)), options);
+}
+
+function headersOf({ headers, token }: StreamOptions): Record<string, string> {
+  const all: Record<string, string> = { accept: 'text/event-stream', ...headers };
+  if (token !== undefined) all.authorization = `Bearer ${token}`;
+  return all;
+}
+
+function streamFrom(response: http.IncomingMessage, { isDescribed }: StreamOptions): SseStream {
   if (response.statusCode !== 200) {
     response.destroy();
     throw new Error(`the stream answered ${response.statusCode}`);
   }
-  return new SseStream(response, options.isDescribed);
+  return new SseStream(response, isDescribed);
 }

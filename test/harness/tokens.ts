@@ -1,9 +1,8 @@
 // Test harness. Owns what tests of tokens do again and again: making, listing and revoking them.
 
 import { expect } from 'vitest';
-import { type Answer, call } from './api.js';
-import type { Service } from './service.js';
-import { openStream, type SseStream } from './sse.js';
+import { type Answer, call, type ServiceApi } from './api.js';
+import { type SseStream, streamOn } from './sse.js';
 
 /** What `GET /api/tokens` shows of one. */
 export interface Token {
@@ -22,30 +21,30 @@ export interface Made extends Token {
 }
 
 /** `POST /api/tokens` with the service's own token; what is left out of the body has a default. */
-export async function makeToken(service: Service, body: object = {}): Promise<Made> {
+export async function makeToken(service: ServiceApi, body: object = {}): Promise<Made> {
   const filled = { name: 'test', scopes: ['read'], ...body };
   const answer = await call(service, 'POST', '/api/tokens', { body: filled });
   expect(answer.status, answer.text).toBe(201);
   return answer.json as Made;
 }
 
-export async function listTokens(service: Service): Promise<Token[]> {
+export async function listTokens(service: ServiceApi): Promise<Token[]> {
   const answer = await call(service, 'GET', '/api/tokens');
   expect(answer.status, answer.text).toBe(200);
   return (answer.json as { tokens: Token[] }).tokens;
 }
 
-export function revoke(service: Service, id: string): Promise<Answer> {
+export function revoke(service: ServiceApi, id: string): Promise<Answer> {
   return call(service, 'DELETE', `/api/tokens/${id}`);
 }
 
-export async function makeTicket(service: Service, token?: string): Promise<string> {
+export async function makeTicket(service: ServiceApi, token?: string): Promise<string> {
   const options = token === undefined ? {} : { token };
   const answer = await call(service, 'POST', '/auth/ticket', options);
   expect(answer.status, answer.text).toBe(200);
   return (answer.json as { ticket: string }).ticket;
 }
 
-export function streamOf(service: Service, token: string, query = ''): Promise<SseStream> {
-  return openStream(`${service.url}/events${query}`, { token });
+export function streamOf(service: ServiceApi, token: string, query = ''): Promise<SseStream> {
+  return streamOn(service, `/events${query}`, { token });
 }

@@ -1,0 +1,323 @@
+// The service in the test's own thread: real routes, authentication, limits, store, registry, broadcaster and bots, and
+// requests that are injected in place of sockets. It has no engine, no journal and no other threads: what depends on
+// those is tested over sockets, in test/conformance.
+
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import path from 'node:path';
+import { onTestFinished, TestRunner } from 'vitest';
+import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
+import { Access } from '../../src/main/access/access.js';
+import { Dispatcher } from '../../src/main/bots/dispatcher.js';
+import { Incidents } from '../../src/main/bots/incidents.js';
+import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
+import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
+import { BotRegistry } from '../../src/main/bots/registry.js';
+import { firstBots } from '../../src/main/first-bots.js';
+import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
+import {
+  type BroadcasterPeer,
+  type EventSink,
+  logItem,
+  ServiceEvents,
+} from '../../src/main/service-events.js';
+import { BotStore, IncidentStore } from '../../src/main/store/bot-store.js';
+import { Store } from '../../src/main/store/store.js';
+import { TokenStore } from '../../src/main/store/token-store.js';
+import { ThreadCounts } from '../../src/main/thread-counts.js';
+import type { Config } from '../../src/shared/contract/config.js';
+import { explainSchemaError } from '../../src/shared/contract/explain.js';
+import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
+import type { MainMetrics } from '../../src/shared/contract/metric-layout.js';
+import type { Serves } from '../../src/shared/contract/rpc.js';
+import type {
+  BroadcasterMethods,
+  ControlMethods,
+  FrontStart,
+} from '../../src/shared/contract/threads.js';
+import { Counters } from '../../src/shared/memory/counters.js';
+import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
+import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
+import { createQuota, Quota } from '../../src/shared/memory/quota.js';
+import { validatorOf } from '../../src/shared/validators.js';
+import { exchangePin, type Received, type ServiceApi } from './api.js';
+import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
+import { InjectedFront } from './injected-front.js';
+import { InjectedHost } from './injected-host.js';
+import { makeDir, removeDir } from './service.js';
+
+const { $schema: _, ...DEFAULTS } = JSON.parse(
+  readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'),
+) as Record<string, unknown>;
+/** The other kinds that ship need the thread of the demo world, or an IRC server. */
+const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).href;
+const PIN = '123456';
+const PORT = 8090;
+const HOSTS = 1;
+const JOURNAL: JournalStatus = {
+  state: 'off',
+  reason: null,
+  oldest: null,
+  newest: null,
+  bytes: 0,
+  lost: 0,
+  holes: 0,
+};
+
+export interface InjectOptions {
+  /** What a configuration file would hold. */
+  config?: object;
+  /** Requests take turns among so many fronts. Default 1. */
+  fronts?: number;
+  /** Of the PIN's bucket, in nanoseconds. */
+  clock?: Clock;
+}
+
+/** What the parts below are built from, and end with. */
+interface Parts {
+  dir: string;
+  config: Config;
+  store: Store;
+  stream: FrontStart['stream'];
+  counts: ThreadCounts;
+  broadcaster: Broadcaster;
+  clock: Clock | undefined;
+}
+
+/** A whole service in this thread, made by {@link inject}. */
+export class InjectedService implements ServiceApi {
+  readonly pin = PIN;
+  readonly port = PORT;
+  /** What the access log has written. */
+  log = '';
+  readonly #parts: Parts;
+  readonly #fronts: InjectedFront[] = [];
+  readonly #schemas = new KindSchemas();
+  readonly #registry: BotRegistry;
+  readonly #events: ServiceEvents;
+  readonly #access: Access;
+  readonly #host: InjectedHost;
+  #next = 0;
+  #token: Promise<string> | undefined;
+
+  constructor(parts: Parts) {
+    const { config, store, broadcaster } = parts;
+    this.#parts = parts;
+    this.#events = new ServiceEvents(sinkOf(broadcaster));
+    this.#host = new InjectedHost(config, broadcaster, (exit) => this.#registry.exited(exit));
+    const incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
+      this.#registry.identityOf(id),
+    );
+    const world = {
+      hosts: this.#host.pool,
+      events: this.#events,
+      graceMs: config.hosts.stop_grace_ms,
+      restarted: () => {},
+    };
+    const bots = new BotStore(store);
+    this.#registry = new BotRegistry(world, this.#schemas, bots, incidents, config.restart);
+    const quota: FrontStart['quota'] = createQuota(
+      {
+        total: config.stream.max_streams,
+        perToken: config.stream.max_streams_per_token,
+        perAddress: config.stream.max_streams_per_address,
+      },
+      config.http.fronts,
+    );
+    this.#access = this.#createAccess(new Quota(quota, 0));
+    this.#createFronts(quota);
+  }
+
+  /** Loads the kinds and starts the configured bots. */
+  async start(): Promise<void> {
+    const { config } = this.#parts;
+    const given = findKinds(config.kinds).modules.slice(SHIPPED.length);
+    for (const module of [SYNTHETIC, ...given]) {
+      this.#schemas.add(await this.#host.load(module));
+    }
+    this.#access.start();
+    const bots = firstBots(config, this.#registry);
+    await Promise.all(bots.map((bot) => this.#registry.create(bot)));
+  }
+
+  token(): Promise<string> {
+    this.#token ??= exchangePin(this);
+    return this.#token;
+  }
+
+  async request(request: InjectedRequest): Promise<Received> {
+    const response = await this.inject(request);
+    const text = Buffer.concat(await response.toArray()).toString();
+    return { status: response.statusCode, headers: new Headers(response.headers), text };
+  }
+
+  async open(target: string, headers: Record<string, string>): Promise<IncomingMessage> {
+    const response = await this.inject({ method: 'GET', target, headers });
+    return response as unknown as IncomingMessage;
+  }
+
+  /** Resolves with the head of the answer; the body can be read from it. */
+  inject(request: InjectedRequest): Promise<InjectedResponse> {
+    const front = this.#fronts[this.#next++ % this.#fronts.length] as InjectedFront;
+    return front.handle(request);
+  }
+
+  /** Has fronts tell main now what they tell it every few seconds: uses of tokens, lines of the access log. */
+  async flush(): Promise<void> {
+    for (const front of this.#fronts) front.flush();
+    // The answer comes behind what was told.
+    await Promise.all(this.#fronts.map((front) => front.settled()));
+  }
+
+  async close(): Promise<void> {
+    const { store, dir } = this.#parts;
+    this.#access.beginStop();
+    await this.#registry.stopAll(0);
+    for (const front of this.#fronts) front.close();
+    await this.#access.stop();
+    await store.close();
+    removeDir(dir);
+  }
+
+  #createAccess(streams: Quota<'perToken' | 'perAddress'>): Access {
+    const { config, store } = this.#parts;
+    return new Access({
+      config,
+      tokens: new TokenStore(store),
+      say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
+      sources: {
+        utilizations: () => [],
+        queue: () => 0,
+        running: () => this.#registry.running,
+        present: () => this.#registry.size,
+        streams: () => streams.total(),
+        journal: () => JOURNAL,
+      },
+      fronts: () => ({
+        addToken: async (token) => {
+          for (const front of this.#fronts) front.addToken(token);
+        },
+        removeToken: async (id) => {
+          for (const front of this.#fronts) front.removeToken(id);
+        },
+        tellPressure: (shortage) => {
+          for (const front of this.#fronts) front.tellPressure(shortage);
+        },
+      }),
+    });
+  }
+
+  #createFronts(quota: FrontStart['quota']): void {
+    const { config, stream, counts, broadcaster, clock } = this.#parts;
+    const commands = serviceCommands(
+      { registry: this.#registry, hosts: this.#host.pool } as ServiceParts,
+      config.drills.enabled,
+    );
+    const { timeout_ms } = config.invoke;
+    const dispatcher = new Dispatcher(this.#registry, this.#events, timeout_ms, commands);
+    const kinds = { modules: [], failed: [] };
+    const control: Serves<ControlMethods> = {
+      ...this.#access.control(this.#registry, dispatcher, this.#schemas, kinds),
+      logAccess: ({ text }) => {
+        this.log += text;
+      },
+      figures: () => this.#metrics(),
+      failed: () => {},
+    };
+    const { fronts, max_connections, max_connections_per_address } = config.http;
+    const limits = { total: max_connections, perAddress: max_connections_per_address };
+    const { capacity, refill_per_minute: refillPerMinute } = config.pin;
+    const common = {
+      config,
+      pin: PIN,
+      bucket: createPinBucket({ capacity, refillPerMinute }),
+      quota,
+      connections: createQuota(limits, fronts),
+      stream,
+      lags: counts.lags,
+      tokens: this.#access.tokens(),
+      shortage: null,
+    };
+    for (let front = 0; front < fronts; front++) {
+      const start: FrontStart = { ...common, front, counts: counts.front(front) };
+      this.#fronts.push(new InjectedFront({ start, port: PORT, broadcaster, control, clock }));
+    }
+  }
+
+  #metrics(): MainMetrics {
+    return {
+      restarts: Object.fromEntries(this.#schemas.infos().map(({ kind }) => [kind, 0])),
+      incidents: {},
+      loops: [...this.#parts.counts.loops],
+      busy: [],
+      queue: 0,
+      hosts: HOSTS,
+      tokens: this.#access.tokens().length,
+      journal: JOURNAL,
+    };
+  }
+
+  /** For {@link inject}: the broadcaster rings here. */
+  wake(front: number): void {
+    this.#fronts[front]?.fanout.wake();
+  }
+}
+
+/** A service; it ends with the test that made it, or with close() where a hook made it. */
+export async function inject(options: InjectOptions = {}): Promise<InjectedService> {
+  const dir = makeDir();
+  const config = configOf(options);
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  const bytes = config.stream.ring_bytes;
+  const size = { bytes, slots: slotsFor(bytes), fronts: config.http.fronts };
+  const stream = { ring: createRing(size, 1), epoch: 'abcdef0123', hashKey: '00'.repeat(16) };
+  const counts = new ThreadCounts(config.http.fronts, HOSTS);
+  const { counters, block } = counts.broadcaster;
+  let service: InjectedService | undefined;
+  const wake = (front: number): void => service?.wake(front);
+  const broadcaster = new Broadcaster(stream, wake, new Counters(counters, block));
+  const { clock } = options;
+  service = new InjectedService({ dir, config, store, stream, counts, broadcaster, clock });
+  await service.start();
+  const made = service;
+  if (TestRunner.getCurrentTest()) onTestFinished(() => made.close());
+  return service;
+}
+
+function configOf({ config = {}, fronts = 1 }: InjectOptions): Config {
+  const own = {
+    demo: { enabled: false },
+    journal: { enabled: false },
+    http: { fronts },
+    stream: { ring_bytes: 4 * 2 ** 20 },
+  };
+  const merged = [own, config].reduce(merge, structuredClone(DEFAULTS));
+  const validate = validatorOf('Config');
+  if (!validate(merged)) throw new Error(explainSchemaError('', validate.errors));
+  return merged as Config;
+}
+
+function merge(base: object, over: object): object {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const old = merged[key];
+    merged[key] = isObject(old) && isObject(value) ? merge(old, value) : value;
+  }
+  return merged;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Calls of main to the broadcaster, which is in the same thread. */
+function sinkOf(broadcaster: Broadcaster): EventSink {
+  const methods: Partial<BroadcasterMethods> = {
+    publish: ({ items }) => ({ head: broadcaster.publish(items) }),
+    lastLines: ({ bots }) => ({ lines: broadcaster.lastLines(bots) }),
+  };
+  const call = async (method: keyof BroadcasterMethods, input: never): Promise<unknown> =>
+    methods[method]?.(input);
+  const peer = { call, tell: call } as unknown as BroadcasterPeer;
+  return { peer, ready: Promise.resolve(peer) };
+}

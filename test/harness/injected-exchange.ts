@@ -1,0 +1,171 @@
+// One injected request, in the place of an engine's exchange, and what the front answers.
+
+import { STATUS_CODES } from 'node:http';
+import { Readable } from 'node:stream';
+import type { BodyShare } from '../../src/front/body-room.js';
+import type { Exchange, Response, StreamSink } from '../../src/front/engine/engine.js';
+import type { InFlightSlot } from '../../src/front/in-flight-limiter.js';
+import { DroverError } from '../../src/shared/errors.js';
+
+export interface InjectedRequest {
+  method: string;
+  /** Path with its query. */
+  target: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** Address of the client. Default 127.0.0.1. */
+  address?: string;
+}
+
+/**
+ * The answer, as far as tests use an `http.IncomingMessage`: a readable with status and headers. What reads it slowly
+ * holds the stream behind it up, as a socket would.
+ */
+export class InjectedResponse extends Readable {
+  readonly statusCode: number;
+  readonly statusMessage: string;
+  readonly headers: Record<string, string>;
+  /** The body came to its end; it was not cut. */
+  complete = false;
+  readonly #left: () => void;
+  #drained = (): void => {};
+
+  constructor(status: number, headers: readonly string[], left: () => void) {
+    super({ emitClose: true });
+    this.statusCode = status;
+    this.statusMessage = STATUS_CODES[status] ?? '';
+    this.headers = {};
+    for (let at = 0; at < headers.length; at += 2) {
+      const name = (headers[at] as string).toLowerCase();
+      const value = headers[at + 1] as string;
+      this.headers[name] = name in this.headers ? `${this.headers[name]}, ${value}` : value;
+    }
+    this.#left = left;
+  }
+
+  /** Ends the body. */
+  finish(): void {
+    this.complete = true;
+    this.push(null);
+  }
+
+  /** Called when there is room again after push() has answered false. */
+  onDrain(drained: () => void): void {
+    this.#drained = drained;
+  }
+
+  override _read(): void {
+    this.#drained();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#left();
+    done(error);
+  }
+}
+
+class InjectedSink implements StreamSink {
+  readonly #response: InjectedResponse;
+  #blocked = false;
+
+  constructor(response: InjectedResponse, writable: () => void) {
+    this.#response = response;
+    response.onDrain(() => {
+      if (!this.#blocked) return;
+      this.#blocked = false;
+      setImmediate(writable);
+    });
+  }
+
+  write(bytes: Uint8Array): boolean {
+    this.#blocked = !this.#response.push(Buffer.from(bytes));
+    return !this.#blocked;
+  }
+
+  end(): void {
+    this.#response.finish();
+  }
+
+  close(): void {
+    this.#response.destroy();
+  }
+}
+
+export class InjectedExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly address: string;
+  aborted = false;
+  turn: InFlightSlot | undefined;
+  route = 0;
+  /** Resolves with the head; the body follows. */
+  readonly response: Promise<InjectedResponse>;
+  readonly #headers: ReadonlyMap<string, string>;
+  readonly #body: Buffer;
+  readonly #gone = new AbortController();
+  readonly #answered: (route: number, status: number) => void;
+  #respond: (response: InjectedResponse) => void = () => {};
+  #done = false;
+
+  constructor(request: InjectedRequest, answered: (route: number, status: number) => void) {
+    const { method, target, headers = {}, body = '', address = '127.0.0.1' } = request;
+    const at = target.indexOf('?');
+    this.method = method;
+    this.path = at === -1 ? target : target.slice(0, at);
+    this.query = at === -1 ? '' : target.slice(at + 1);
+    this.address = address;
+    this.#headers = new Map(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v]));
+    this.#body = Buffer.from(body);
+    this.#answered = answered;
+    this.response = new Promise((resolve) => {
+      this.#respond = resolve;
+    });
+  }
+
+  header(name: string): string {
+    return this.#headers.get(name) ?? '';
+  }
+
+  async body(maxBytes: number, _timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
+    if (this.#body.length > maxBytes) throw new DroverError('too_large');
+    share.add(this.#body.length);
+    return this.#body;
+  }
+
+  gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** The client leaves before it is answered. */
+  leave(): void {
+    if (this.#done) return;
+    this.aborted = true;
+    this.#done = true;
+    this.#gone.abort();
+  }
+
+  answer({ status, headers, body }: Response): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#answered(this.route, status);
+    const bytes = Buffer.from(body);
+    const isEmpty = status === 204 || status === 304;
+    const length = isEmpty ? [] : ['Content-Length', String(bytes.length)];
+    const response = new InjectedResponse(status, [...headers, ...length], () => {});
+    if (!isEmpty && this.method !== 'HEAD') response.push(bytes);
+    response.finish();
+    this.#respond(response);
+  }
+
+  stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
+    this.#done = true;
+    this.#answered(this.route, 200);
+    const response = new InjectedResponse(200, headers, () => {
+      // As an engine does: not after end().
+      if (!response.complete) closed();
+    });
+    this.#respond(response);
+    return new InjectedSink(response, writable);
+  }
+}

@@ -1,0 +1,75 @@
+// The one bot host of an injected service: real bots in the test's own thread, where a pool of threads would be.
+
+import { BotHost } from '../../src/bot-host/host.js';
+import { loadModule } from '../../src/bot-host/kinds.js';
+import { Outbox } from '../../src/bot-host/outbox.js';
+import type { BotKind } from '../../src/bot-sdk/index.js';
+import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
+import type { HostPool } from '../../src/main/bots/host-pool.js';
+import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
+import type { KindInfo } from '../../src/shared/contract/bots.js';
+import type { Config } from '../../src/shared/contract/config.js';
+import type { BotExit, HostMethods } from '../../src/shared/contract/threads.js';
+import { InFlight } from '../../src/shared/memory/in-flight.js';
+
+type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
+
+export class InjectedHost {
+  readonly #kinds = new Map<string, BotKind>();
+  readonly #host: BotHost;
+  readonly number = 0;
+
+  constructor({ hosts }: Config, broadcaster: Broadcaster, exited: (exit: BotExit) => void) {
+    const inFlight = new InFlight(InFlight.create());
+    const port = {
+      postMessage({ bytes }: Batch): void {
+        broadcaster.publish(decodeBatch(bytes));
+        inFlight.subtract(bytes.byteLength);
+      },
+      close(): void {},
+    };
+    const outbox = new Outbox(port as never, inFlight, hosts.in_flight_bytes);
+    this.#host = new BotHost(this.#kinds, outbox, hosts.bot_lines_per_second, {
+      exited,
+      settled: () => {},
+    });
+  }
+
+  /** The pool, as far as the registry knows it. */
+  get pool(): HostPool {
+    const pool = {
+      count: 1,
+      clear: async () => false,
+      place: async () => this,
+      leave: () => {},
+      admitDedicated: () => {},
+      threads: () => [this],
+      all: () => [this],
+      get: () => this,
+    };
+    return pool as unknown as HostPool;
+  }
+
+  async load(module: string): Promise<KindInfo[]> {
+    const { kinds, failed } = await loadModule(module, this.#kinds);
+    if (failed[0]) throw new Error(`${module}: ${failed[0].error}`);
+    return kinds;
+  }
+
+  async startBot(input: Input<'start'>): Promise<void> {
+    this.#host.start(input);
+  }
+
+  async stopBot(id: string, graceMs: number): Promise<void> {
+    await this.#host.stop({ id, graceMs });
+  }
+
+  readonly peer = {
+    cancellableCall: (_: 'invoke', input: Input<'invoke'>, signal: AbortSignal) =>
+      this.#host.invoke(input, signal),
+  };
+
+  remember(): void {}
+
+  forgetCommands(): void {}
+}
