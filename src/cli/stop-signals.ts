@@ -1,15 +1,14 @@
-// Runs in main, before everything else. Owns SIGINT and SIGTERM: they ask for an orderly end, which has its limit. It
-// imports nothing, so that a signal finds it from the first moment on.
+// Runs in main. Owns the handlers of SIGINT and SIGTERM. It imports nothing, so that they are installed first.
 
-/** How long an orderly end may take before the process ends all the same, in ms. */
+/** Time limit of an orderly shutdown in ms; then the process is killed. */
 const LIMIT_MS = 9500;
-/** A signal that comes again within this time is the same one, in ms. */
+/** A second signal within this time, in ms, counts as the same one. */
 const REPEAT_MS = 1000;
 
 const controller = new AbortController();
 let since: number | undefined;
 
-/** Aborted when the process is to end. */
+/** Aborted on the first SIGINT or SIGTERM. */
 export const stopSignal: AbortSignal = controller.signal;
 
 function stop(): void {
@@ -19,12 +18,12 @@ function stop(): void {
     setTimeout(die, LIMIT_MS).unref();
     controller.abort();
   } else if (now - since > REPEAT_MS) {
-    // One Ctrl-C reaches the process twice under npm and timeout. A later one means: now.
+    // Under npm and timeout, one Ctrl-C arrives twice. A later one means: now.
     die();
   }
 }
 
-/** Threads with open sockets cannot be terminated (the process would abort), so it dies as hard as it can. */
+/** SIGKILL, because terminating a thread with open sockets aborts the process. */
 function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }

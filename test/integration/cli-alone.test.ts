@@ -52,7 +52,7 @@ describe('doctor', () => {
     expect([...all.values()].filter(({ result }) => result === 'fail')).toEqual([]);
     expect(all.get('data directory')).toMatchObject({
       result: 'ok',
-      message: `${dir} is not there yet, and can be made`,
+      message: `${dir} does not exist yet and can be created`,
     });
     expect(readdirSync(home)).not.toContainEqual(expect.stringContaining('doctor'));
     expect(end.code).toBe(0);
@@ -71,13 +71,13 @@ describe('doctor', () => {
       ).get('port');
     expect(await at((other.address() as AddressInfo).port)).toMatchObject({
       result: 'fail',
-      message: expect.stringContaining('choose another port with --port'),
+      message: expect.stringContaining('use another port with --port'),
     });
     const service = await startService();
     onTestFinished(() => void service.stop());
     expect(await at(service.port)).toMatchObject({
       result: 'ok',
-      message: expect.stringContaining('by a service that answers'),
+      message: expect.stringContaining('by a Drover service'),
     });
   });
 
@@ -93,7 +93,7 @@ describe('doctor', () => {
     const more = ['--engine', 'node', '--bot-hosts', '256', '--kinds', './nowhere'];
     const found = findings(await drover(['doctor', '--json', '--port', port, ...more]));
     expect(found.get('engine')?.message).toMatch(/^node:http/);
-    expect(found.get('cores')?.message).toMatch(/ for 25\d threads that work/);
+    expect(found.get('cores')?.message).toMatch(/ for 25\d busy threads/);
     expect(found.get('kinds')).toMatchObject({
       result: 'warn',
       message: expect.stringContaining('./nowhere'),
@@ -120,7 +120,7 @@ describe('doctor', () => {
     expect(noDir.code).toBe(EXIT.not_as_expected);
     expect(findings(noDir).get('data directory')).toMatchObject({
       result: 'fail',
-      message: `${path.join(file, 'x')} cannot be used: ${file} is no directory; give another with --data-dir`,
+      message: `cannot use ${path.join(file, 'x')}: ${file} is not a directory; set another with --data-dir`,
     });
     for (const dir of [file, path.join(file, 'x')]) {
       expectFailure(
@@ -133,7 +133,7 @@ describe('doctor', () => {
     const never = await drover(['doctor', '--json', '--data-dir', '/proc/x', '--port', port]);
     expect(findings(never).get('data directory')).toMatchObject({
       result: 'fail',
-      message: expect.stringMatching(/^\/proc\/x cannot be used: E[A-Z]+: .*; give another with/),
+      message: expect.stringMatching(/^cannot use \/proc\/x: E[A-Z]+: .*; set another with/),
     });
     const open = makeDir();
     onTestFinished(() => removeDir(open));
@@ -155,16 +155,14 @@ describe('doctor', () => {
     const broken = await drover(['doctor', '--json', '--port', port], { XDG_CONFIG_HOME: profile });
     expect(findings(broken).get('profile')).toMatchObject({
       result: 'fail',
-      message: expect.stringContaining('make it anew'),
+      message: expect.stringContaining('run drover login to replace it'),
     });
     // The one that the other commands would use.
     const other = { XDG_CONFIG_HOME: profile, DROVER_PROFILE: 'other' };
     const named = await drover(['doctor', '--json', '--port', port], other);
     expect(findings(named).get('profile')).toMatchObject({
       result: 'fail',
-      message: expect.stringMatching(
-        /there is no profile \S+other\.json; make it with drover login/,
-      ),
+      message: expect.stringMatching(/no profile \S+other\.json; create it with drover login/),
     });
     expectFailure(await drover(['bots', 'list'], other), EXIT.usage, /no profile \S+other\.json/);
     const text = '{"url":"http://x","token":"y"}';
@@ -187,15 +185,15 @@ it('bench measures a service of its own, and leaves nothing of it', async () => 
   const env = { TMPDIR: temporary, DROVER_HTTP_PORT: 'nonsense' };
   const { code, stdout, stderr } = await drover(args, env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const figures = JSON.parse(stdout) as Record<string, number>;
-  expect(figures).toMatchObject({
+  const metrics = JSON.parse(stdout) as Record<string, number>;
+  expect(metrics).toMatchObject({
     streams: 3,
     events_per_second: 50,
     delivery_ms: { p50: expect.any(Number), p99: expect.any(Number) },
     request_ms: { p50: expect.any(Number), p99: expect.any(Number) },
   });
-  expect(figures['delivered_per_second']).toBeGreaterThan(0);
-  expect(figures['requests_per_second']).toBeGreaterThan(0);
+  expect(metrics['delivered_per_second']).toBeGreaterThan(0);
+  expect(metrics['requests_per_second']).toBeGreaterThan(0);
   expect(readdirSync(temporary)).toEqual([]);
 });
 
@@ -264,9 +262,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(zsh).toContain("'--restart') takes=1 next=('always' 'on-failure' 'never') ;;");
     expect(zsh).toContain("'--lines' | '-n') takes=1 next=() ;;");
     const fish = (await drover(['completion', 'fish'])).stdout;
-    expect(fish).toContain("-l restart -x -a 'always on-failure never' -d 'when it is started");
+    expect(fish).toContain("-l restart -x -a 'always on-failure never' -d 'when to restart");
     expect(fish).toMatch(
-      /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'which kind of bot'/,
+      /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'kind of the bot'/,
     );
     expect(fish).toMatch(/-f -a invoke -d /);
   });

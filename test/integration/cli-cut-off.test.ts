@@ -65,11 +65,11 @@ async function expectUnknown(): Promise<void> {
   const met = await runCli(home, ['check', file, '--at-least', '1']);
   expect(met).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^drover: the run was not seen to its end: [^\n]+\n$/),
+    stderr: expect.stringMatching(/^drover: the run was not observed to its end: [^\n]+\n$/),
   });
   for (const one of ['no gaps', 'no errors', 'bot busy never failed', 'at most 99999999 events']) {
     const { code, stdout } = await runCli(home, ['check', file, '--expect', one]);
-    expect(stdout).toMatch(/^FAIL {2}.*(not seen, but| as far as was seen;) /);
+    expect(stdout).toMatch(/^FAIL {2}.*(not observed, but|observed;) /);
     expect(code).toBe(EXIT.not_as_expected);
   }
 }
@@ -80,7 +80,9 @@ it('record ends with no_service when the service has gone, and the recording say
   await until(hasLines);
   await killService();
   const { code, stderr } = await recording.ended;
-  expect(stderr).toMatch(/\ndrover: the end of the run is not in it: the stream was not open, /);
+  expect(stderr).toMatch(
+    /\ndrover: the end of the run was not recorded: the stream was not open: /,
+  );
   expect(code).toBe(EXIT.no_service);
   expect(endOf()).toMatchObject({
     event: 'end',
@@ -140,7 +142,7 @@ it('check --live ends with no_service when the service has gone, with its report
   await killService();
   const { code, stdout } = await checking.ended;
   expect(code).toBe(EXIT.no_service);
-  expect(stdout).toMatch(/^FAIL {2}no errors: not seen, but the stream/m);
+  expect(stdout).toMatch(/^FAIL {2}no errors: not observed, but the stream/m);
   expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
     passed: false,
     missing: expect.stringContaining('not open'),
@@ -169,8 +171,8 @@ it('wait ends with no_service when the service has gone and does not come back',
   await expect.poll(openStreams).toBe(1);
   await killService();
   const { code, stderr } = await waiting.ended;
-  expect(stderr).toMatch(/; trying again in /);
-  expect(stderr).toMatch(/busy was not nowhere within 8s; the stream was not open, /);
+  expect(stderr).toMatch(/; retrying in /);
+  expect(stderr).toMatch(/busy was not nowhere within 8s; the stream was not open: /);
   expect(code).toBe(EXIT.no_service);
 });
 
@@ -194,13 +196,13 @@ it('says what is wrong with a recording, and takes one that was cut off', async 
     return runCli(home, ['check', file, '--expect', expectation]);
   };
   for (const [text, names] of [
-    ['', /it is empty; drover record makes/],
-    ['{}\n', /it is no recording of this version/],
-    ['hello\n', /it is no recording of this version/],
-    [`${head}nonsense\n${event}`, /line 2 is no event/],
-    [`${head}${event}[]\n${event}`, /line 3 is no event/],
-    [`${head}${end}${event}`, /line 3 stands behind its end/],
-    [`${head}{"at_ms":9,"event":"end"}\n`, /line 2 is no end of a recording of this version/],
+    ['', /the file is empty; create a recording with drover record/],
+    ['{}\n', /not a recording of this version/],
+    ['hello\n', /not a recording of this version/],
+    [`${head}nonsense\n${event}`, /line 2 is not an event/],
+    [`${head}${event}[]\n${event}`, /line 3 is not an event/],
+    [`${head}${end}${event}`, /line 3 follows the end of the recording/],
+    [`${head}{"at_ms":9,"event":"end"}\n`, /line 2 is not a valid end of a recording/],
   ] as const) {
     const { code, stderr } = await check(text);
     expect(stderr).toMatch(names);
@@ -210,7 +212,7 @@ it('says what is wrong with a recording, and takes one that was cut off', async 
   expect((await check(head)).code).toBe(EXIT.not_as_expected);
   expect(await check(`${head}${event}${end}`)).toMatchObject({
     code: EXIT.not_as_expected,
-    stdout: expect.stringContaining('FAIL  no gaps: something was lost after 5ms'),
+    stdout: expect.stringContaining('FAIL  no gaps: events were lost after 5ms'),
   });
-  expect((await check(`${head}${event}{"at_ms":6,"ev`)).stdout).toContain('over 1 events');
+  expect((await check(`${head}${event}{"at_ms":6,"ev`)).stdout).toContain(', 1 events');
 });

@@ -34,7 +34,7 @@ it('docs/CLI.md: the first commands, and those for CI', async () => {
   expect(output).toMatch(/^demo-1 in_world after/m);
   const script = 'drover invoke demo-1 say text=said; sleep 3';
   writeFileSync(path.join(reader.dir, 'my-test.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  expect(await reader.run(ci, more)).toContain('5 of 5 hold');
+  expect(await reader.run(ci, more)).toContain('5 of 5 expectations met');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain('failures="0"');
 });
 
@@ -52,7 +52,7 @@ it('docs/github-workflow.yml: its steps', async () => {
   reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
   // One shell for all: the service stays in the background as it does between steps.
   const said = await reader.run(rest.join('\n'), { RUNNER_TEMP: reader.home });
-  expect(said).toContain('5 of 5 hold');
+  expect(said).toContain('5 of 5 expectations met');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain(
     'tests="5" failures="0"',
   );

@@ -80,7 +80,7 @@ describe('login', () => {
       expect(await run(['--url', url, '--pin', pin])).toMatchObject({
         code: 0,
         stderr: expect.stringMatching(
-          /^drover: the token that this profile had before, at \S+, is still good: no answer from [^\n]+\n$/,
+          /^drover: cannot revoke the previous token of this profile at \S+: no answer from [^\n]+\n$/,
         ),
       });
     } finally {
@@ -153,7 +153,7 @@ describe('login', () => {
         expectFailure(
           await run(['bots', 'list']),
           EXIT.usage,
-          /is broken; make it anew with drover login/,
+          /is broken; run drover login to replace it with drover login/,
         );
       }
       expect((await run(['login', '--url', url, '--pin', service.pin])).code).toBe(0);

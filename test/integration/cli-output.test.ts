@@ -12,7 +12,7 @@ it('- is standard output, and a device is there already', async () => {
   const printed = await drover(['record', '-', '--for', '500ms']);
   expect(printed).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/^drover: \d+ events are on standard output\n$/),
+    stderr: expect.stringMatching(/^drover: recorded \d+ events to standard output\n$/),
   });
   const lines = printed.stdout.trimEnd().split('\n');
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ drover_recording: 1 });

@@ -75,14 +75,14 @@ describe('logs -f', () => {
       const logs = run(['logs', '-f', '--json', '--kind', 'log,session']);
       await until(() => linesOf(logs).length >= 5);
       await first.kill();
-      await until(() => logs.stderr().includes('trying again in'));
+      await until(() => logs.stderr().includes('retrying in'));
       await start(options);
       const before = linesOf(logs).length;
       await until(() => linesOf(logs).length > before + 10);
       logs.child.kill('SIGINT');
       expect((await logs.ended).code).toBe(0);
       expect(logs.stderr()).toMatch(
-        /^drover: [^\n]+; trying again in [^\n]+\n(drover: [^\n]+; trying again in [^\n]+\n)*drover: connected again\n$/,
+        /^drover: [^\n]+; retrying in [^\n]+\n(drover: [^\n]+; retrying in [^\n]+\n)*drover: reconnected\n$/,
       );
       const events = linesOf(logs).map((line) => JSON.parse(line) as StreamEvent);
       const ids = events.map(({ id }) => id).filter((id) => id !== null);
@@ -101,7 +101,7 @@ describe('logs -f', () => {
     const { code, stderr } = await logs.ended;
     expect(code).toBe(EXIT.not_allowed);
     expect(stderr).toMatch(
-      /drover: invalid token; log in with drover login, and unset DROVER_TOKEN, which goes before the profile\n$/,
+      /drover: invalid token; log in with drover login, and unset DROVER_TOKEN, which overrides the profile\n$/,
     );
   });
 
@@ -174,7 +174,7 @@ describe('record and check', () => {
       url: service?.url,
       filter: null,
     });
-    expect(recorded.stderr).toContain(`drover: ${events.length} events are in ${file}\n`);
+    expect(recorded.stderr).toContain(`drover: recorded ${events.length} events to ${file}\n`);
     const dispatched = events.filter(
       ({ data }) => (data as { scope?: string }).scope === 'dispatch',
     );
@@ -206,8 +206,8 @@ describe('record and check', () => {
       json,
     ]);
     expect(good, good.stdout).toMatchObject({ code: 0, stderr: '' });
-    expect(good.stdout).toMatch(/^ok {4}bot demo-1 in_world within 60s: it happened after \S+$/m);
-    expect(good.stdout).toMatch(/^5 of 5 hold, over \d+ events$/m);
+    expect(good.stdout).toMatch(/^ok {4}bot demo-1 in_world within 60s: happened after \S+$/m);
+    expect(good.stdout).toMatch(/^5 of 5 expectations met, \d+ events$/m);
     expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
       source: file,
       passed: true,
@@ -222,7 +222,7 @@ describe('record and check', () => {
     );
     const bad = await drover(['check', file, '--rules', rules, '--json', '-', '--junit', junit]);
     expect(bad.code).toBe(EXIT.not_as_expected);
-    expect(bad.stderr).toBe('drover: the run was not as expected\n');
+    expect(bad.stderr).toBe('drover: some expectations were not met\n');
     const { expectations } = JSON.parse(bad.stdout) as { expectations: { passed: boolean }[] };
     expect(expectations.map(({ passed }) => passed)).toEqual([false, true]);
     expect(readFileSync(junit, 'utf8')).toMatch(
@@ -245,15 +245,15 @@ describe('record and check', () => {
     const again = await drover(['record', file, '--for', '1s']);
     expect(again).toMatchObject({
       code: EXIT.usage,
-      stderr: expect.stringContaining('--force replaces it'),
+      stderr: expect.stringContaining('replace it with --force'),
     });
     const forced = await drover(['record', file, '--for', '300ms', '--force', '--bot', 'nobody']);
-    expect(forced).toMatchObject({ code: 0, stderr: `drover: 0 events are in ${file}\n` });
+    expect(forced).toMatchObject({ code: 0, stderr: `drover: recorded 0 events to ${file}\n` });
     const none = path.join(home, 'x.ndjson');
     const missing = await drover(['record', none, '--', '/nowhere/program']);
     expect(missing).toMatchObject({
       code: EXIT.usage,
-      stderr: expect.stringContaining('/nowhere/program cannot be run'),
+      stderr: expect.stringContaining('cannot run /nowhere/program'),
     });
     expect(existsSync(none)).toBe(false);
   });
@@ -279,7 +279,7 @@ describe('record and check', () => {
     const recording = await drover(['record', '/dev/full', '--force']);
     expect(recording).toMatchObject({
       code: EXIT.failed,
-      stderr: expect.stringMatching(/^drover: \/dev\/full cannot be written any further: ENOSPC/),
+      stderr: expect.stringMatching(/^drover: cannot write to \/dev\/full: ENOSPC/),
     });
     expect(recording.stderr.trim().split('\n')).toHaveLength(1);
   });
@@ -303,8 +303,8 @@ describe('record and check', () => {
       '--no-gaps',
     ]);
     expect(late.code).toBe(EXIT.not_as_expected);
-    expect(late.stdout).toMatch(/^FAIL {2}bot demo-1 nowhere within 1s: it did not happen$/m);
-    expect(late.stdout).toMatch(/^ok {4}no gaps: never seen$/m);
+    expect(late.stdout).toMatch(/^FAIL {2}bot demo-1 nowhere within 1s: did not happen$/m);
+    expect(late.stdout).toMatch(/^ok {4}no gaps: never happened$/m);
     const whole = await drover(['check', '--live', '--for', '4s', '--expect', 'at most 0 events']);
     expect(whole.code).toBe(EXIT.not_as_expected);
   });

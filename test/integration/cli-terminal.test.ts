@@ -54,7 +54,7 @@ const NEVER = `--expect 'bot busy nowhere within 2s' --no-gaps`;
 describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
   it.each([
     ['record', () => `record '${file()}' --for 3s --force`, /recording: 2s of 3s, [1-9]\d* events/],
-    ['check --live', () => `check --live ${NEVER}`, /looking: 1s of 2s, 1 of 2 hold, [1-9]\d* ev/],
+    ['check --live', () => `check --live ${NEVER}`, /checking: 1s of 2s, 1 of 2 met, [1-9]\d* ev/],
     [
       'wait',
       () => 'wait busy --status nowhere --timeout 3s',
@@ -76,18 +76,18 @@ describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
     for (const line of output.replaceAll('\r\u001b[K', '\r\n').split('\r\n')) {
       if (!line.startsWith('drover: ')) expect(line.length).toBeLessThan(60);
     }
-    expect(left(output)).not.toMatch(/recording:|looking:|waiting for/);
+    expect(left(output)).not.toMatch(/recording:|checking:|waiting for/);
     expect(left(output)).not.toContain('\u001b');
   });
 
   it('not on a terminal that can do nothing', async () => {
     const output = await onTerminal(`record '${file()}' --for 1s --force`, { TERM: 'dumb' });
-    expect(output).toMatch(/^drover: \d+ events are in \S+\r\n$/);
+    expect(output).toMatch(/^drover: recorded \d+ events to \S+\r\n$/);
   });
 });
 
 it('where it is no terminal nothing is said of it', async () => {
   const args = ['record', file(), '--for', '1s', '--force'];
   const { stderr } = await runCli(home, args, { env });
-  expect(stderr).toMatch(/^drover: \d+ events are in \S+\n$/);
+  expect(stderr).toMatch(/^drover: recorded \d+ events to \S+\n$/);
 });

@@ -23,46 +23,52 @@ const drover = (args: string[], env: Record<string, string> = {}): Promise<CliEn
 
 describe('wrong use is one line and the exit code 2', () => {
   it.each([
-    [['nonsense'], /unknown command "nonsense"; drover --help/],
+    [['nonsense'], /unknown command "nonsense"; run drover --help/],
     [['start', 'nonsense'], /unknown command "nonsense"/],
     [['--nonsense'], /unknown option '--nonsense'/],
     [['bots', 'lst'], /unknown command 'lst' \(Did you mean list\?\)/],
-    [['bots'], /bots: no command was given; there are list, show, .*; see drover bots --help\n/],
-    [['tokens'], /no command was given; there are list, create, revoke, help; see drover tokens/],
-    [['help', 'nonsense'], /unknown command "nonsense"; drover --help/],
+    [['bots'], /bots needs a subcommand: list, show, .*; run drover bots --help for usage\n/],
+    [['tokens'], /tokens needs a subcommand: list, create, revoke, help; run drover tokens/],
+    [['help', 'nonsense'], /unknown command "nonsense"; run drover --help/],
     [['help', 'bots', 'nonsense'], /unknown command "nonsense"/],
     [['bots', 'help', 'nonsense'], /unknown command "nonsense"/],
     [['bots', 'list', '--nonsense'], /unknown option '--nonsense'/],
     [['bots', 'create', 'x'], /required option '--kind <kind>' not specified/],
     [['bots', 'show'], /missing required argument 'id'/],
-    [['bots', 'rm'], /no bot was named; give ids or --label/],
+    [['bots', 'rm'], /no bots selected; give ids or --label/],
     [['bots', 'list', 'x'], /too many arguments/],
-    [['logs', '--level', 'loud'], /There are: info, warn, error, state\./],
-    [['logs', '--kind', 'gap'], /There are: log, session\./],
+    [['logs', '--level', 'loud'], /Allowed choices are info, warn, error, state\./],
+    [['logs', '--kind', 'gap'], /Allowed choices are log, session\./],
     [['logs', '-n', 'x'], /It must be a whole number/],
-    [['wait', 'x', '--status', 'y', '--timeout', 'soon'], /It must be a time like 500ms/],
-    [['check', 'x', '--expect', 'luck'], /"luck" is no expectation; there are: bot <id> <status>/],
-    [['check', 'x', '--live'], /give the file of a recording, or --live; not both/],
-    [['check', 'x', '--for', '5s', '--no-errors'], /--for is how long --live looks; a recording/],
-    [['check', 'x'], /nothing is expected; say what with --expect/],
-    [['check', '--live', '--no-errors'], /say how long to look, with --for/],
+    [['wait', 'x', '--status', 'y', '--timeout', 'soon'], /It must be a duration such as 500ms/],
+    [
+      ['check', 'x', '--expect', 'luck'],
+      /"luck" is not an expectation; use one of: bot <id> <status>/,
+    ],
+    [['check', 'x', '--live'], /give either a recording or --live/],
+    [['check', 'x', '--for', '5s', '--no-errors'], /--for needs --live; a recording/],
+    [['check', 'x'], /no expectations; add --expect/],
+    [['check', '--live', '--no-errors'], /no time limit; add --for/],
     [['check', 'x', '--rules', '/nowhere'], /--rules \/nowhere: ENOENT/],
-    [['record', 'x', '--for', '1s', '--', 'true'], /give a command or --for, not both/],
-    [['record', '-', '--', 'true'], /the command has standard output for itself; give a file/],
+    [['record', 'x', '--for', '1s', '--', 'true'], /give either a command or --for/],
+    [['record', '-', '--', 'true'], /the command uses standard output; record to a file/],
     [['check', 'x', '--no-gaps', '--junit', '-', '--json', '-'], /only one of --junit and --json/],
     // A timer that is longer than that is over at once.
-    [['bots', 'list', '--timeout', '25d'], /'25d' is invalid\. It may be at most 24d\./],
-    [['wait', 'x', '--status', 'y', '--timeout', '9999999999'], /It may be at most 24d\./],
-    [['record', 'x', '--for', '30d'], /It may be at most 24d\./],
-    [['check', '--live', '--for', '30d', '--no-errors'], /It may be at most 24d\./],
+    [['bots', 'list', '--timeout', '25d'], /'25d' is invalid\. It must be at most 24d\./],
+    [['wait', 'x', '--status', 'y', '--timeout', '9999999999'], /It must be at most 24d\./],
+    [['record', 'x', '--for', '30d'], /It must be at most 24d\./],
+    [['check', '--live', '--for', '30d', '--no-errors'], /It must be at most 24d\./],
     [['bench', '--streams', '0'], /'0' is invalid\. It must be at least 1\./],
     [['bench', '--rate', '0'], /It must be at least 1\./],
     [['bench', '--streams', 'x'], /It must be a whole number/],
-    [['bench', '--for', '30d'], /It may be at most 24d\./],
-    [['check', '--live', '--expect', 'bot x up within 30d'], /within 30d: It may be at most 24d\./],
+    [['bench', '--for', '30d'], /It must be at most 24d\./],
+    [
+      ['check', '--live', '--expect', 'bot x up within 30d'],
+      /within 30d: It must be at most 24d\./,
+    ],
     [['login', '--pin', '1', '--token', 'x'], /'--token <token>' cannot be used with .*'--pin/],
     [['login', '--pin', '1', '--pin-file', 'x'], /cannot be used with option '--pin-file/],
-    [['login', '--token', 'a b'], /the token is empty or has characters that no token has/],
+    [['login', '--token', 'a b'], /the token is empty or has invalid characters/],
     [['logout', '--token', 'x'], /unknown option '--token'/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
     [['bots', 'list', '--url', 'nope'], /--url: "nope" is no URL of a service; one looks like/],
@@ -100,7 +106,7 @@ describe('wrong use is one line and the exit code 2', () => {
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
     }
-    expect(stdout).toMatch(/^ {4}3 {2}no service answers at the address/m);
+    expect(stdout).toMatch(/^ {4}3 {2}no service at the address/m);
     const create = await drover(['bots', 'create', '--help']);
     expect(create).toMatchObject({ code: 0, stderr: '' });
     expect(create.stdout).toMatch(/^Usage: drover bots create /);
@@ -179,17 +185,17 @@ describe('what answers', () => {
     expectFailure(
       await list(`https://127.0.0.2:${port}`, trusted),
       EXIT.no_service,
-      /with a name that its certificate has, with --url/,
+      /use --url with a host name that the certificate covers/,
     );
     expectFailure(
       await list(`http://localhost:${port}`),
       EXIT.no_service,
-      /with a certificate it begins with https:/,
+      /with TLS the address starts with https:/,
     );
     expectFailure(
       await list(url.replace('http:', 'https:')),
       EXIT.no_service,
-      /: wrong version number; it has no certificate there; its address begins with http:/,
+      /: wrong version number; the service does not use TLS; its address starts with http:/,
     );
   });
 
@@ -198,18 +204,18 @@ describe('what answers', () => {
     expectFailure(
       await drover(['bots', 'list'], env),
       EXIT.not_allowed,
-      /there is no token for http:.*; log in with drover login/,
+      /no token for http:.*; log in with drover login/,
     );
   });
 
   it('nobody, for a token that is none', async () => {
     for (const token of ['a b', 'ä', 'a\nb']) {
       const end = await drover(['bots', 'list'], { DROVER_URL: url, DROVER_TOKEN: token });
-      expectFailure(end, EXIT.usage, /the token is empty or has characters that no token has/);
+      expectFailure(end, EXIT.usage, /the token is empty or has invalid characters/);
     }
     // A variable that is empty is none.
     const empty = { DROVER_URL: url, DROVER_TOKEN: '', DROVER_PROFILE: '' };
-    expectFailure(await drover(['bots', 'list'], empty), EXIT.not_allowed, /there is no token/);
+    expectFailure(await drover(['bots', 'list'], empty), EXIT.not_allowed, /no token for/);
   });
 
   it('another program, and another version', async () => {
@@ -244,7 +250,7 @@ describe('what answers', () => {
 
   it('nothing in time', async () => {
     const end = await drover(['login', '--pin', '1', '--timeout', '300ms'], at('/slow'));
-    expectFailure(end, EXIT.timeout, /no answer in time; --timeout gives it longer/);
+    expectFailure(end, EXIT.timeout, /request timed out; set a longer --timeout/);
   });
 
   it('Ctrl-C', async () => {

@@ -254,7 +254,7 @@ describe('wait', () => {
     expect(await done(['wait', 'demo-3', '--status', 'in_world'])).toMatch(
       /^demo-3 in_world after \S+\n$/,
     );
-    expect(await done(['wait'])).toMatch(/answers after/);
+    expect(await done(['wait'])).toMatch(/is up after/);
   });
 
   it('ends when the status comes', async () => {

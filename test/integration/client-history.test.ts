@@ -148,7 +148,7 @@ it('drover logs shows the last lines, by number, by text and by time', async () 
   const recent = eventsIn((await drover('logs', '--since', '5m', '-n', '5', '--json')).stdout);
   expect(recent).toHaveLength(5);
   const wrong = await drover('logs', '--since', 'yesterdayish');
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time') });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('is not a time') });
 });
 
 it('drover logs -f begins in the past and goes on without a seam, over a restart too', async () => {
@@ -162,7 +162,7 @@ it('drover logs -f begins in the past and goes on without a seam, over a restart
     expect.poll(() => eventsIn(logs.stdout()).length).toBeGreaterThanOrEqual(count);
   await until(60);
   await service.stop();
-  await expect.poll(() => logs.stderr()).toContain('trying again in');
+  await expect.poll(() => logs.stderr()).toContain('retrying in');
   await start();
   const before = eventsIn(logs.stdout()).length;
   await until(before + 40);

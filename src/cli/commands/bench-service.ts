@@ -1,5 +1,5 @@
-// Runs in main of the service that `drover bench` measures, before everything else. Owns that nothing of it is left when bench
-// is gone: one that was killed hard ends no service itself. Its one argument is the data directory.
+// Runs in main of the service that `drover bench` measures. When bench exits, even by SIGKILL, it stops the service and deletes
+// its data directory, the only argument.
 
 import { rmSync } from 'node:fs';
 
@@ -11,9 +11,9 @@ function end(): void {
   process.kill(process.pid, 'SIGTERM');
 }
 
-// With the signals in place.
+// Signal handlers first: end() sends SIGTERM.
 await import('../stop-signals.js');
-// The channel to bench, over which nothing goes: it closes with bench.
+// The IPC channel carries no messages; it closes when bench exits.
 process.once('disconnect', end);
 if (!process.connected) end();
 await import('../command-line.js');

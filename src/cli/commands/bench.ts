@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover bench`: what a service does on this machine, measured on one of its own.
+// `drover bench`: starts a service in a child process and measures it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once, setMaxListeners } from 'node:events';
@@ -22,9 +22,9 @@ import { showProgress } from '../terminal/progress.js';
 
 const START_MS = 30_000;
 const STOP_MS = 12_000;
-/** Requests at once. */
+/** Concurrent requests. */
 const CALLERS = 16;
-/** Latencies that are kept, at most. */
+/** Bound of the latency samples in memory. */
 const MAX_SAMPLES = 1_000_000;
 
 interface BenchOptions {
@@ -34,11 +34,10 @@ interface BenchOptions {
   json?: true;
 }
 
-/** Times are in ms. */
 interface BenchReport {
   streams: number;
   events_per_second: number;
-  /** Frames that all streams together got, a second; it should be streams x events. */
+  /** Frames received by all streams together; ideally streams x events. */
   delivered_per_second: number;
   delivery_ms: { p50: number; p99: number };
   requests_per_second: number;
@@ -50,15 +49,15 @@ export function addBench(program: Command): void {
     new Option(flags, what).argParser(count).default(value);
   program
     .command('bench')
-    .description('measure what a service does on this machine; it starts one of its own')
-    .addOption(number('--streams <n>', 'streams that are read at once', 100))
-    .addOption(number('--rate <n>', 'events a second', 1000))
+    .description('start a separate service and measure its throughput and latency on this machine')
+    .addOption(number('--streams <n>', 'number of concurrent streams', 100))
+    .addOption(number('--rate <n>', 'events per second', 1000))
     .addOption(
-      new Option('--for <time>', 'how long each part takes')
+      new Option('--for <time>', 'duration of each measurement')
         .argParser(duration)
         .default(5000, '5s'),
     )
-    .option('--json', 'the figures as JSON')
+    .option('--json', 'print the results as JSON')
     .action(action(bench));
 }
 
@@ -71,17 +70,17 @@ async function bench(options: BenchOptions): Promise<undefined> {
   const end = (): void => void service.kill('SIGKILL');
   stopSignal.addEventListener('abort', end, { once: true });
   try {
-    showProgress('starting a service');
+    showProgress('starting the service');
     const client = await clientOf(service);
     showProgress(`reading ${options.streams} streams`);
     const delivered = await measureStreams(client, options);
-    showProgress('asking');
-    const asked = await measureRequests(client, options.for);
+    showProgress('sending requests');
+    const requests = await measureRequests(client, options.for);
     const report: BenchReport = {
       streams: options.streams,
       events_per_second: options.rate,
       ...delivered,
-      ...asked,
+      ...requests,
     };
     if (options.json) await printJson(report);
     else await print(text(report));
@@ -95,51 +94,51 @@ async function bench(options: BenchOptions): Promise<undefined> {
   stopSignal.throwIfAborted();
 }
 
-/** Without what configures a service: what is measured is one as it is by default. */
+/** Without DROVER_ variables: the default configuration is measured. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('DROVER_')),
   );
 }
 
-/** @throws CliError when the service does not start. */
+/** A client for the service once it listens. @throws CliError if it does not start. */
 async function clientOf(service: ChildProcess): Promise<DroverClient> {
-  const late = limit(START_MS);
+  const deadline = limit(START_MS);
   const stdout = service.stdout as NodeJS.ReadableStream;
-  const gone = once(service, 'exit', { signal: late }).then(() => undefined);
-  let said = '';
+  const exited = once(service, 'exit', { signal: deadline }).then(() => undefined);
+  let output = '';
   for (;;) {
-    const [, pin] = /^PIN=(\d+)/.exec(said) ?? [];
-    const [, url] = /\nlistening on (\S+)\n/.exec(said) ?? [];
+    const [, pin] = /^PIN=(\d+)/.exec(output) ?? [];
+    const [, url] = /\nlistening on (\S+)\n/.exec(output) ?? [];
     if (pin !== undefined && url !== undefined) {
-      gone.catch(() => {});
+      exited.catch(() => {});
       const client = new DroverClient({ url });
-      return client.withToken(await client.exchangePin(pin, { signal: late }));
+      return client.withToken(await client.exchangePin(pin, { signal: deadline }));
     }
-    const more = once(stdout, 'data', { signal: late }).then(([part]) => String(part));
-    const part = await Promise.race([more, gone]).catch((thrown: unknown) => {
+    const more = once(stdout, 'data', { signal: deadline }).then(([part]) => String(part));
+    const part = await Promise.race([more, exited]).catch((thrown: unknown) => {
       stopSignal.throwIfAborted();
-      if (!late.aborted) throw thrown;
-      const message = `the service to be measured did not start within ${showDuration(START_MS)}`;
+      if (!deadline.aborted) throw thrown;
+      const message = `the measured service did not start within ${showDuration(START_MS)}`;
       throw new CliError(EXIT.timeout, message);
     });
     if (part === undefined) {
       throw new CliError(
         EXIT.failed,
-        'the service to be measured did not start; drover doctor may say why',
+        'the measured service did not start; run drover doctor to find the cause',
       );
     }
-    said += part;
+    output += part;
   }
 }
 
-/** @throws CliError when there is no place for it. */
+/** @throws CliError */
 function makeDataDir(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'drover-bench-'));
   } catch (thrown) {
     const why = messageOf(thrown);
-    throw new CliError(EXIT.failed, `the measured service has no place for its data: ${why}`);
+    throw new CliError(EXIT.failed, `cannot create a temporary data directory: ${why}`);
   }
 }
 
@@ -149,7 +148,7 @@ async function measureStreams(
 ): Promise<Pick<BenchReport, 'delivered_per_second' | 'delivery_ms'>> {
   const controller = new AbortController();
   const { signal } = controller;
-  // Every stream listens; Node would take more than some for a leak.
+  // Each stream adds a listener; Node would warn of a leak.
   setMaxListeners(0, signal);
   const counts = { frames: 0 };
   const opened: Promise<void>[] = [];
@@ -178,7 +177,7 @@ async function measureStreams(
       }
     }
   })();
-  // The bot begins, and what is compiled late is compiled.
+  // Warm-up: the bot starts and the hot paths are compiled.
   await delay(1000, undefined, { signal: stopSignal });
   latencies.length = 0;
   const { frames } = counts;
@@ -195,7 +194,7 @@ async function measureStreams(
   };
 }
 
-/** Counts blocks, and parses none: the reader must not be what is measured. */
+/** Counts frames without parsing them, so that the reader is not the bottleneck. */
 async function countFrames(
   client: DroverClient,
   signal: AbortSignal,
@@ -203,7 +202,7 @@ async function countFrames(
   open: () => void,
 ): Promise<void> {
   const refused = (why: string): CliError =>
-    new CliError(EXIT.failed, `a stream could not be opened: ${why}`);
+    new CliError(EXIT.failed, `cannot open a stream: ${why}`);
   const response = await fetch(`${client.url}/events?kind=log&snapshot=0`, {
     headers: { authorization: `Bearer ${client.token}` },
     signal,
@@ -217,7 +216,7 @@ async function countFrames(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      // Each event has one `data:`, and a message has no line end.
+      // A frame ends with a blank line, and holds no other: an event has one `data:` line.
       for (let at = value.indexOf(10); at >= 0; at = value.indexOf(10, at + 1)) {
         if (value[at + 1] === 10) counts.frames++;
       }
@@ -262,14 +261,18 @@ function text(report: BenchReport): string {
   const whole = (n: number): string => n.toLocaleString('en-US');
   const times = ({ p50, p99 }: { p50: number; p99: number }): string => `${p50} / ${p99} ms`;
   return table(
-    ['WHAT', 'A SECOND', 'P50 / P99'],
+    ['MEASUREMENT', 'PER SECOND', 'P50 / P99'],
     [
       [
-        `frames to ${streams} streams, of ${whole(streams * rate)}`,
+        `frames to ${streams} streams (${whole(streams * rate)} sent)`,
         whole(report.delivered_per_second),
         times(delivery_ms),
       ],
-      [`GET /api-info, ${CALLERS} at once`, whole(report.requests_per_second), times(request_ms)],
+      [
+        `GET /api-info, ${CALLERS} concurrent`,
+        whole(report.requests_per_second),
+        times(request_ms),
+      ],
     ],
   );
 }

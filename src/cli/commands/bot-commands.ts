@@ -26,7 +26,7 @@ import { print, printJson, table } from '../terminal/output.js';
 import { showProgress } from '../terminal/progress.js';
 import { addGroup, addHelp } from './help.js';
 
-/** Bots of one request: so many are done within its time, and the progress moves. */
+/** Bots per request: few enough for its time limit and for progress output. */
 const BATCH = 50;
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
 
@@ -56,31 +56,29 @@ interface ManyOptions extends ConnectionOptions {
 
 export function addBots(program: Command): void {
   const bots = addGroup(program, 'bots', 'list, create, start, stop, restart and remove bots');
-  withConnection(bots.command('list').description('the bots there are'))
-    .option('--status <status>', 'only with this status; several comma-separated or repeated', list)
-    .option('--kind <kind>', 'only of this kind; several comma-separated or repeated', list)
+  withConnection(bots.command('list').description('list bots'))
+    .option('--status <status>', 'only with this status (comma-separated or repeated)', list)
+    .option('--kind <kind>', 'only of this kind (comma-separated or repeated)', list)
     .option(
       '--label <name=value>',
-      'only with this label; several comma-separated or repeated',
+      'only with all of these labels (comma-separated or repeated)',
       labels,
     )
-    .option('--json', 'the snapshots as a JSON list')
+    .option('--json', 'print the snapshots as a JSON list')
     .action(action(listBots));
   withConnection(
-    bots.command('show').description('the snapshot of a bot, as JSON').argument('<id>'),
+    bots.command('show').description("print a bot's snapshot as JSON").argument('<id>'),
   ).action(action(showBot));
-  withConnection(bots.command('create').description('add a bot and start it').argument('<id>'))
-    .requiredOption('--kind <kind>', 'which kind of bot')
-    .option('--config <json>', "the bot's configuration, or @file with it")
-    .option('--label <name=value>', 'a label; several comma-separated or repeated', labels)
+  withConnection(bots.command('create').description('create a bot and start it').argument('<id>'))
+    .requiredOption('--kind <kind>', 'kind of the bot')
+    .option('--config <json>', "the bot's configuration as JSON, or @file to read it from a file")
+    .option('--label <name=value>', 'label (comma-separated or repeated)', labels)
     .addOption(
-      new Option('--restart <policy>', 'when it is started again after it has ended').choices(
-        POLICIES,
-      ),
+      new Option('--restart <policy>', 'when to restart the bot after it exits').choices(POLICIES),
     )
-    .option('--dedicated', 'give it a host thread of its own')
-    .option('--stopped', 'do not start it')
-    .option('--json', 'its snapshot as JSON')
+    .option('--dedicated', 'run the bot on a dedicated host thread')
+    .option('--stopped', 'create the bot without starting it')
+    .option('--json', 'print the snapshot as JSON')
     .action(action(createBot));
   for (const [name, verb] of [
     ['start', 'start'],
@@ -88,14 +86,14 @@ export function addBots(program: Command): void {
     ['restart', 'restart'],
     ['rm', 'delete'],
   ] as const) {
-    const what = verb === 'delete' ? 'stop bots and forget them' : `${verb} bots`;
+    const what = verb === 'delete' ? 'stop and delete bots' : `${verb} bots`;
     withConnection(bots.command(name).description(what).argument('[id...]'))
       .option(
         '--label <name=value>',
-        'all with this label; several: those that have them all',
+        'all bots with these labels (comma-separated or repeated)',
         labels,
       )
-      .option('--json', 'of each its status or its error, as JSON')
+      .option('--json', 'print the status or the error of each bot as JSON')
       .action(action((ids: string[], options: ManyOptions) => actOnBots(verb, ids, options)));
   }
   addHelp(bots);
@@ -134,12 +132,12 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   if (options.restart) bot.restart = { policy: options.restart };
   if (options.dedicated) bot.dedicated = true;
   if (options.stopped) bot.desired = 'stopped';
-  const made = await client.bots.create(bot, call());
-  if (options.json) await printJson(made);
-  else await print(`${made.id} ${made.status}\n`);
+  const created = await client.bots.create(bot, call());
+  if (options.json) await printJson(created);
+  else await print(`${created.id} ${created.status}\n`);
 }
 
-/** @throws CliError when it is neither a JSON object nor a file with one. */
+/** @throws CliError if the text is neither a JSON object nor the name of a file with one. */
 function configOf(text: string): JsonObject {
   try {
     const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
@@ -156,7 +154,7 @@ async function actOnBots(
 ): Promise<number | undefined> {
   const connection = connect(options);
   const [first, ...more] = given;
-  // Of one the error says what kind it is.
+  // For a single bot the exit code tells the kind of error.
   if (first !== undefined && more.length === 0 && !options.label) {
     const { client, call } = connection;
     const bot = await client.bots[verb](first, call());
@@ -166,7 +164,7 @@ async function actOnBots(
     return EXIT.ok;
   }
   if (given.length === 0 && !options.label) {
-    throw new CliError(EXIT.usage, 'no bot was named; give ids or --label');
+    throw new CliError(EXIT.usage, 'no bots selected; give ids or --label');
   }
   const ids = [...new Set([...given, ...(await labelled(connection, options.label))])];
   const all: Record<string, ActionOutcome> = {};
@@ -202,6 +200,6 @@ async function labelled(
   if (ids.length > 0) return ids;
   throw new CliError(
     EXIT.not_found,
-    'no bot has these labels; drover bots list shows what there is',
+    'no bot has these labels; list all bots with drover bots list',
   );
 }

@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover check`: whether a run was as expected, one that was recorded or one that is going on.
+// `drover check`: checks expectations against a recording or, with --live, against the running service.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,50 +31,47 @@ interface CheckOptions extends ConnectionOptions, FilterFlags {
   json?: string;
 }
 
-/** What came of the run, whichever it was. */
+/** What was observed of a run, recorded or live. */
 interface Run {
   source: string;
   runMs: number;
   events: number;
-  /** Why there was more than was seen; null when there was not. */
+  /** Why the run was not observed to its end; null if it was. */
   missing: string | null;
 }
 
 export function addCheck(program: Command): void {
   withFilter(withConnection(program.command('check')), 'both')
     .description(
-      'say whether a run was as expected: one that drover record has written, or with --live one that is going on',
+      'check expectations against a recording of drover record, or against the running service',
     )
-    .argument('[file]', 'the recording')
-    .option('--live', 'look at the service itself, from now on')
+    .argument('[file]', 'recording to check')
+    .option('--live', 'check the running service from now on')
     .option(
       '--for <time>',
-      'with --live: how long; otherwise until nothing is open any more',
+      'with --live: how long to observe (default: until every "within" is decided)',
       duration,
     )
-    .option('--expect <expectation>', 'what has to be; repeated for more', expectation)
+    .option('--expect <expectation>', 'an expectation (can be repeated)', expectation)
     .option('--rules <file>', 'JSON file with a list of expectations')
-    .option('--no-errors', 'the same as --expect "no errors"')
-    .option('--no-gaps', 'the same as --expect "no gaps"')
-    .option('--at-least <n>', 'the same as --expect "at least <n> events"', wholeNumber)
+    .option('--no-errors', 'same as --expect "no errors"')
+    .option('--no-gaps', 'same as --expect "no gaps"')
+    .option('--at-least <n>', 'same as --expect "at least <n> events"', wholeNumber)
     .option(
       '--junit <file>',
-      'write the verdicts as JUnit XML too; - prints them instead of the text',
+      'also write the results as JUnit XML; - prints it instead of the text',
     )
-    .option('--json <file>', 'write the verdicts as JSON too; - prints them instead of the text')
+    .option('--json <file>', 'also write the results as JSON; - prints it instead of the text')
     .addHelpText('after', `\nExpectations:\n${FORMS.map((form) => `  ${form}`).join('\n')}`)
     .action(action(check));
 }
 
 async function check(file: string | undefined, options: CheckOptions): Promise<number> {
   if ((file === undefined) === (options.live === undefined)) {
-    throw new CliError(EXIT.usage, 'give the file of a recording, or --live; not both');
+    throw new CliError(EXIT.usage, 'give either a recording or --live');
   }
   if (file !== undefined && options.for !== undefined) {
-    throw new CliError(
-      EXIT.usage,
-      '--for is how long --live looks; a recording is looked at whole',
-    );
+    throw new CliError(EXIT.usage, '--for needs --live; a recording is always checked to its end');
   }
   if (isStandardOutput(options.junit) && isStandardOutput(options.json)) {
     throw new CliError(EXIT.usage, 'only one of --junit and --json can be -');
@@ -83,7 +80,7 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
   if (expectations.length === 0) {
     throw new CliError(
       EXIT.usage,
-      'nothing is expected; say what with --expect, --rules, --no-errors or --at-least',
+      'no expectations; add --expect, --rules, --no-errors, --no-gaps or --at-least',
     );
   }
   const run =
@@ -93,11 +90,11 @@ async function check(file: string | undefined, options: CheckOptions): Promise<n
   const { source, runMs: run_ms, events, missing } = run;
   const verdicts = expectations.map((one) => one.verdict(missing));
   const passed = verdicts.every((verdict) => verdict.passed);
-  const isGone = options.live && missing !== null;
-  const exitCode = isGone ? EXIT.no_service : passed ? EXIT.ok : EXIT.not_as_expected;
-  // Also when nobody reads what is printed.
+  const isLost = options.live && missing !== null;
+  const exitCode = isLost ? EXIT.no_service : passed ? EXIT.ok : EXIT.not_as_expected;
+  // Set before printing: on EPIPE the process exits with it.
   process.exitCode = exitCode;
-  await tell({ source, run_ms, events, missing, passed, expectations: verdicts }, options);
+  await report({ source, run_ms, events, missing, passed, expectations: verdicts }, options);
   return exitCode;
 }
 
@@ -120,14 +117,14 @@ function wanted({ expect = [], rules, errors, gaps, atLeast }: CheckOptions): st
   ];
 }
 
-/** @throws CliError when the file does not hold a list of expectations. */
+/** @throws CliError if the file is not a JSON list of expectations. */
 function rulesIn(path: string): string[] {
   try {
     const rules = JSON.parse(readFileSync(path, 'utf8')) as unknown;
     if (!Array.isArray(rules)) throw new Error('it must be a JSON list of expectations');
     return rules.map((rule: unknown) => {
       if (typeof rule !== 'string')
-        throw new Error(`${safeJson(rule)} is no expectation but must be text`);
+        throw new Error(`${safeJson(rule)} is not an expectation; each must be a string`);
       parseExpectation(rule);
       return rule;
     });
@@ -150,17 +147,17 @@ async function replay(
     events++;
     for (const one of expectations) one.see(event, atMs);
   });
-  // None of it in a recording made by an earlier version.
+  // Recordings of earlier versions have no filter field.
   if (head.filter) {
-    complain(`the recording has only ${wordsOf(head.filter)}; what was left out is not looked at`);
+    complain(`the recording holds only ${wordsOf(head.filter)}; other events are not checked`);
   }
   const missing = end
     ? end.missing
-    : 'the recording has no end: drover record was cut off, or is still at it';
+    : 'the recording has no end: drover record was killed, or is still running';
   return { source: file, runMs: end?.run_ms ?? lastMs, events, missing };
 }
 
-/** As the service filters a stream. */
+/** The same filter that the service applies to a stream. */
 function filter(flags: FilterFlags): (event: StreamEvent) => boolean {
   const { kind, level, session, scope } = filterOf(flags);
   const has = (values: readonly string[] | undefined, value: string | null): boolean =>
@@ -183,8 +180,8 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   const { client, call } = connect(options);
   await client.apiInfo(call());
   const began = performance.now();
-  const seen = new StreamWatch();
-  const stream = client.stream({ ...filterOf(options), onState: seen.onState });
+  const connection = new StreamWatch();
+  const stream = client.stream({ ...filterOf(options), onState: connection.onState });
   const end = (): void => stream.close();
   stopSignal.addEventListener('abort', end, { once: true });
   const over = new AbortController();
@@ -192,8 +189,8 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   let events = 0;
   followProgress(() => {
     const met = expectations.filter((one) => one.verdict(null).passed).length;
-    const sum = `${met} of ${expectations.length} hold`;
-    return `looking: ${elapsed(began, limitMs)}, ${sum}, ${events} events`;
+    const sum = `${met} of ${expectations.length} met`;
+    return `checking: ${elapsed(began, limitMs)}, ${sum}, ${events} events`;
   });
   for await (const batch of stream.batches()) {
     const atMs = performance.now() - began;
@@ -204,45 +201,43 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
     if (options.for === undefined && expectations.every(isSettled)) break;
   }
   over.abort();
-  await seen.confirm(client);
+  await connection.confirm(client);
   stopSignal.throwIfAborted();
-  return { source: client.url, runMs: performance.now() - began, events, missing: seen.blind };
+  const runMs = performance.now() - began;
+  return { source: client.url, runMs, events, missing: connection.blind };
 }
 
-/** Until when something can still become right. @throws CliError when that has no end. */
+/** When the last expectation is decided, in ms from the start. @throws CliError if that has no limit. */
 function lastChance(expectations: readonly Expectation[]): number {
   const times = expectations.map(({ withinMs }) => withinMs).filter((ms) => ms !== null);
   const last = Math.max(...times);
   if (times.length > 0) return last;
-  throw new CliError(
-    EXIT.usage,
-    'say how long to look, with --for, or with "within" in an expectation',
-  );
+  throw new CliError(EXIT.usage, 'no time limit; add --for, or "within" to an expectation');
 }
 
-/** What has to happen has happened. What must not is looked at for as long as the others need. */
+/** Whether it is decided, or holds so far. A `never` is observed for as long as the others need. */
 function isSettled(one: Expectation): boolean {
   return one.isDecided || one.verdict(null).passed;
 }
 
-async function tell(report: CheckReport, { junit, json }: CheckOptions): Promise<void> {
+async function report(result: CheckReport, { junit, json }: CheckOptions): Promise<void> {
   const save = (path: string, text: string): void => {
     try {
       writeFileSync(path, text);
     } catch (thrown) {
-      throw new CliError(EXIT.usage, `the report ${path} cannot be written: ${messageOf(thrown)}`);
+      throw new CliError(EXIT.usage, `cannot write the report ${path}: ${messageOf(thrown)}`);
     }
   };
   const forms: [path: string | undefined, text: () => string][] = [
-    [json, () => `${safeJson(report, 2)}\n`],
-    [junit, () => junitReport(report)],
+    [json, () => `${safeJson(result, 2)}\n`],
+    [junit, () => junitReport(result)],
   ];
   let printed = textReport;
   for (const [path, form] of forms) {
     if (isStandardOutput(path)) printed = form;
     else if (path !== undefined) save(path, form());
   }
-  await print(printed(report));
-  if (report.missing !== null) complain(`the run was not seen to its end: ${report.missing}`);
-  if (!report.passed) complain('the run was not as expected');
+  await print(printed(result));
+  if (result.missing !== null) complain(`the run was not observed to its end: ${result.missing}`);
+  if (!result.passed) complain('some expectations were not met');
 }

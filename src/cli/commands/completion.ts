@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover completion`: scripts for shells, made from the commands that there are.
+// `drover completion`: shell scripts generated from the defined commands.
 
 import { Argument, type Command } from 'commander';
 import { action } from '../terminal/action.js';
@@ -7,9 +7,9 @@ import { print } from '../terminal/output.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What can follow these words. */
+/** What can follow a command path. */
 interface Place {
-  /** Commands from the first on, without `drover`. */
+  /** Command and subcommand, without `drover`. */
   path: string[];
   commands: { name: string; description: string }[];
   flags: Flag[];
@@ -20,7 +20,7 @@ interface Flag {
   long: string;
   short: string | undefined;
   takesValue: boolean;
-  /** The values that there are; none when it may be anything. */
+  /** Allowed values; empty if any value is allowed. */
   values: readonly string[];
   description: string;
 }
@@ -28,15 +28,15 @@ interface Flag {
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print a script that completes commands and flags')
+    .description('print a completion script for a shell')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText(
       'after',
       `
-Put it where the shell finds it:
-  bash  source <(drover completion bash)                                      in ~/.bashrc
-  zsh   source <(drover completion zsh)                                       in ~/.zshrc, after compinit
-  fish  drover completion fish > ~/.config/fish/completions/drover.fish`,
+Install it:
+  bash  add to ~/.bashrc:                  source <(drover completion bash)
+  zsh   add to ~/.zshrc, after compinit:   source <(drover completion zsh)
+  fish  run once:                          drover completion fish > ~/.config/fish/completions/drover.fish`,
     )
     .action(
       action(async (shell: Shell): Promise<undefined> => {
@@ -47,7 +47,7 @@ Put it where the shell finds it:
 
 function placesOf(command: Command, path: string[] = []): Place[] {
   const commands = command.commands.filter((one) => one.name() !== 'help');
-  // Without a command it is start, and takes its flags.
+  // Without a command, drover runs start and accepts its flags.
   const start = commands.filter((one) => path.length === 0 && one.name() === 'start');
   const place: Place = {
     path,
@@ -67,14 +67,14 @@ function placesOf(command: Command, path: string[] = []): Place[] {
   return [place, ...commands.flatMap((one) => placesOf(one, [...path, one.name()]))];
 }
 
-/** A `case` for the commands that stand on the line, which both bash and zsh understand. */
+/** The arms of a `case` over the command path, for bash and zsh. */
 function cases(places: readonly Place[], body: (place: Place) => string): string {
   return places
     .map((place) => `    ${JSON.stringify(place.path.join(' '))}) ${body(place)} ;;`)
     .join('\n');
 }
 
-/** In such a case: what can follow when the word before is a flag that takes a value. */
+/** Within an arm: the values that can follow a flag. */
 function valueCase({ flags }: Place, next: (values: readonly string[]) => string): string {
   const arms = flags
     .filter(({ takesValue }) => takesValue)
@@ -169,7 +169,7 @@ function describedFlags({ flags }: Place): string {
   return described(flags.map(({ long, description }) => [long, description]));
 }
 
-/** For `_describe` of zsh: word and description, between which a colon stands. */
+/** For zsh's `_describe`: `word:description`. */
 function described(pairs: readonly [word: string, description: string][]): string {
   return pairs.map(([word, text]) => quote(text === '' ? word : `${word}:${text}`)).join(' ');
 }
@@ -190,7 +190,7 @@ function fishLines(place: Place): string[] {
   ];
 }
 
-/** For shells of all three kinds; what is quoted here has no backslash. */
+/** Quotes for all three shells; the text must not contain a backslash. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover doctor`: what would keep a service from running well on this machine.
+// `drover doctor`: checks what could keep a service from running well on this machine.
 
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -24,7 +24,7 @@ interface DoctorOptions extends StartFlags {
   json?: true;
 }
 
-/** `warn` runs, but not well; `fail` does not run. */
+/** `warn`: the service starts, but with a problem; `fail`: it does not start. */
 export interface Finding {
   check: string;
   result: 'ok' | 'warn' | 'fail';
@@ -39,18 +39,18 @@ const fail = (message: string): Found => ({ result: 'fail', message });
 
 const MIN_NODE = [20, 19] as const;
 const MIB = 2 ** 20;
-/** Nobody runs this before it was written; a clock that says so was never set. */
-const WRITTEN = Date.UTC(2026, 0, 1);
+/** Before the first release: a clock that shows an earlier time was never set. */
+const EARLIEST = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 const PROBE_MS = 2000;
 
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('look for what would keep the service from running well here');
-  // What is looked at is the service as it would start with these flags, and the profile that the other commands have.
+    .description('check this machine, the configuration and the profile for problems');
+  // The flags of `start` describe the service to check, and --profile the profile that the other commands would use.
   withProfile(withStartFlags(command))
-    .option('--json', 'the findings as a JSON list')
+    .option('--json', 'print the findings as a JSON list')
     .action(action(doctor));
 }
 
@@ -61,7 +61,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   const config = configOf(options);
   if ('result' in config) add('configuration', config);
   else {
-    add('configuration', ok('can be read, and every key is known'));
+    add('configuration', ok('valid'));
     const dataDir = config.data_dir ?? defaultDataDir(process.env);
     add('engine', await engine(config));
     add('port', await port(config));
@@ -104,7 +104,7 @@ async function engine({ engine, http }: Config): Promise<Found> {
     const { line } = await loadEngine(engine, http.fronts);
     const text = line.replace(/^engine: /, '');
     return engine === 'auto' && text.startsWith('node:http')
-      ? warn(`${text}; docs/ENGINES.md`)
+      ? warn(`${text}; see docs/ENGINES.md`)
       : ok(text);
   } catch (thrown) {
     return fail(messageOf(thrown));
@@ -121,15 +121,15 @@ async function port({ http, tls }: Config): Promise<Found> {
   });
   server.close();
   if (error === null) return ok(`${where} is free`);
-  if (error.code !== 'EADDRINUSE') return fail(`${where} cannot be listened on: ${error.message}`);
+  if (error.code !== 'EADDRINUSE') return fail(`cannot listen on ${where}: ${error.message}`);
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host;
   const url = `${tls.cert === null ? 'http' : 'https'}://${name}:${port}`;
   try {
     await new DroverClient({ url }).health({ signal: limit(PROBE_MS) });
-    return ok(`${where} is taken, by a service that answers`);
+    return ok(`${where} is in use by a Drover service`);
   } catch {
     return fail(
-      `${where} is taken by another program; end that one, or choose another port with --port`,
+      `${where} is in use by another program; stop that program, or use another port with --port`,
     );
   }
 }
@@ -139,22 +139,22 @@ function dataDirectory(dir: string): Found {
   try {
     let existing = dir;
     while (!existsSync(existing)) existing = dirname(existing);
-    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is no directory`);
+    if (!statSync(existing).isDirectory()) throw new Error(`${existing} is not a directory`);
     accessSync(existing, R_OK | W_OK | X_OK);
-    // As root everything is permitted, and still not everything can be.
+    // For root access() always succeeds, so try to create something.
     rmdirSync(mkdtempSync(join(existing, '.drover-doctor-')));
-    if (existing !== dir) return ok(`${dir} is not there yet, and can be made`);
+    if (existing !== dir) return ok(`${dir} does not exist yet and can be created`);
     const { mode } = statSync(dir);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      return warn(`${dir} can be read by others; run chmod 700 ${dir}`);
+      return warn(`other users can read ${dir}; run chmod 700 ${dir}`);
     }
     return ok(dir);
   } catch (thrown) {
-    return fail(`${dir} cannot be used: ${messageOf(thrown)}; give another with --data-dir`);
+    return fail(`cannot use ${dir}: ${messageOf(thrown)}; set another with --data-dir`);
   }
 }
 
-/** Where they are; whether they load only a bot host finds out, which is there to be broken by them. */
+/** Finds the modules but does not load them: only a bot host runs foreign code. */
 function kinds({ kinds }: Config): Found {
   const { modules, failed } = findKinds(kinds);
   return failed.length === 0
@@ -162,23 +162,23 @@ function kinds({ kinds }: Config): Found {
     : warn(failed.map(({ module, error }) => `${module}: ${error}`).join('; '));
 }
 
-/** Streams and connections are open files; Node raises the soft limit to the hard one by itself. */
+/** Each connection is an open file. Node raises the soft limit to the hard limit itself. */
 function openFiles({ http, stream }: Config): Found {
   const limits = (process.report.getReport() as { userLimits?: Record<string, { hard: unknown }> })
     .userLimits;
   const hard = limits?.['open_files']?.hard;
   if (hard === 'unlimited') return ok('no limit');
   if (typeof hard !== 'number' && typeof hard !== 'string')
-    return ok('the system has no such limit');
+    return ok('this system has no such limit');
   const files = Number(hard);
   const wanted = Math.max(http.max_connections, stream.max_streams);
   if (files > wanted) return ok(`${files}`);
   return warn(
-    `${files} are fewer than the ${wanted} connections that there may be; raise it (ulimit -Hn, LimitNOFILE)`,
+    `the limit of ${files} is below the ${wanted} configured connections; raise it (ulimit -Hn, LimitNOFILE)`,
   );
 }
 
-/** What the process can have: of the machine, or of the container that it is in. */
+/** The memory limit of the container, or the memory of the machine. */
 function memory({ stream }: Config): Found {
   const limited = process.constrainedMemory();
   const bytes = limited > 0 && limited < totalmem() ? limited : totalmem();
@@ -187,7 +187,7 @@ function memory({ stream }: Config): Found {
   return bytes >= needed
     ? ok(text)
     : warn(
-        `${text} are little for a ring of ${Math.round(stream.ring_bytes / MIB)} MiB; make stream.ring_bytes smaller`,
+        `${text} is low for a ring of ${Math.round(stream.ring_bytes / MIB)} MiB; reduce stream.ring_bytes`,
       );
 }
 
@@ -195,27 +195,25 @@ export function cores(count: number, { http, hosts }: Pick<Config, 'http' | 'hos
   const threads = http.fronts + (hosts.count ?? Math.max(1, count - 2)) + 1;
   if (threads <= count) return ok(`${count}`);
   if (hosts.count === null && http.fronts === 1)
-    return ok(`${count}; fronts, broadcaster and bots share them`);
-  return warn(
-    `${count} for ${threads} threads that work; less of http.fronts and hosts.count does more`,
-  );
+    return ok(`${count}; fronts, broadcaster and bot hosts share them`);
+  return warn(`${count} for ${threads} busy threads; reduce http.fronts or hosts.count`);
 }
 
-/** Tokens run out by it and lines are stamped with it. */
+/** Token expiry and event timestamps depend on the clock. */
 function clock(dataDir: string): Found {
   const now = Date.now();
-  if (now < WRITTEN) return fail(`it says ${new Date(now).toISOString()}; set it`);
+  if (now < EARLIEST) return fail(`the clock is wrong: ${new Date(now).toISOString()}; set it`);
   let newest = 0;
   for (const name of ['pin.txt', 'store.mdb']) {
     try {
       newest = Math.max(newest, statSync(join(dataDir, name)).mtimeMs);
     } catch {
-      // Not there yet.
+      // The file does not exist yet.
     }
   }
   if (newest > now + MINUTE_MS) {
     return warn(
-      `it says ${new Date(now).toISOString()}, and the data directory is of ${new Date(newest).toISOString()}; was it set back?`,
+      `the clock shows ${new Date(now).toISOString()}, but the data directory was written at ${new Date(newest).toISOString()}; check the clock`,
     );
   }
   return ok(new Date(now).toISOString());
@@ -226,7 +224,7 @@ function profile(options: DoctorOptions): Found {
     const found = askedProfile(options);
     return found
       ? ok(`${profileOf(options)}, for ${found.url}`)
-      : ok(`none in ${configDir(process.env)}; drover login makes one`);
+      : ok(`none in ${configDir(process.env)}; create one with drover login`);
   } catch (thrown) {
     return fail(messageOf(thrown));
   }

@@ -1,27 +1,23 @@
-// Runs in the command line. Owns `help`, of drover and of its groups of commands, and what a group says without a command.
-
 import type { Command, HelpContext } from 'commander';
 
-/** A command that only holds others, with what is said when none of them is given: one line, as for all wrong use. */
+/** A command with subcommands. Without a subcommand it fails with one line, like any wrong usage. */
 export function addGroup(program: Command, name: string, description: string): Command {
   const group = program.command(name).description(description);
   const help = group.help.bind(group) as (context?: HelpContext) => never;
-  // commander would print the whole help as an error.
+  // By default commander prints the whole help text as the error.
   group.help = ((context?: HelpContext): never => {
     if (!context?.error) return help(context);
     const names = group.commands.map((one) => one.name()).join(', ');
-    return group.error(
-      `${name}: no command was given; there are ${names}; see drover ${name} --help`,
-    );
+    return group.error(`${name} needs a subcommand: ${names}; run drover ${name} --help for usage`);
   }) as Command['help'];
   return group;
 }
 
-/** `help` behind all commands that there are. That of commander knows one name, and says nothing of one that is wrong. */
+/** Adds `help` as the last command. commander's own takes one name only and ignores unknown ones. */
 export function addHelp(parent: Command): void {
   parent
     .command('help')
-    .description('show the help of a command')
+    .description('show help for a command')
     .argument('[command...]')
     .action((names: string[]) => {
       let at = parent;

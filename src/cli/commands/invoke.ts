@@ -1,5 +1,3 @@
-// Runs in the command line. Owns `drover invoke`.
-
 import type { Command } from 'commander';
 import { ApiError, type Json, type JsonObject } from '../../client/index.js';
 import {
@@ -14,19 +12,16 @@ import { jsonObject } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, safeJson } from '../terminal/output.js';
 
-/** The target that stands for the service itself. */
+/** The target name for the service itself. */
 const SERVICE = '-';
 
 export function addInvoke(program: Command): void {
   withConnection(program.command('invoke'))
-    .description('send a command to a bot, to several, or to the service')
-    .argument('<bots>', `a bot, several comma-separated, or ${SERVICE} for the service itself`)
-    .argument('<command>', 'for example say')
-    .argument(
-      '[args...]',
-      'name=value, where the value may be JSON unless the command wants text; or one JSON object',
-    )
-    .option('--json', 'of several bots each its result or its error, as JSON; of one it always is')
+    .description('send a command to bots or to the service')
+    .argument('<bots>', `bot id, several comma-separated, or ${SERVICE} for the service itself`)
+    .argument('<command>', 'name of the command, for example say')
+    .argument('[args...]', 'arguments as name=value (the value may be JSON), or as one JSON object')
+    .option('--json', 'for several bots: print the result or error of each as JSON')
     .action(action(invoke));
 }
 
@@ -40,9 +35,9 @@ async function invoke(
   const { client, call } = connection;
   const targets = bots.split(',').filter((id) => id !== '');
   const [first] = targets;
-  if (first === undefined) throw new CliError(EXIT.usage, 'no bot was named');
+  if (first === undefined) throw new CliError(EXIT.usage, 'no bot given');
   const args = argsOf(given);
-  for (const [name, text] of await meantAsText(args, given, connection, first, command)) {
+  for (const [name, text] of await textArguments(args, given, connection, first, command)) {
     args[name] = text;
   }
   if (targets.length === 1) {
@@ -62,7 +57,7 @@ async function invoke(
   return failed === 0 ? EXIT.ok : EXIT.failed;
 }
 
-/** @throws CliError when they are neither pairs nor one object. */
+/** @throws CliError unless the arguments are `name=value` pairs or one JSON object. */
 function argsOf(given: readonly string[]): JsonObject {
   const [first, ...more] = given;
   if (first?.startsWith('{') && more.length === 0) {
@@ -78,11 +73,11 @@ function argsOf(given: readonly string[]): JsonObject {
 function pairOf(given: string): [name: string, text: string] {
   const at = given.indexOf('=');
   if (at >= 1) return [given.slice(0, at), given.slice(at + 1)];
-  const hint = 'arguments are given as name=value, or as one JSON object';
-  throw new CliError(EXIT.usage, `${JSON.stringify(given)} is no argument; ${hint}`);
+  const hint = 'use name=value, or one JSON object';
+  throw new CliError(EXIT.usage, `${JSON.stringify(given)} is not a valid argument; ${hint}`);
 }
 
-/** JSON where it is some, text where it is not. */
+/** The value of valid JSON, otherwise the text itself. */
 function jsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
@@ -91,8 +86,8 @@ function jsonOrText(text: string): Json {
   }
 }
 
-/** Those of the pairs that could be JSON, like `text=2026`, and are text by the schema of the command. */
-async function meantAsText(
+/** The pairs that parsed as JSON, such as `text=2026`, although the command's schema wants a string. */
+async function textArguments(
   args: JsonObject,
   given: readonly string[],
   { client, call }: Connection,
@@ -100,8 +95,8 @@ async function meantAsText(
   command: string,
 ): Promise<[name: string, text: string][]> {
   if (given[0]?.startsWith('{')) return [];
-  const either = given.map(pairOf).filter(([name]) => typeof args[name] !== 'string');
-  if (either.length === 0 || bot === SERVICE) return [];
+  const ambiguous = given.map(pairOf).filter(([name]) => typeof args[name] !== 'string');
+  if (ambiguous.length === 0 || bot === SERVICE) return [];
   try {
     const [{ kind }, { kinds }] = await Promise.all([
       client.bots.get(bot, call()),
@@ -109,9 +104,9 @@ async function meantAsText(
     ]);
     const schema = kinds.find((one) => one.kind === kind)?.commands[command]?.args;
     const fields = (schema?.['properties'] ?? {}) as Record<string, { type?: unknown }>;
-    return either.filter(([name]) => fields[name]?.type === 'string');
+    return ambiguous.filter(([name]) => fields[name]?.type === 'string');
   } catch (thrown) {
-    // The token may not look, or there is no such bot: the command itself says that.
+    // No read scope, or no such bot: the command itself reports that.
     if (thrown instanceof ApiError) return [];
     throw thrown;
   }

@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover login` and `drover logout`: the PIN for a token, kept in a profile.
+// `drover login` exchanges the PIN for a token and saves it in a profile; `drover logout` revokes and removes it.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -32,17 +32,16 @@ interface LoginOptions extends ConnectionOptions {
 export function addLogin(program: Command): void {
   const loggingIn = program
     .command('login')
-    .description('change the PIN of the service for a token, and keep it in a profile')
+    .description("exchange the service's PIN for a token and save it in a profile")
     .option('--url <address>', URL_TEXT)
     .addOption(
-      new Option('--pin <pin>', 'the PIN; asked for when it is left out').conflicts('pinFile'),
+      new Option('--pin <pin>', 'PIN of the service (default: read from standard input)').conflicts(
+        'pinFile',
+      ),
     )
-    .option(
-      '--pin-file <file>',
-      'the file that the service keeps it in (pin.txt in its data directory)',
-    )
+    .option('--pin-file <file>', 'file with the PIN (pin.txt in the data directory of the service)')
     .addOption(
-      new Option('--token <token>', 'keep this token, which is there already').conflicts([
+      new Option('--token <token>', 'save an existing token instead of using the PIN').conflicts([
         'pin',
         'pinFile',
       ]),
@@ -50,7 +49,7 @@ export function addLogin(program: Command): void {
   withTimeout(withProfile(loggingIn)).action(action(login));
   const loggingOut = program
     .command('logout')
-    .description('revoke the token of the profile, and forget it');
+    .description("revoke the profile's token and delete the profile");
   withTimeout(withProfile(loggingOut)).action(action(logout));
 }
 
@@ -61,7 +60,7 @@ async function login(options: LoginOptions): Promise<undefined> {
   const url = givenUrl(options) ?? before?.url ?? DEFAULT_URL;
   const client = new DroverClient({ url });
   const call = () => ({ signal: limit(options.timeout) });
-  // Before somebody types a PIN for nobody.
+  // Before asking for the PIN, check that the service answers.
   await client.health(call());
   const { token: given } = options;
   const token = given ?? (await client.exchangePin(expectPin(await pinOf(options, url)), call()));
@@ -71,21 +70,21 @@ async function login(options: LoginOptions): Promise<undefined> {
     .catch((thrown: unknown) => {
       if (given === undefined || !(thrown instanceof ApiError && thrown.status === 401))
         throw thrown;
-      const message = `the token that was given is not good at ${url}; leave out --token to log in with the PIN`;
+      const message = `${url} does not accept this token; omit --token to log in with the PIN`;
       throw new CliError(EXIT.not_allowed, message);
     });
   writeProfile(path, { url, token, ...(given === undefined && { own: true }) });
-  await print(`logged in at ${url}; the token is kept in ${path}\n`);
-  // Nobody knows the earlier one any more.
+  await print(`logged in to ${url}; the token is saved in ${path}\n`);
+  // The profile's previous token is no longer in use.
   if (before?.own && before.token !== token) {
     await revoke(before, options).catch((thrown: unknown) => {
       const why = messageOf(thrown);
-      complain(`the token that this profile had before, at ${before.url}, is still good: ${why}`);
+      complain(`cannot revoke the previous token of this profile at ${before.url}: ${why}`);
     });
   }
 }
 
-/** A profile that is broken is what a login is to mend. */
+/** A damaged profile is ignored: login replaces it. */
 function savedProfile(path: string): Profile | undefined {
   try {
     return readProfile(path);
@@ -98,7 +97,7 @@ async function revoke(profile: Profile, { timeout }: LoginOptions): Promise<void
   try {
     await new DroverClient(profile).tokens.revokeCurrent({ signal: limit(timeout) });
   } catch (thrown) {
-    // It is over already; that is what was asked for.
+    // Already revoked or expired.
     if (!(thrown instanceof ApiError && thrown.status === 401)) throw thrown;
   }
 }
@@ -109,27 +108,27 @@ async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<strin
     try {
       return readFileSync(pinFile, 'utf8').trim();
     } catch (thrown) {
-      throw new CliError(EXIT.usage, `the PIN file cannot be read: ${messageOf(thrown)}`);
+      throw new CliError(EXIT.usage, `cannot read the PIN file: ${messageOf(thrown)}`);
     }
   }
-  if (process.stdin.isTTY) process.stderr.write(`PIN of ${url}: `);
+  if (process.stdin.isTTY) process.stderr.write(`PIN for ${url}: `);
   for await (const line of createInterface({ input: process.stdin, signal: stopSignal })) {
     return line.trim();
   }
   return '';
 }
 
-/** @throws CliError for what is no PIN: the service would count it as a wrong one, and of those it takes only some. */
+/** @throws CliError for a malformed PIN, which would use up one of the service's allowed attempts. */
 function expectPin(pin: string): string {
   if (/^\d{6}$/.test(pin)) return pin;
-  const what = pin === '' ? 'no PIN was given' : 'a PIN has six digits';
+  const what = pin === '' ? 'no PIN given' : 'a PIN has six digits';
   throw new CliError(EXIT.usage, `${what}; the service prints its PIN when it starts`);
 }
 
 async function logout(options: LoginOptions): Promise<undefined> {
   const path = profileOf(options);
   const profile = readProfile(path);
-  if (!profile) throw new CliError(EXIT.usage, `there is no profile ${path}; nobody is logged in`);
+  if (!profile) throw new CliError(EXIT.usage, `not logged in: no profile ${path}`);
   await revoke(profile, options);
   removeProfile(path);
   await print(`logged out of ${profile.url}\n`);

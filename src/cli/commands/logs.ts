@@ -1,5 +1,3 @@
-// Runs in the command line. Owns `drover logs`: lines of the past, and those that come.
-
 import type { Command } from 'commander';
 import { ApiError, type StreamEvent } from '../../client/index.js';
 import {
@@ -19,8 +17,8 @@ import { action } from '../terminal/action.js';
 import { eventLine } from '../terminal/event-line.js';
 import { isColored, print, safeJson } from '../terminal/output.js';
 
-const LINES = 100;
-/** As many as one page of the service has. */
+const DEFAULT_LINES = 100;
+/** Maximum page size of `GET /api/events`. */
 const PAGE = 1000;
 
 interface LogsOptions extends ConnectionOptions, FilterFlags {
@@ -34,38 +32,43 @@ interface LogsOptions extends ConnectionOptions, FilterFlags {
 
 export function addLogs(program: Command): void {
   withFilter(withConnection(program.command('logs')), 'log')
-    .description(
-      'show the lines of bots and of the service: the last ones, or with -f those that come',
+    .description('print the log of bots and of the service')
+    .option('-f, --follow', 'print new lines as they arrive; reconnects when the service restarts')
+    .option(
+      '-n, --lines <number>',
+      `number of past lines (default: ${DEFAULT_LINES}; 0 with -f)`,
+      wholeNumber,
     )
-    .option('-f, --follow', 'go on with what comes, over restarts of the service')
-    .option('-n, --lines <number>', `so many of the past (${LINES}; with -f none)`, wholeNumber)
-    .option('--since <when>', 'of the past only what is newer: 10m, a date, Unix ms, or an id')
-    .option('-g, --grep <text>', 'only with this text in the message, in whatever case')
-    .option('--json', 'one JSON object on each line: id, event, data')
-    .option('--no-color', 'without colours; they are off too where the output is no terminal')
+    .option(
+      '--since <when>',
+      'only past lines newer than this: 10m, a date, Unix ms, or an event id',
+    )
+    .option('-g, --grep <text>', 'only lines that contain this text (case-insensitive)')
+    .option('--json', 'print one JSON object per line: id, event, data')
+    .option('--no-color', 'disable colours (default when the output is not a terminal)')
     .action(action(logs));
 }
 
 async function logs(options: LogsOptions): Promise<undefined> {
   const connection = connect(options);
-  const show = shower(options);
-  // What is wrong with the address or the token is said now; once it follows, the stream tries again.
+  const show = printer(options);
+  // Fail now if the address or the token is wrong: the stream would retry.
   await connection.client.apiInfo(connection.call());
-  const past = await pastOf(connection, options);
-  await show(past);
+  const history = await historyOf(connection, options);
+  await show(history);
   if (!options.follow) return;
   const stream = connection.client.stream({
     ...filterOf(options, ['log']),
     snapshot: false,
-    // The last of the past, or what was asked for: nothing between the two is left out.
-    lastEventId: past.at(-1)?.id ?? idIn(options.since),
+    // Continue right after the last printed line.
+    lastEventId: history.at(-1)?.id ?? idIn(options.since),
     signal: stopSignal,
     onState: new StreamWatch().onState,
   });
   for await (const batch of stream.batches()) await show(batch);
 }
 
-function shower({
+function printer({
   json,
   color,
   grep,
@@ -87,10 +90,10 @@ function textOf(event: StreamEvent): string {
 }
 
 /** Oldest first. */
-async function pastOf(connection: Connection, options: LogsOptions): Promise<StreamEvent[]> {
+async function historyOf(connection: Connection, options: LogsOptions): Promise<StreamEvent[]> {
   const { follow, since, grep } = options;
-  const wanted = options.lines ?? (follow && since === undefined ? 0 : LINES);
-  // From an id on the stream itself goes on, without a page between.
+  const wanted = options.lines ?? (follow && since === undefined ? 0 : DEFAULT_LINES);
+  // The stream itself replays from an id.
   if (follow && options.lines === undefined && idIn(since) !== undefined) return [];
   const events: StreamEvent[] = [];
   const query = { ...filterOf(options, ['log']), after: since && sinceOf(since), q: grep };
@@ -107,14 +110,14 @@ async function pastOf(connection: Connection, options: LogsOptions): Promise<Str
   return events.reverse();
 }
 
-/** An id of the stream; undefined when it is a time. */
+/** The event id; undefined if it is a time. */
 function idIn(since: string | undefined): string | undefined {
   return since !== undefined && /^[0-9a-f]+-\d+$/.test(since) && !/^\d{4}-\d\d?$/.test(since)
     ? since
     : undefined;
 }
 
-/** What the service understands. @throws CliError. */
+/** The `after` of the API. @throws CliError */
 function sinceOf(since: string): string | number {
   const ms = /^\d+$/.test(since) ? undefined : parseDuration(since);
   if (ms !== undefined) return Date.now() - ms;
@@ -122,14 +125,13 @@ function sinceOf(since: string): string | number {
     return since;
   throw new CliError(
     EXIT.usage,
-    `--since ${since} is no time; it looks like 10m, 2026-01-31T03:00:00Z, Unix ms, or an id of the stream`,
+    `--since ${since} is not a time; use for example 10m, 2026-01-31T03:00:00Z, Unix ms, or an event id`,
   );
 }
 
 function explain(thrown: unknown): never {
   const isUnknown = thrown instanceof ApiError && thrown.status === 404;
   if (!isUnknown) throw thrown;
-  const message =
-    'the service keeps no past, it is of an older version; drover logs -f shows what comes';
+  const message = 'the service is an older version without history; use drover logs -f';
   throw new CliError(EXIT.other_version, message);
 }

@@ -1,4 +1,4 @@
-// Runs in the command line. Owns `drover record`: the events of a run, its commands' results among them, into a file.
+// `drover record`: writes the events of a run, including command results, to a file.
 
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -25,9 +25,9 @@ import { action, complain } from '../terminal/action.js';
 import { isStandardOutput } from '../terminal/output.js';
 import { elapsed, followProgress } from '../terminal/progress.js';
 
-/** How long the mark behind a command's last events may take to arrive, and a service to come back, in ms. */
+/** Time limit for the end marker to arrive, and for a restarted service to come back, in ms. */
 const MARK_MS = 5000;
-/** How long is waited for them where there can be no mark, in ms. */
+/** How long to wait for the last events if there is no end marker, in ms. */
 const NO_MARK_MS = 1000;
 
 interface RecordOptions extends ConnectionOptions, FilterFlags {
@@ -38,22 +38,22 @@ interface RecordOptions extends ConnectionOptions, FilterFlags {
 export function addRecord(program: Command): void {
   withFilter(withConnection(program.command('record')), 'both')
     .description(
-      'write the events of a run to a file, for drover check: until Ctrl-C, for a time, or while a command runs',
+      'record events to a file for drover check: until Ctrl-C, for a time, or while a command runs',
     )
-    .argument('<file>', 'NDJSON; - is standard output')
-    .argument('[command...]', 'behind --; its exit code is that of drover record')
-    .option('--for <time>', 'end after so long', duration)
-    .option('--force', 'replace the file when it is there')
+    .argument('<file>', 'output file (NDJSON); - is standard output')
+    .argument('[command...]', 'command to run, after --; drover record exits with its exit code')
+    .option('--for <time>', 'stop after this time', duration)
+    .option('--force', 'overwrite an existing file')
     .action(action(record));
 }
 
 async function record(file: string, command: string[], options: RecordOptions): Promise<number> {
   if (command.length > 0 && options.for !== undefined) {
-    throw new CliError(EXIT.usage, 'give a command or --for, not both');
+    throw new CliError(EXIT.usage, 'give either a command or --for');
   }
   const isPrinted = isStandardOutput(file);
   if (command.length > 0 && isPrinted) {
-    throw new CliError(EXIT.usage, 'the command has standard output for itself; give a file');
+    throw new CliError(EXIT.usage, 'the command uses standard output; record to a file');
   }
   const connection = connect(options);
   const { client, call } = connection;
@@ -72,8 +72,8 @@ async function record(file: string, command: string[], options: RecordOptions): 
       watch.onState(state);
       if (state.state !== 'open') return;
       news.emit('open');
-      // Now nothing that the command does is missed.
-      if (command.length > 0) commanded ??= runToItsEnd();
+      // The stream is open, so no event of the command is missed.
+      if (command.length > 0) running ??= runToEnd();
     },
   });
   let by: RecordingEnd['by'] = 'error';
@@ -83,11 +83,11 @@ async function record(file: string, command: string[], options: RecordOptions): 
   };
   stopSignal.addEventListener('abort', () => stop('signal'), { once: true });
   const timer = options.for === undefined ? undefined : setTimeout(stop, options.for, 'time');
-  let commanded: Promise<CommandEnd> | undefined;
-  const runToItsEnd = async (): Promise<CommandEnd> => {
+  let running: Promise<CommandEnd> | undefined;
+  const runToEnd = async (): Promise<CommandEnd> => {
     try {
       const code = await runCommand(command);
-      if (stopSignal.aborted) return { code, missing: 'its command was interrupted' };
+      if (stopSignal.aborted) return { code, missing: 'the command was interrupted' };
       if (watch.blind !== null) await reopened(stream, news);
       return { code, missing: await lastEvents(connection, filter ? null : news) };
     } finally {
@@ -95,13 +95,13 @@ async function record(file: string, command: string[], options: RecordOptions): 
     }
   };
   const began = performance.now();
-  // A command has the terminal for itself, and what is printed shows itself how far it is.
+  // A command owns the terminal, and a recording on standard output shows its own progress.
   if (command.length === 0 && !isPrinted) {
     followProgress(() => `recording: ${elapsed(began, options.for)}, ${writer.events} events`);
   }
   const reading = (async () => {
     for await (const batch of stream.batches()) {
-      // The mark is waited for only once the command is over; it is ours, and no part of the run.
+      // The end marker is expected only after the command ended. It is not part of the run.
       const mark = news.listenerCount('mark') > 0 ? batch.find(isMark) : undefined;
       await writer.write(batch.filter((event) => event !== mark));
       if (mark) news.emit('mark');
@@ -109,8 +109,8 @@ async function record(file: string, command: string[], options: RecordOptions): 
   })();
   const [read] = await Promise.allSettled([reading]);
   clearTimeout(timer);
-  // The command is ours: it does not go on alone when the stream is over before it.
-  const [ran] = await Promise.allSettled([commanded]);
+  // Wait for the command, even if the stream ended first.
+  const [ran] = await Promise.allSettled([running]);
   if (ran.status === 'rejected') {
     await writer.discard();
     throw ran.reason;
@@ -119,15 +119,15 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const missing = watch.blind ?? ran.value?.missing ?? null;
   const { events } = await writer.end({ by, disconnects: watch.disconnects, missing });
   if (read.status === 'rejected') throw read.reason;
-  complain(`${events} events are ${isPrinted ? 'on standard output' : `in ${file}`}`);
-  if (missing !== null) complain(`the end of the run is not in it: ${missing}`);
+  complain(`recorded ${events} events to ${isPrinted ? 'standard output' : file}`);
+  if (missing !== null) complain(`the end of the run was not recorded: ${missing}`);
   return ran.value?.code || (watch.blind === null ? EXIT.ok : EXIT.no_service);
 }
 
 interface CommandEnd {
-  /** Its exit code. */
+  /** The exit code. */
   code: number;
-  /** Why not all of it is recorded. */
+  /** Why the recording is incomplete. */
   missing: string | null;
 }
 
@@ -135,7 +135,7 @@ function isFiltered({ kind, level, bot, scope }: FilterFlags): boolean {
   return [kind, level, bot, scope].some(Boolean);
 }
 
-/** @returns its exit code. */
+/** @returns the exit code. */
 async function runCommand([name = '', ...args]: string[]): Promise<number> {
   const child = spawn(name, args, { stdio: 'inherit' });
   const pass = (): void => void child.kill('SIGTERM');
@@ -144,13 +144,13 @@ async function runCommand([name = '', ...args]: string[]): Promise<number> {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
   } catch (thrown) {
-    throw new CliError(EXIT.usage, `${name} cannot be run: ${(thrown as Error).message}`);
+    throw new CliError(EXIT.usage, `cannot run ${name}: ${(thrown as Error).message}`);
   } finally {
     stopSignal.removeEventListener('abort', pass);
   }
 }
 
-/** A service that the command has restarted is given time to come back; what it did meanwhile comes then. */
+/** Gives a service that the command restarted time to come back and replay what was missed. */
 async function reopened(stream: EventStream, news: EventEmitter): Promise<void> {
   const isOpen = once(news, 'open', { signal: limit(MARK_MS) }).catch(() => {});
   stream.retryNow();
@@ -158,8 +158,8 @@ async function reopened(stream: EventStream, news: EventEmitter): Promise<void> 
 }
 
 /**
- * What bots have said until now is on the stream before the line about a command that is sent now.
- * @param news null where a filter keeps that line away. @returns what is missing.
+ * Waits until every event so far has arrived. The end marker is the log line of a `ping` sent now: earlier events precede it.
+ * @param news null if a filter hides that line. @returns what is missing.
  */
 async function lastEvents(
   { client, call }: Connection,
@@ -168,7 +168,7 @@ async function lastEvents(
   if (news) {
     const seen = once(news, 'mark', { signal: limit(MARK_MS) }).then(
       () => null,
-      () => `the last events had not come after ${showDuration(MARK_MS)}`,
+      () => `the last events did not arrive within ${showDuration(MARK_MS)}`,
     );
     const isSent = await client.invoke(null, 'ping', {}, call()).then(
       () => true,
@@ -176,7 +176,7 @@ async function lastEvents(
     );
     if (isSent) return seen;
   }
-  // The line does not come, or the token may not ask for it.
+  // Hidden by the filter, or the token may not send commands.
   await delay(NO_MARK_MS);
   return null;
 }

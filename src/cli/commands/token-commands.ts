@@ -1,5 +1,3 @@
-// Runs in the command line. Owns `drover tokens`.
-
 import { type Command, Option } from 'commander';
 import type { CreateTokenBody, Scope, TokenInfo } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
@@ -10,7 +8,7 @@ import { action, complain } from '../terminal/action.js';
 import { print, printJson, table } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
 
-/** The name of the token that the command uses; ids are UUIDs. */
+/** Names the command's own token in the output; ids are UUIDs. */
 const CURRENT = 'current';
 const HEAD = ['ID', 'NAME', 'SCOPES', 'LIMITED TO', 'CREATED', 'EXPIRES', 'LAST USED'];
 
@@ -29,33 +27,26 @@ interface RevokeOptions extends ConnectionOptions {
 
 export function addTokens(program: Command): void {
   const tokens = addGroup(program, 'tokens', 'list, create and revoke tokens');
-  withConnection(tokens.command('list').description('the tokens there are'))
-    .option('--json', 'as a JSON list')
+  withConnection(tokens.command('list').description('list tokens'))
+    .option('--json', 'print a JSON list')
     .action(action(listTokens));
   withConnection(
-    tokens.command('create').description('make a token; it is printed here and never again'),
+    tokens.command('create').description('create a token and print it; it cannot be shown again'),
   )
-    .argument('<name>', 'what it is for')
+    .argument('<name>', 'name that says what the token is for')
     .addOption(
-      new Option(
-        '--scope <scope>',
-        'read, control, invoke, admin; several comma-separated or repeated',
-      )
+      new Option('--scope <scope>', 'read, control, invoke or admin (comma-separated or repeated)')
         .argParser(list)
         .makeOptionMandatory(),
     )
-    .option('--bot <id>', 'limit it to this bot; several comma-separated or repeated', list)
-    .option('--label <name=value>', 'limit it to bots with these labels', labels)
-    .option(
-      '--expires <time>',
-      'how long it is good, for example 30d; for ever when left out',
-      timeSpan,
-    )
-    .option('--json', 'the token with all that is known of it, as JSON')
+    .option('--bot <id>', 'restrict the token to this bot (comma-separated or repeated)', list)
+    .option('--label <name=value>', 'restrict the token to bots with these labels', labels)
+    .option('--expires <time>', 'lifetime, for example 30d (default: no expiry)', timeSpan)
+    .option('--json', 'print the token and its properties as JSON')
     .action(action(createToken));
   withConnection(tokens.command('revoke').description('revoke tokens').argument('[id...]'))
-    .option('--current', 'the token that this command uses')
-    .option('--json', 'of each id that it is revoked or its error, as JSON')
+    .option('--current', 'revoke the token that this command uses')
+    .option('--json', 'print the result or error for each id as JSON')
     .action(action(revokeTokens));
   addHelp(tokens);
 }
@@ -96,19 +87,22 @@ async function createToken(name: string, options: CreateOptions): Promise<undefi
   if (bot) body.bots = bot;
   if (label) body.labels = label;
   if (expires !== undefined) body.expires_at_ms = Date.now() + expires;
-  const made = await client.tokens.create(body, call());
-  // Alone on its line, for TOKEN=$(drover tokens create …).
-  if (options.json) await printJson(made);
-  else await print(`${made.token}\n`);
+  const created = await client.tokens.create(body, call());
+  // Only the token, for TOKEN=$(drover tokens create …).
+  if (options.json) await printJson(created);
+  else await print(`${created.token}\n`);
 }
 
 async function revokeTokens(ids: string[], options: RevokeOptions): Promise<number> {
   if (ids.length === 0 && !options.current) {
-    throw new CliError(EXIT.usage, 'no token was named; drover tokens list shows their ids');
+    throw new CliError(
+      EXIT.usage,
+      'no tokens selected; give ids (see drover tokens list) or --current',
+    );
   }
   const { client, call } = connect(options);
   const targets = ids.map((id) => ({ id, revoke: () => client.tokens.revoke(id, call()) }));
-  // Last: the others are revoked with it.
+  // Last, because the other requests use this token.
   if (options.current) {
     targets.push({ id: CURRENT, revoke: () => client.tokens.revokeCurrent(call()) });
   }
@@ -121,7 +115,7 @@ async function revokeTokens(ids: string[], options: RevokeOptions): Promise<numb
       if (!options.json) await print(`${id} revoked\n`);
     } catch (thrown) {
       if (targets.length === 1) throw thrown;
-      // The others are revoked all the same.
+      // Report it and continue with the others.
       const { message } = thrown as Error;
       all[id] = { error: message };
       complain(`${id}: ${message}`);

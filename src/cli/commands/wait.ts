@@ -1,5 +1,3 @@
-// Runs in the command line. Owns `drover wait`: until a bot has a status, or the service answers.
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ApiError, type BotSnapshot, DroverClient } from '../../client/index.js';
@@ -21,7 +19,7 @@ import { action } from '../terminal/action.js';
 import { print, printJson, safeText } from '../terminal/output.js';
 import { elapsed, followProgress } from '../terminal/progress.js';
 
-const AGAIN_MS = 200;
+const POLL_MS = 200;
 
 interface WaitOptions extends ConnectionOptions {
   status?: string[];
@@ -33,13 +31,19 @@ export function addWait(program: Command): void {
   withConnection(program.command('wait'), { timeout: false })
     .description('wait until a bot has a status; without a bot, until the service answers')
     .argument('[bot]')
-    .option('--status <status>', 'one of these; several comma-separated or repeated', list)
+    .option(
+      '--status <status>',
+      'status to wait for; any of several (comma-separated or repeated)',
+      list,
+    )
     .addOption(
-      new Option('--timeout <time>', 'then it fails').argParser(duration).default(30_000, '30s'),
+      new Option('--timeout <time>', 'fail after this time')
+        .argParser(duration)
+        .default(30_000, '30s'),
     )
     .option(
       '--json',
-      'the snapshot of the bot as JSON; of the service its address, and after how many ms',
+      "print the bot's snapshot, or the service's address and the elapsed ms, as JSON",
     )
     .action(action(wait));
 }
@@ -47,24 +51,24 @@ export function addWait(program: Command): void {
 async function wait(bot: string | undefined, options: WaitOptions): Promise<undefined> {
   const { status: wanted = [], timeout } = options;
   if (bot === undefined) {
-    if (wanted.length > 0)
-      throw new CliError(EXIT.usage, '--status is of a bot, and none was named');
+    if (wanted.length > 0) throw new CliError(EXIT.usage, '--status needs a bot');
     await waitForService(options);
     return;
   }
-  if (wanted.length === 0) throw new CliError(EXIT.usage, 'say what to wait for, with --status');
+  if (wanted.length === 0)
+    throw new CliError(EXIT.usage, 'add --status with the status to wait for');
   const { client } = connect(options);
   const began = performance.now();
-  const late = limit(timeout);
-  // There may be no such bot; a stream would say nothing of that.
-  await client.bots.get(bot, { signal: late });
+  const deadline = limit(timeout);
+  // Fails if there is no such bot; a stream would stay silent.
+  await client.bots.get(bot, { signal: deadline });
   let last: BotSnapshot | undefined;
-  const seen = new StreamWatch();
+  const connection = new StreamWatch();
   const stream = client.stream({
     session: [bot],
     kind: ['session'],
-    signal: late,
-    onState: seen.onState,
+    signal: deadline,
+    onState: connection.onState,
   });
   followProgress(() => {
     const is = last === undefined ? '' : `, it is ${safeText(last.status)}`;
@@ -80,18 +84,15 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
     }
     if (last.status === 'deleted') throw new CliError(EXIT.not_found, `${bot} was deleted`);
     if (last.status === 'failed') {
-      throw new CliError(
-        EXIT.failed,
-        `${bot} has failed: ${last.last_error ?? 'no reason is known'}`,
-      );
+      throw new CliError(EXIT.failed, `${bot} failed: ${last.last_error ?? 'unknown reason'}`);
     }
   }
   stopSignal.throwIfAborted();
   const what = `${bot} was not ${wanted.join(' or ')} within ${showDuration(timeout)}`;
-  if (seen.disconnects > 0 && seen.blind !== null) {
-    throw new CliError(EXIT.no_service, `${what}; ${seen.blind}`);
+  if (connection.disconnects > 0 && connection.blind !== null) {
+    throw new CliError(EXIT.no_service, `${what}; ${connection.blind}`);
   }
-  const is = last === undefined ? 'nothing came of it' : `it is ${last.status}`;
+  const is = last === undefined ? 'its status was not received' : `it is ${last.status}`;
   throw new CliError(EXIT.timeout, `${what}; ${is}`);
 }
 
@@ -99,23 +100,23 @@ async function waitForService(options: WaitOptions): Promise<void> {
   const url = givenUrl(options) ?? targetOf(options).url;
   const client = new DroverClient({ url });
   const began = performance.now();
-  const late = limit(options.timeout);
+  const deadline = limit(options.timeout);
   followProgress(() => `waiting for ${url}: ${elapsed(began, options.timeout)}`);
   for (;;) {
     try {
-      await client.health({ signal: late });
+      await client.health({ signal: deadline });
       const afterMs = performance.now() - began;
       if (options.json) await printJson({ url, after_ms: Math.round(afterMs) });
-      else await print(`${url} answers after ${showDuration(afterMs)}\n`);
+      else await print(`${url} is up after ${showDuration(afterMs)}\n`);
       return;
     } catch (thrown) {
       stopSignal.throwIfAborted();
-      if (late.aborted) {
+      if (deadline.aborted) {
         const message = `no service answered at ${url} within ${showDuration(options.timeout)}`;
         throw new CliError(EXIT.timeout, message);
       }
       if (!(thrown instanceof ApiError && thrown.isPassing)) throw thrown;
     }
-    await delay(AGAIN_MS, undefined, { signal: late }).catch(() => {});
+    await delay(POLL_MS, undefined, { signal: deadline }).catch(() => {});
   }
 }

@@ -1,5 +1,4 @@
-// Runs in the command line. Owns which service a command talks to, and with which token: flags first, then the environment,
-// then the profile.
+// Which service a command uses, and with which token: flags first, then the environment, then the profile.
 
 import { type Command, Option } from 'commander';
 import { DroverClient } from '../../client/index.js';
@@ -12,19 +11,19 @@ import { type Profile, profilePath, readProfile } from './profile.js';
 export const DEFAULT_URL = 'http://localhost:8090';
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-export const URL_TEXT = `address of the service (DROVER_URL, the profile, ${DEFAULT_URL})`;
-const TOKEN_TEXT = 'token (DROVER_TOKEN, the profile)';
-const PROFILE_TEXT = 'profile that drover login has made (DROVER_PROFILE, default)';
+export const URL_TEXT = `address of the service (default: DROVER_URL, the profile, or ${DEFAULT_URL})`;
+const TOKEN_TEXT = 'access token (default: DROVER_TOKEN, or the profile)';
+const PROFILE_TEXT = 'profile saved by drover login (default: DROVER_PROFILE, or "default")';
 
 export interface ConnectionOptions {
   url?: string;
   token?: string;
   profile?: string;
-  /** For one call, in ms. */
+  /** Limit of one call in ms. */
   timeout?: number;
 }
 
-/** Adds the flags of a command that talks to a service. @param timeout whether each of its calls has a limit. */
+/** Adds the flags of a command that uses a service. @param timeout whether to add `--timeout`, the limit of one call. */
 export function withConnection(command: Command, { timeout = true } = {}): Command {
   command.option('--url <address>', URL_TEXT).option('--token <token>', TOKEN_TEXT);
   withProfile(command);
@@ -37,66 +36,66 @@ export function withProfile(command: Command): Command {
 
 export function withTimeout(command: Command): Command {
   return command.addOption(
-    new Option('--timeout <time>', 'how long one call may take')
+    new Option('--timeout <time>', 'time limit of one request')
       .argParser(duration)
       .default(DEFAULT_TIMEOUT_MS, '30s'),
   );
 }
 
-/** The name of the profile that is asked for; undefined when none is, which means the default one. */
+/** The profile that was named; undefined means the default one. */
 function profileName({ profile }: ConnectionOptions, env: NodeJS.ProcessEnv): string | undefined {
   return profile ?? (env['DROVER_PROFILE'] || undefined);
 }
 
-/** The file of the profile that is asked for. @throws CliError when that is no name of one. */
+/** The path of the profile in use. @throws CliError if its name is invalid. */
 export function profileOf(options: ConnectionOptions, env = process.env): string {
   return profilePath(profileName(options, env) ?? 'default', env);
 }
 
-/** What is in it; undefined when there is no default one. @throws CliError when it is of no use, or not there. */
+/** The profile in use; undefined if there is no default profile. @throws CliError if a named one is missing, or unusable. */
 export function askedProfile(options: ConnectionOptions, env = process.env): Profile | undefined {
   const path = profileOf(options, env);
   const profile = readProfile(path);
   if (profile || profileName(options, env) === undefined) return profile;
-  throw new CliError(EXIT.usage, `there is no profile ${path}; make it with drover login`);
+  throw new CliError(EXIT.usage, `no profile ${path}; create it with drover login`);
 }
 
-/** The address that was given, by flag or environment. @throws CliError when it is none. */
+/** The address from the flag or the environment. @throws CliError if it is invalid. */
 export function givenUrl({ url }: ConnectionOptions, env = process.env): string | undefined {
   if (url !== undefined) return urlOf(url, '--url');
   const variable = env['DROVER_URL'] || undefined;
   return variable === undefined ? undefined : urlOf(variable, 'DROVER_URL');
 }
 
-/** Where a command goes, and with what. @throws CliError when the address or the profile is of no use. */
+/** Address and token of a command. @throws CliError if the address or the profile is unusable. */
 export function targetOf(
   options: ConnectionOptions,
   env = process.env,
 ): { url: string; token: string | undefined } {
   const given = givenUrl(options, env);
   const token = options.token ?? (env['DROVER_TOKEN'] || undefined);
-  // A profile that is not needed cannot be in the way.
+  // A broken profile must not matter when it is not needed.
   if (given !== undefined && token !== undefined) return { url: given, token };
   const profile = askedProfile(options, env);
   const own = profile && urlOf(profile.url, profileOf(options, env));
   const url = given ?? own ?? DEFAULT_URL;
-  // The token of a profile goes to the service that it is for, and to no other.
+  // A profile's token is sent only to the profile's own service.
   return { url, token: token ?? (own === url ? profile?.token : undefined) };
 }
 
 export interface Connection {
   client: DroverClient;
-  /** A fresh limit for each call; it also ends with the command. */
+  /** Options for one call: aborted at its time limit or on a stop signal. */
   call(): { signal: AbortSignal };
 }
 
-/** @throws CliError when there is no token, or the address or profile is of no use. */
+/** @throws CliError if there is no token, or the address or profile is unusable. */
 export function connect(options: ConnectionOptions): Connection {
   const { url, token } = targetOf(options);
   if (token === undefined) {
     throw new CliError(
       EXIT.not_allowed,
-      `there is no token for ${url}; log in with drover login --url ${url}, or set DROVER_TOKEN`,
+      `no token for ${url}; log in with drover login --url ${url}, or set DROVER_TOKEN`,
     );
   }
   expectToken(token);
@@ -106,10 +105,10 @@ export function connect(options: ConnectionOptions): Connection {
   };
 }
 
-/** @throws CliError for what no header can hold: it would be an answer that never came. */
+/** @throws CliError if an HTTP header cannot hold the token; fetch would report that as a connection error. */
 export function expectToken(token: string): void {
   if (/^[\x21-\x7e]+$/.test(token)) return;
-  throw new CliError(EXIT.usage, 'the token is empty or has characters that no token has');
+  throw new CliError(EXIT.usage, 'the token is empty or has invalid characters');
 }
 
 const limits = new Set<AbortController>();
@@ -117,17 +116,17 @@ stopSignal.addEventListener('abort', () => {
   for (const controller of limits) controller.abort(stopSignal.reason);
 });
 
-/** Aborted when the command is to end, or after so many ms with a TimeoutError. */
+/** A signal that aborts on a stop signal, or with a TimeoutError after `ms`. */
 export function limit(ms: number): AbortSignal {
-  // By hand: what AbortSignal.any makes of AbortSignal.timeout may be collected before its time, and then never aborts
+  // Not AbortSignal.any with AbortSignal.timeout: the timeout can be garbage-collected and then never fires
   // (nodejs/node#57736).
   const controller = new AbortController();
   limits.add(controller);
-  const isLate = (): void => {
+  const onTimeout = (): void => {
     limits.delete(controller);
-    controller.abort(new DOMException('it took too long', 'TimeoutError'));
+    controller.abort(new DOMException('timed out', 'TimeoutError'));
   };
-  setTimeout(isLate, ms).unref();
+  setTimeout(onTimeout, ms).unref();
   if (stopSignal.aborted) controller.abort(stopSignal.reason);
   return controller.signal;
 }

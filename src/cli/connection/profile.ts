@@ -1,5 +1,3 @@
-// Runs in the command line. Owns the profiles: which service, and the token for it, in files that only their owner may read.
-
 import {
   chmodSync,
   mkdirSync,
@@ -18,15 +16,14 @@ import { CliError } from '../failure.js';
 export interface Profile {
   url: string;
   token: string;
-  /** Login made the token for this profile. One that was given to it (--token) may be in use elsewhere. */
+  /** The token was created by login for this profile. One given with --token may be in use elsewhere. */
   own?: true;
 }
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** Group and others. */
-const NOT_THE_OWNER = 0o077;
+const GROUP_AND_OTHERS = 0o077;
 
-/** Where the platform keeps a user's configuration. */
+/** The platform's directory for user configuration. */
 export function configDir(env: NodeJS.ProcessEnv, platform = process.platform): string {
   if (platform === 'win32')
     return join(env['APPDATA'] ?? join(homedir(), 'AppData', 'Roaming'), 'drover');
@@ -34,50 +31,50 @@ export function configDir(env: NodeJS.ProcessEnv, platform = process.platform): 
   return join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'drover');
 }
 
-/** @throws CliError when it is no name of a profile. */
+/** @throws CliError if the name is invalid. */
 export function profilePath(name: string, env: NodeJS.ProcessEnv): string {
   if (!NAME.test(name)) {
     throw new CliError(
       EXIT.usage,
-      `${JSON.stringify(name)} is no name of a profile; use letters, digits, dots and dashes`,
+      `${JSON.stringify(name)} is not a valid profile name; use letters, digits, dots, underscores and dashes`,
     );
   }
   return join(configDir(env), 'profiles', `${name}.json`);
 }
 
-/** @returns undefined when there is none. @throws CliError when it cannot be used, saying what to do. */
+/** @returns undefined if there is no such file. @throws CliError if the profile cannot be used. */
 export function readProfile(path: string): Profile | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
-    if (process.platform !== 'win32' && (statSync(path).mode & NOT_THE_OWNER) !== 0) {
-      throw new Error(`others may read the token in it; run chmod 600 ${path}`);
+    if (process.platform !== 'win32' && (statSync(path).mode & GROUP_AND_OTHERS) !== 0) {
+      throw new Error(`other users can read the token in it; run chmod 600 ${path}`);
     }
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CliError(EXIT.usage, `the profile ${path} is not used: ${messageOf(thrown)}`);
+    throw new CliError(EXIT.usage, `cannot use the profile ${path}: ${messageOf(thrown)}`);
   }
   const profile = profileIn(text);
   if (profile) return profile;
-  throw new CliError(EXIT.usage, `the profile ${path} is broken; make it anew with drover login`);
+  throw new CliError(EXIT.usage, `the profile ${path} is damaged; run drover login to replace it`);
 }
 
-/** @throws CliError when it cannot be written. */
+/** @throws CliError */
 export function writeProfile(path: string, profile: Profile): void {
   const fresh = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
-    // Written aside and renamed, so that the mode holds from the first byte on.
+    // Written to a temporary file and renamed, so that the profile is never incomplete or readable by others.
     writeFileSync(fresh, `${JSON.stringify(profile, null, 2)}\n`, {
       mode: 0o600,
       flag: 'wx',
     });
-    // The mask of the process may have taken more away than was meant.
+    // The umask may have removed more.
     chmodSync(fresh, 0o600);
     renameSync(fresh, path);
   } catch (thrown) {
-    throw new CliError(EXIT.failed, `the profile ${path} cannot be written: ${messageOf(thrown)}`);
+    throw new CliError(EXIT.failed, `cannot write the profile ${path}: ${messageOf(thrown)}`);
   }
 }
 
@@ -88,8 +85,8 @@ export function removeProfile(path: string): void {
 function profileIn(text: string): Profile | undefined {
   try {
     const { url, token, own } = JSON.parse(text) as Partial<Profile>;
-    const isWhole = typeof url === 'string' && typeof token === 'string' && token !== '';
-    if (!isWhole || !URL.canParse(url)) return undefined;
+    const isComplete = typeof url === 'string' && typeof token === 'string' && token !== '';
+    if (!isComplete || !URL.canParse(url)) return undefined;
     return { url, token, ...(own === true && { own }) };
   } catch {
     return undefined;

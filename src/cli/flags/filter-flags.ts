@@ -1,5 +1,3 @@
-// Runs in the command line. Owns the flags that choose events.
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EventFilter, Level } from '../../client/index.js';
 import { list } from './flag-values.js';
@@ -14,28 +12,28 @@ export interface FilterFlags {
 const KINDS: readonly string[] = ['log', 'session'];
 const LEVELS: readonly string[] = ['info', 'warn', 'error', 'state'];
 
-/** @param known values that there are; the service would take others too, and they would match nothing. */
+/** @param known allowed values. The service accepts others, but they match nothing. */
 function flag(flags: string, description: string, known?: readonly string[]): Option {
-  return new Option(flags, `${description}; several comma-separated or repeated`).argParser(
+  return new Option(flags, `${description} (comma-separated or repeated)`).argParser(
     (text: string, before: string[] | undefined) => {
       const values = list(text, before);
       const unknown = values.find((value) => known && !known.includes(value));
       if (unknown === undefined) return values;
-      throw new InvalidArgumentError(`There are: ${known?.join(', ')}.`);
+      throw new InvalidArgumentError(`Allowed choices are ${known?.join(', ')}.`);
     },
   );
 }
 
-/** @param kinds what is shown when no kind is asked for, for the help. */
+/** @param kinds the default, for the help text. */
 export function withFilter(command: Command, kinds: string): Command {
   return command
-    .addOption(flag('--bot <id>', 'only of this bot'))
+    .addOption(flag('--bot <id>', 'only events of this bot'))
     .addOption(flag('--level <level>', `only lines of this level: ${LEVELS.join(', ')}`, LEVELS))
     .addOption(flag('--scope <scope>', 'only lines of this scope, for example tcp'))
-    .addOption(flag('--kind <kind>', `log, session, or both (default: ${kinds})`, KINDS));
+    .addOption(flag('--kind <kind>', `log, session, or both; default ${kinds}`, KINDS));
 }
 
-/** @param kinds when none was asked for. */
+/** @param kinds the default. */
 export function filterOf(
   { kind, level, bot, scope }: FilterFlags,
   kinds?: readonly ('log' | 'session')[],
@@ -48,7 +46,7 @@ export function filterOf(
   };
 }
 
-/** A filter as its flags say it: `level warn,error, bot a`. One out of a file may hold anything. */
+/** A filter in the words of its flags: `level warn,error, bot a`. A filter read from a file may hold anything. */
 export function wordsOf({ kind, level, session, scope }: EventFilter): string {
   return Object.entries({ kind, level, bot: session, scope })
     .flatMap(([name, values]) =>

@@ -1,5 +1,3 @@
-// Runs in the command line. Owns how the values of flags are read.
-
 import { InvalidArgumentError } from 'commander';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 import { parseDuration, TOO_LONG } from './duration.js';
@@ -9,40 +7,40 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** A whole number of what there has to be one of at least. */
+/** A whole number of at least 1. */
 export function count(text: string): number {
   const number = wholeNumber(text);
   if (number === 0) throw new InvalidArgumentError('It must be at least 1.');
   return number;
 }
 
-/** Values that are comma-separated, repeated, or both. */
+/** Comma-separated values; the flag can also be repeated. */
 export function list(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(',').filter((part) => part !== '')];
 }
 
-/** The same for `name=value`. */
+/** Comma-separated `name=value` pairs; the flag can also be repeated. */
 export function labels(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const pairs = text.split(',').map((pair): [string, string] => {
     const at = pair.indexOf('=');
-    if (at < 1) throw new InvalidArgumentError('Labels are given as name=value.');
+    if (at < 1) throw new InvalidArgumentError('It must be name=value.');
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
   return { ...before, ...Object.fromEntries(pairs) };
 }
 
-/** A length of time that is not waited for, in ms. */
+/** A duration in ms, of any length. */
 export function timeSpan(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined)
-    throw new InvalidArgumentError('It must be a time like 500ms, 5s, 2m or 1h.');
+    throw new InvalidArgumentError('It must be a duration such as 500ms, 5s, 2m or 1h.');
   return ms;
 }
 
-/** A wait, in ms. */
+/** A duration in ms that a timer can wait for. */
 export function duration(text: string): number {
   const ms = timeSpan(text);
   if (ms > MAX_TIMER_MS) throw new InvalidArgumentError(TOO_LONG);

@@ -1,5 +1,3 @@
-// Runs in the command line. Owns the flags that say how a service is to run, for those who start it and those who look at it.
-
 import { type Command, Option } from 'commander';
 import type { Flags } from '../../main/load-config.js';
 import { wholeNumber } from './flag-values.js';
@@ -19,15 +17,15 @@ export function withStartFlags(command: Command): Command {
   return command
     .option('--config <file>', 'configuration file (JSON); docs/CONFIGURATION.md lists its keys')
     .option('--host <address>', 'address to listen on')
-    .option('--port <number>', 'TCP port, 0 for any free one', wholeNumber)
-    .option('--data-dir <directory>', 'where the PIN file and the token store are kept')
-    .option('--fronts <number>', 'front threads that share the port', wholeNumber)
+    .option('--port <number>', 'TCP port; 0 selects a free one', wholeNumber)
+    .option('--data-dir <directory>', 'directory for the PIN file, the stores and the journal')
+    .option('--fronts <number>', 'number of front threads, which share the port', wholeNumber)
     .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
-    .option('--bot-hosts <number>', 'threads that run bots', wholeNumber)
-    .option('--kinds <place...>', 'directories or packages with more kinds of bots');
+    .option('--bot-hosts <number>', 'number of threads that run bots', wholeNumber)
+    .option('--kinds <place...>', 'directories or packages with additional bot kinds');
 }
 
-/** As keys of the configuration. */
+/** The flags as configuration keys. */
 export function startFlagsOf(options: StartFlags): Flags {
   const flags: Flags = {};
   const set = (key: string, value: string | number | string[] | undefined): void => {

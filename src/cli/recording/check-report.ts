@@ -1,16 +1,14 @@
-// Pure; used by the command line. Owns how the verdicts of a check are written down: for people, as JUnit XML, as JSON.
-
 import { safeText } from '../terminal/output.js';
 import type { Verdict } from './expectation.js';
 
-/** What was checked, and what came of it. */
+/** The result of one check. */
 export interface CheckReport {
   /** The recording's file, or the service's address. */
   source: string;
-  /** How long the run was that was looked at, in ms. */
+  /** Length of the observed run in ms. */
   run_ms: number;
   events: number;
-  /** Why there was more than was seen; null when there was not. */
+  /** Why the run was not observed to its end; null if it was. */
   missing: string | null;
   passed: boolean;
   expectations: Verdict[];
@@ -21,11 +19,11 @@ export function textReport({ expectations, events }: CheckReport): string {
     ({ text, passed, message }) => `${passed ? 'ok  ' : 'FAIL'}  ${text}: ${message}`,
   );
   const failed = expectations.filter(({ passed }) => !passed).length;
-  const sum = `${expectations.length - failed} of ${expectations.length} hold, over ${events} events`;
+  const sum = `${expectations.length - failed} of ${expectations.length} expectations met, ${events} events`;
   return [...lines.map(safeText), sum].map((line) => `${line}\n`).join('');
 }
 
-/** As the CI systems read it: one suite, a case for each expectation. */
+/** JUnit XML: one suite, one test case per expectation. */
 export function junitReport({ source, run_ms, expectations }: CheckReport): string {
   const failures = expectations.filter(({ passed }) => !passed).length;
   const cases = expectations.map(({ text, passed, message, after_ms }) => {
@@ -57,7 +55,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
-/** Text for an attribute. What XML 1.0 cannot hold at all is shown escaped. */
+/** Text for an attribute. Characters that XML 1.0 does not allow are escaped like control characters. */
 function xml(text: string): string {
   return safeText(text.toWellFormed())
     .replace(/[\ufffe\uffff]/g, '\ufffd')

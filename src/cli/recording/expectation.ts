@@ -1,36 +1,36 @@
-// Pure; used by the command line. Owns what can be expected of a run: how it is written, and whether events bear it out.
+// Expectations of a run: their grammar, and whether the events meet them.
 
 import type { StreamEvent } from '../../client/index.js';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 import { parseDuration, showDuration, TOO_LONG } from '../flags/duration.js';
 
-/** What became of an expectation. */
+/** The result of one expectation. */
 export interface Verdict {
   text: string;
   passed: boolean;
-  /** What was seen: why it passed or failed. */
+  /** Why it passed or failed. */
   message: string;
-  /** When that was known, in ms since the start of the run; null when only its end could tell. */
+  /** When that was known, in ms since the start of the run; null if only the end of the run could tell. */
   after_ms: number | null;
 }
 
-/** One expectation over one run. */
+/** The state of one expectation over one run. */
 export interface Expectation {
   readonly text: string;
-  /** Until when it can still be met, in ms since the start; null when the whole run counts. */
+  /** Deadline in ms since the start; null if the whole run counts. */
   readonly withinMs: number | null;
-  /** Whether nothing that comes can change it. */
+  /** Whether further events cannot change the result. */
   readonly isDecided: boolean;
-  /** The next event, so many ms after the start. */
+  /** The next event, `atMs` after the start. */
   see(event: StreamEvent, atMs: number): void;
   /**
-   * At the end. @param missing why there was more than was seen, null when there was not: what must not happen may have
-   * happened then.
+   * The result so far, or at the end. @param missing why the run was not observed to its end, null if it was: an unobserved
+   * event may have violated a `never`.
    */
   verdict(missing: string | null): Verdict;
 }
 
-/** How expectations are written, for help and errors. */
+/** The grammar, for help and errors. */
 export const FORMS = [
   'bot <id> <status> [within <time>]',
   'bot <id> never <status>',
@@ -47,10 +47,10 @@ const OF = `(?: of (?:bot )?${ID})?`;
 const WITHIN = '(?: within (\\S+(?: ?[a-z]+)?))?';
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"';
 
-/** Runs of spaces, and what is quoted, in which they count. */
+/** Runs of spaces outside of quoted text, where spaces count. */
 const SPACES = new RegExp(`${QUOTED}|\\s+`, 'g');
 
-/** What begins an expectation, with what makes it from the words that match. */
+/** Each form with the constructor for its matched words. */
 const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expectation][] = [
   [
     new RegExp(`^bot ${ID} never (\\S+)$`),
@@ -68,7 +68,7 @@ const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expecta
   ],
   [
     new RegExp(`^no line ${QUOTED}${OF}$`),
-    (text, [part = '', bot]) => new Never(text, lineWith(part, bot), 'there was one'),
+    (text, [part = '', bot]) => new Never(text, lineWith(part, bot), 'found one'),
   ],
   [
     new RegExp(`^no errors?(?: lines?)?${OF}$`),
@@ -76,27 +76,27 @@ const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expecta
       new Never(
         text,
         (event) => event.event === 'log' && event.data.level === 'error' && isOf(event, bot),
-        'there was one',
+        'found one',
       ),
   ],
   [
     new RegExp(`^at (least|most) (\\d{1,15}) events?${OF}$`),
     (text, [which, count, bot]) => new Count(text, which === 'least', Number(count), bot),
   ],
-  [/^no gaps?$/, (text) => new Never(text, ({ event }) => event === 'gap', 'something was lost')],
+  [/^no gaps?$/, (text) => new Never(text, ({ event }) => event === 'gap', 'events were lost')],
 ];
 
-/** @throws Error that shows how expectations are written. */
+/** @throws Error that lists the grammar. */
 export function parseExpectation(text: string): Expectation {
   const plain = text.trim().replace(SPACES, (part) => (part.startsWith('"') ? part : ' '));
   for (const [form, make] of GRAMMAR) {
     const match = form.exec(plain);
     if (match) return make(plain, match.slice(1));
   }
-  throw new Error(`${JSON.stringify(text)} is no expectation; there are: ${FORMS.join('; ')}`);
+  throw new Error(`${JSON.stringify(text)} is not an expectation; use one of: ${FORMS.join('; ')}`);
 }
 
-/** Something has to happen. */
+/** Something must happen. */
 class Reached implements Expectation {
   readonly text: string;
   readonly withinMs: number | null;
@@ -121,9 +121,9 @@ class Reached implements Expectation {
     const { text, withinMs } = this;
     const atMs = this.#atMs;
     if (atMs === undefined)
-      return { text, passed: false, message: 'it did not happen', after_ms: null };
+      return { text, passed: false, message: 'did not happen', after_ms: null };
     const passed = withinMs === null || atMs <= withinMs;
-    const message = `it happened after ${showDuration(atMs)}${passed ? '' : ', too late'}`;
+    const message = `happened after ${showDuration(atMs)}${passed ? '' : ', too late'}`;
     return { text, passed, message, after_ms: atMs };
   }
 }
@@ -153,7 +153,7 @@ class Never implements Expectation {
   verdict(missing: string | null): Verdict {
     const { text } = this;
     if (!this.#seen) {
-      const message = missing === null ? 'never seen' : `not seen, but ${missing}`;
+      const message = missing === null ? 'never happened' : `not observed, but ${missing}`;
       return { text, passed: missing === null, message, after_ms: null };
     }
     const { event, atMs } = this.#seen;
@@ -164,7 +164,7 @@ class Never implements Expectation {
   }
 }
 
-/** So many events, neither counting gaps nor the snapshots at the beginning. */
+/** A number of events. Gaps and the initial snapshots do not count. */
 class Count implements Expectation {
   readonly text: string;
   readonly withinMs = null;
@@ -191,14 +191,9 @@ class Count implements Expectation {
   verdict(missing: string | null): Verdict {
     const fits = this.#isLeast === this.isDecided;
     const isKnown = this.isDecided || missing === null;
-    const seen = this.#count === 1 ? 'there was 1' : `there were ${this.#count}`;
-    const message = isKnown ? seen : `${seen}${unknownAfter(missing)}`;
+    const message = isKnown ? `${this.#count} seen` : `${this.#count} observed; ${missing}`;
     return { text: this.text, passed: fits && isKnown, message, after_ms: null };
   }
-}
-
-function unknownAfter(missing: string | null): string {
-  return ` as far as was seen; ${missing}`;
 }
 
 function hasStatus(event: StreamEvent, bot: string, status: string): boolean {
@@ -222,7 +217,7 @@ function timeOf(within: string | undefined): number | null {
   if (within === undefined) return null;
   const ms = parseDuration(within);
   if (ms === undefined)
-    throw new Error(`${JSON.stringify(within)} is no time; it looks like 500ms, 5s or 2m`);
+    throw new Error(`${JSON.stringify(within)} is not a duration; use for example 500ms, 5s or 2m`);
   if (ms > MAX_TIMER_MS) throw new Error(`within ${within}: ${TOO_LONG}`);
   return ms;
 }

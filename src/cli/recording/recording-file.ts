@@ -1,4 +1,4 @@
-// Runs in the command line. Owns the file of a recorded run: NDJSON, a head, then an event on each line, and an end.
+// The recording of a run: NDJSON with a head, one event per line, and an end.
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from 'node:fs';
@@ -12,36 +12,37 @@ import { isStandardOutput, safeJson } from '../terminal/output.js';
 
 const VERSION = 1;
 
-/** First line of a recording. */
+/** The first line of a recording. */
 export interface RecordingHead {
   drover_recording: typeof VERSION;
-  /** When it was begun, in Unix epoch ms of the machine that recorded. */
+  /** Unix epoch ms, by the clock of the recording machine. */
   started_at_ms: number;
   url: string;
-  /** What was left out while it was recorded is not in it; null when all of it was recorded. */
+  /** The filter that was applied while recording; null if there was none. */
   filter: EventFilter | null;
 }
 
-/** An event, and when it arrived: in Unix epoch ms of the machine that recorded. */
+/** An event with its arrival time in Unix epoch ms, by the clock of the recording machine. */
 export type RecordedEvent = StreamEvent & { at_ms: number };
 
-/** What the last line of a recording says of all of it. */
+/** The last line of a recording. */
 export interface RecordingEnd {
   /** What ended it. */
   by: 'command' | 'time' | 'signal' | 'error';
   run_ms: number;
   events: number;
-  /** How often the stream said that something was lost. */
+  /** Number of gap events. */
   gaps: number;
-  /** How often the connection broke. What came after it without a gap has lost nothing. */
+  /** How often the connection broke. Without a gap event, nothing was lost by it. */
   disconnects: number;
-  /** Why there was more than is recorded; null when there was not. */
+  /** Why the end of the run is not recorded; null if it is. */
   missing: string | null;
 }
 
-/** The name of the last line, in the place of an event's. */
+/** The `event` of the last line. */
 const END = 'end';
 
+/** Owns the file until {@link end} or {@link discard}. */
 export class RecordingWriter {
   readonly #path: string;
   readonly #file: Writable;
@@ -60,8 +61,8 @@ export class RecordingWriter {
   }
 
   /**
-   * @param path - is standard output.
-   * @throws CliError when the file is there already (unless it may be replaced) or cannot be written.
+   * @param path `-` is standard output.
+   * @throws CliError if the file exists (unless `replace`) or cannot be written.
    */
   static async open(
     path: string,
@@ -74,7 +75,7 @@ export class RecordingWriter {
     return writer;
   }
 
-  /** @throws CliError when the disk has refused something. */
+  /** @throws CliError if a write failed. */
   async write(events: readonly StreamEvent[]): Promise<void> {
     const at_ms = Date.now();
     this.events += events.length;
@@ -82,7 +83,7 @@ export class RecordingWriter {
     await this.#write(events.map((event) => `${safeJson({ at_ms, ...event })}\n`).join(''));
   }
 
-  /** Writes the end, and resolves when all is written. @throws CliError when the disk has refused something. */
+  /** Writes the last line; resolves when everything is written. @throws CliError if a write failed. */
   async end(how: Pick<RecordingEnd, 'by' | 'disconnects' | 'missing'>): Promise<RecordingEnd> {
     const at_ms = Date.now();
     const run_ms = at_ms - this.#startedAtMs;
@@ -93,7 +94,7 @@ export class RecordingWriter {
     return data;
   }
 
-  /** There is nothing that was recorded: the file goes. What is no file, a device, stays. */
+  /** Closes and deletes the file; a device or a pipe is only closed. */
   async discard(): Promise<void> {
     await this.#close();
     if (this.#file === process.stdout) return;
@@ -101,7 +102,7 @@ export class RecordingWriter {
   }
 
   async #close(): Promise<void> {
-    // It is written out at the end of the command, and there may be more to say on it.
+    // The command flushes standard output at its end.
     if (this.#file === process.stdout) return;
     const closed = this.#file.closed ? undefined : once(this.#file, 'close').catch(() => {});
     this.#file.end();
@@ -117,28 +118,28 @@ export class RecordingWriter {
   #check(): void {
     if (this.#fault === undefined) return;
     const why = messageOf(this.#fault);
-    throw new CliError(EXIT.failed, `${this.#path} cannot be written any further: ${why}`);
+    throw new CliError(EXIT.failed, `cannot write to ${this.#path}: ${why}`);
   }
 }
 
 /** @throws CliError. */
 async function openFile(path: string, replace: boolean): Promise<Writable> {
   try {
-    // A device or a pipe is always there.
-    const isKept = !replace && (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true);
-    const file = createWriteStream(path, { flags: isKept ? 'wx' : 'w' });
+    // A device or a pipe always exists.
+    const isExclusive = !replace && (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true);
+    const file = createWriteStream(path, { flags: isExclusive ? 'wx' : 'w' });
     await once(file, 'open');
     return file;
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
-    const why = code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(thrown);
-    throw new CliError(EXIT.usage, `${path} cannot be written: ${why}`);
+    const why = code === 'EEXIST' ? 'it exists; replace it with --force' : messageOf(thrown);
+    throw new CliError(EXIT.usage, `cannot write ${path}: ${why}`);
   }
 }
 
 /**
- * Reads a recording: hands on each event with how many ms after the start it came. One that ends in the middle of a line was
- * cut off; what is whole of it counts. @returns its head, and its end, undefined when it has none. @throws CliError.
+ * Reads a recording and calls `see` for each event with its time since the start in ms. An incomplete last line is ignored: the
+ * recorder was killed. @returns its head, and its end if it has one. @throws CliError
  */
 export async function readRecording(
   path: string,
@@ -153,28 +154,28 @@ export async function readRecording(
   try {
     for await (const line of lines) {
       number++;
-      if (broken !== undefined) throw wrong(`line ${broken} is no event`);
-      if (end) throw wrong(`line ${number} stands behind its end`);
+      if (broken !== undefined) throw wrong(`line ${broken} is not an event`);
+      if (end) throw wrong(`line ${number} follows the end of the recording`);
       const value = objectIn(line);
       if (!head) {
         if (value?.['drover_recording'] !== VERSION) {
-          throw wrong('it is no recording of this version; drover record makes one');
+          throw wrong('not a recording of this version; create one with drover record');
         }
         head = value as unknown as RecordingHead;
       } else if (typeof value?.['at_ms'] !== 'number' || typeof value['event'] !== 'string') {
         broken = number;
       } else if (value['event'] === END) {
         end = endIn(value['data']);
-        if (!end) throw wrong(`line ${number} is no end of a recording of this version`);
+        if (!end) throw wrong(`line ${number} is not a valid end of a recording`);
       } else {
         const event = value as unknown as RecordedEvent;
         see(event, Math.max(0, event.at_ms - head.started_at_ms));
       }
     }
   } catch (thrown) {
-    throw thrown instanceof CliError ? thrown : wrong(`it cannot be read: ${messageOf(thrown)}`);
+    throw thrown instanceof CliError ? thrown : wrong(`cannot be read: ${messageOf(thrown)}`);
   }
-  if (!head) throw wrong('it is empty; drover record makes a recording');
+  if (!head) throw wrong('the file is empty; create a recording with drover record');
   return { head, end };
 }
 

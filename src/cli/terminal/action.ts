@@ -1,5 +1,3 @@
-// Runs in the command line. Owns the end of every command but start: what is printed of an error, and the exit code.
-
 import { messageOf } from '../../shared/errors.js';
 import { EXIT } from '../exit-codes.js';
 import { failureOf } from '../failure.js';
@@ -7,30 +5,29 @@ import { stopSignal } from '../stop-signals.js';
 import { clearProgress, endProgress } from './progress.js';
 
 /**
- * An action for commander that runs `task` and ends the process with its exit code, 0 when it gives none. When the process
- * was told to end, what the task threw because of that is no error.
+ * A commander action that runs `task`, prints its error, and exits with its exit code (0 if it returns none). After a stop
+ * signal, an error that the task throws counts as the interruption.
  */
 export function action<A extends unknown[]>(
   task: (...args: A) => Promise<number | undefined>,
 ): (...args: A) => Promise<void> {
   return async (...args) => {
-    // Whoever reads the output has gone (head, a pager that was left): there is nobody to tell. What is known by then of
-    // how it ends (process.exitCode) counts.
+    // EPIPE: the reader is gone (head, a closed pager). Exit with the code known so far (process.exitCode).
     process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
       if (code === 'EPIPE') process.exit();
-      complain(`the output cannot be written: ${message}`);
+      complain(`cannot write the output: ${message}`);
       process.exit(EXIT.failed);
     });
-    process.exitCode = await ended(() => task(...args));
+    process.exitCode = await exitCodeOf(() => task(...args));
     endProgress();
-    // Connections that are kept alive would keep the process for some seconds; what is printed goes out first.
+    // Keep-alive connections would hold the process open for seconds, so it exits explicitly, once all output is written.
     await flush(process.stdout);
     await flush(process.stderr);
     process.exit();
   };
 }
 
-async function ended(task: () => Promise<number | undefined>): Promise<number> {
+async function exitCodeOf(task: () => Promise<number | undefined>): Promise<number> {
   try {
     return (await task()) ?? EXIT.ok;
   } catch (thrown) {

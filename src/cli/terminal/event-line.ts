@@ -1,5 +1,3 @@
-// Pure; used by the command line. Owns how an event looks on a line.
-
 import type { StreamEvent } from '../../client/index.js';
 import { safeJson, safeText } from './output.js';
 
@@ -14,7 +12,7 @@ const COLORS: Readonly<Record<string, number>> = {
 };
 const DIM = 2;
 
-/** One line, without its end: time, level or kind, bot, scope and direction, and what it is about. */
+/** One line without a newline: time, level or kind, bot, scope and direction, message. */
 export function eventLine(event: StreamEvent, isColored: boolean): string {
   const paint = (code: number | undefined, text: string): string =>
     isColored ? `\u001b[${code ?? 0}m${text}\u001b[0m` : text;
@@ -36,14 +34,14 @@ export function eventLine(event: StreamEvent, isColored: boolean): string {
     case 'gap': {
       const { from, to, dropped } = event.data;
       const count = dropped === null ? 'an unknown number of' : String(dropped);
-      return line(null, 'gap', '-', `${count} events were lost, ${from} to ${to}`);
+      return line(null, 'gap', '-', `lost ${count} events, from ${from} to ${to}`);
     }
     case 'other':
       return line(null, 'other', event.name, safeJson(event.data));
   }
 }
 
-/** Time of day where the command runs, to the millisecond. */
+/** Local time of day with milliseconds. */
 function clock(ms: number): string {
   const at = new Date(ms);
   const two = (n: number): string => String(n).padStart(2, '0');

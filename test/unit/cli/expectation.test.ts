@@ -39,20 +39,20 @@ describe('an expectation', () => {
     ['bot a in_world', [[session('a', 'in_world'), 99_000]], true, /after 1.7m/],
     ['bot a in_world', [[session('b', 'in_world'), 1]], false, /did not happen/],
     ['bot a in_world', [[session('a', 'out'), 1]], false, /did not happen/],
-    ['bot a never failed', [[session('a', 'in_world'), 1]], true, /^never seen$/],
+    ['bot a never failed', [[session('a', 'in_world'), 1]], true, /^never happened$/],
     ['bot a never failed', [[session('a', 'failed'), 7]], false, /bot|a was failed after 7ms/],
     ['line "two words" of a', [[log('say two words!'), 3]], true, /after 3ms/],
     ['line "x" of bot a', [[log('x', 'b'), 3]], false, /did not happen/],
     ['line "two  spaces\t" of a', [[log('two  spaces\t'), 3]], true, /after 3ms/],
-    ['no line "two  spaces"', [[log('two  spaces'), 3]], false, /there was one/],
+    ['no line "two  spaces"', [[log('two  spaces'), 3]], false, /found one/],
     ['line "a \\"b\\" c"', [[log('a "b" c', null), 3]], true, /after 3ms/],
     ['line "x" of a within 1 s', [[log('x'), 1001]], false, /too late/],
-    ['no line "x"', [[log('y'), 3]], true, /^never seen$/],
-    ['no line "x"', [[log('x y', 'b'), 3]], false, /there was one after 3ms: b x y/],
-    ['no errors', [[log('bad', 'a', 'warn'), 1]], true, /^never seen$/],
-    ['no errors', [[log('bad', 'a', 'error'), 1]], false, /there was one after 1ms: a bad/],
-    ['no error lines of a', [[log('bad', 'b', 'error'), 1]], true, /^never seen$/],
-    ['at least 2 events', [[log('x'), 1]], false, /there was 1$/],
+    ['no line "x"', [[log('y'), 3]], true, /^never happened$/],
+    ['no line "x"', [[log('x y', 'b'), 3]], false, /found one after 3ms: b x y/],
+    ['no errors', [[log('bad', 'a', 'warn'), 1]], true, /^never happened$/],
+    ['no errors', [[log('bad', 'a', 'error'), 1]], false, /found one after 1ms: a bad/],
+    ['no error lines of a', [[log('bad', 'b', 'error'), 1]], true, /^never happened$/],
+    ['at least 2 events', [[log('x'), 1]], false, /1 seen$/],
     [
       'at least 2 events',
       [
@@ -60,7 +60,7 @@ describe('an expectation', () => {
         [session('a', 'x'), 1],
       ],
       true,
-      /there were 2/,
+      /2 seen/,
     ],
     [
       'at least 1 event',
@@ -69,7 +69,7 @@ describe('an expectation', () => {
         [gap, 1],
       ],
       false,
-      /there were 0/,
+      /0 seen/,
     ],
     [
       'at least 2 events of a',
@@ -78,7 +78,7 @@ describe('an expectation', () => {
         [log('x', 'b'), 1],
       ],
       false,
-      /there was 1$/,
+      /1 seen$/,
     ],
     [
       'at most 1 events',
@@ -87,11 +87,11 @@ describe('an expectation', () => {
         [log('x'), 1],
       ],
       false,
-      /there were 2/,
+      /2 seen/,
     ],
-    ['at most 1 events', [[log('x'), 1]], true, /there was 1$/],
-    ['no gaps', [[log('x'), 1]], true, /^never seen$/],
-    ['no gaps', [[gap, 1]], false, /something was lost after 1ms/],
+    ['at most 1 events', [[log('x'), 1]], true, /1 seen$/],
+    ['no gaps', [[log('x'), 1]], true, /^never happened$/],
+    ['no gaps', [[gap, 1]], false, /events were lost after 1ms/],
   ])('%s, %#', (text, run, passed, message) => {
     const one = parseExpectation(`  ${text.replaceAll(' of ', '  of ')} `);
     for (const [event, atMs] of run) one.see(event, atMs);
@@ -104,15 +104,15 @@ describe('an expectation', () => {
 
   it.each<[string, Run, boolean, RegExp]>([
     ['bot a in_world', [[session('a', 'in_world'), 1]], true, /after 1ms$/],
-    ['at least 1 events', [[log('x'), 1]], true, /there was 1$/],
-    ['at least 2 events', [[log('x'), 1]], false, /there was 1 as far as was seen; it was cut off/],
-    ['at most 1 events', [[log('x'), 1]], false, /there was 1 as far as was seen; it was cut off/],
-    ['at most 0 events', [[log('x'), 1]], false, /there was 1$/],
-    ['bot a never failed', [], false, /^not seen, but it was cut off/],
-    ['no line "x"', [[log('x'), 3]], false, /there was one after 3ms/],
-    ['no line "x"', [], false, /^not seen, but it was cut off/],
-    ['no errors', [[log('x'), 3]], false, /^not seen, but it was cut off/],
-    ['no gaps', [[log('x'), 3]], false, /^not seen, but it was cut off/],
+    ['at least 1 events', [[log('x'), 1]], true, /1 seen$/],
+    ['at least 2 events', [[log('x'), 1]], false, /1 observed; it was cut off/],
+    ['at most 1 events', [[log('x'), 1]], false, /1 observed; it was cut off/],
+    ['at most 0 events', [[log('x'), 1]], false, /1 seen$/],
+    ['bot a never failed', [], false, /^not observed, but it was cut off/],
+    ['no line "x"', [[log('x'), 3]], false, /found one after 3ms/],
+    ['no line "x"', [], false, /^not observed, but it was cut off/],
+    ['no errors', [[log('x'), 3]], false, /^not observed, but it was cut off/],
+    ['no gaps', [[log('x'), 3]], false, /^not observed, but it was cut off/],
   ])('%s of a run whose end was not seen, %#', (text, run, passed, message) => {
     const one = parseExpectation(text);
     for (const [event, atMs] of run) one.see(event, atMs);
@@ -147,7 +147,7 @@ describe('an expectation', () => {
     'bot a/b up',
   ])('%j is none', (text) => {
     expect(() => parseExpectation(text)).toThrow(
-      /is no (expectation; there are|time; it looks like)/,
+      /is not (an expectation; use one of|a duration; use for example)/,
     );
   });
 
