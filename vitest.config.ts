@@ -23,10 +23,11 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [
             ...ALONE,
-            // These need a browser or IRC servers on the machine; they have commands of their own.
+            // These have their own commands and configurations.
             'test/browser/**',
             'test/irc/**',
             'test/packaging/**',
+            'test/stress/**',
             '**/node_modules/**',
             'dist/**',
           ],
@@ -49,13 +50,10 @@ export default defineConfig({
     // One process for many files: to load again for each what all of them import takes half the time of unit tests.
     isolate: false,
     fileParallelism: true,
-    // No test measures time; these only end one that hangs. Shared machines can be slow, and hooks are not retried.
+    // No test measures time; these limits only end a test that hangs. Nothing is retried.
     testTimeout: 90_000,
     hookTimeout: 120_000,
     // How long `expect.poll` waits before it takes that for never.
     expect: { poll: { timeout: PATIENCE_MS } },
-    // On a shared CI machine a process may get no turn for seconds. A test that fails once and passes then is shown as
-    // such; one that fails three times has failed.
-    retry: process.env['CI'] ? 2 : 0,
   },
 });

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -267,24 +267,5 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'kind of the bot'/,
     );
     expect(fish).toMatch(/-f -a invoke -d /);
-  });
-
-  it.runIf(existsSync('/usr/bin/fish'))('fish: completes commands and flags', async () => {
-    const { stdout } = await drover(['completion', 'fish']);
-    const file = path.join(home, 'drover.fish');
-    writeFileSync(file, stdout);
-    const complete = (line: string): string[] => {
-      const script = `source '${file}'; complete -C '${line}'`;
-      const text = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8' });
-      return text
-        .trim()
-        .split('\n')
-        .map((one) => one.replace(/\t.*/, ''));
-    };
-    expect(complete('drover b')).toEqual(['bench', 'bots']);
-    expect(complete('drover bots create x --k')).toEqual(['--kind']);
-    expect(complete('drover logs --bot bots --j')).toEqual(['--json']);
-    expect(complete('drover completion ')).toEqual(['bash', 'fish', 'zsh']);
-    expect(complete('drover bots create x --restart ')).toEqual(['always', 'never', 'on-failure']);
   });
 });

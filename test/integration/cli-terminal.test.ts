@@ -2,20 +2,20 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../harness/cli.js';
+import { requireTool } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
-const SCRIPT = '/usr/bin/script';
 
 let service: Service;
 let home: string;
 let env: Record<string, string>;
 beforeAll(async () => {
+  requireTool('script', 'bsdutils');
   home = makeDir();
   service = await startService({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
   env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
@@ -28,7 +28,7 @@ afterAll(async () => {
 /** All that the terminal got. */
 async function onTerminal(args: string, more: Record<string, string> = {}): Promise<string> {
   const line = `stty columns 60; '${process.execPath}' '${CLI}' ${args}`;
-  const child = spawn(SCRIPT, ['-qec', line, '/dev/null'], {
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'xterm', ...env, ...more },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -51,7 +51,7 @@ const left = (output: string): string =>
 const file = () => path.join(home, 'run.ndjson');
 const NEVER = `--expect 'bot busy nowhere within 2s' --no-gaps`;
 
-describe.runIf(existsSync(SCRIPT))('on a terminal', () => {
+describe('on a terminal', () => {
   it.each([
     ['record', () => `record '${file()}' --for 3s --force`, /recording: 2s of 3s, [1-9]\d* events/],
     ['check --live', () => `check --live ${NEVER}`, /checking: 1s of 2s, 1 of 2 met, [1-9]\d* ev/],

@@ -1,11 +1,12 @@
 // One data directory, one service: a second is refused, and no lock outlives the process that had it.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { tryPin } from '../harness/api.js';
+import { skipWithout } from '../harness/needs.js';
 import {
   collect,
   type Ended,
@@ -110,13 +111,8 @@ it('of several that start at once exactly one gets it', async () => {
 
 it('a full disk is told of in one line, also when the store has to make its lock file', async (context) => {
   mkdirSync(dataDir);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'drover-test', dataDir], {
-      stdio: 'pipe',
-    });
-  } catch {
-    context.skip('no tmpfs can be mounted here');
-  }
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'drover-test', dataDir]);
+  skipWithout(context, mount.status === 0, 'the right to mount a tmpfs');
   context.onTestFinished(() => void execFileSync('umount', [dataDir]));
   const config = { journal: { enabled: false } };
   const first = await startService({ dataDir, config });

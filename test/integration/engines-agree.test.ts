@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw, requestBytes } from '../harness/http.js';
+import { skipWithout } from '../harness/needs.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
 /** Headers of the connection, of the moment, or that name the server. */
@@ -144,7 +145,11 @@ describe('the engines agree on', () => {
   });
 
   it('and there were two of them', (context) => {
-    context.skip(!ranUws, 'no binary of uWebSockets.js loads here: both sides were node:http');
+    skipWithout(
+      context,
+      ranUws,
+      'a binary of uWebSockets.js that loads; both sides were node:http',
+    );
     const lines = sides.map(({ service }) => service.stdout().split('\n')[2] ?? '');
     expect(lines[0]).toContain('uWebSockets.js');
     expect(lines[1]).toContain('node:http');

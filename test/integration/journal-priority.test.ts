@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { skipWithout } from '../harness/needs.js';
 import { startService } from '../harness/service.js';
 
 /** Niceness of each thread: the 19th field of its stat, of which the second, the name, may have spaces. */
@@ -12,7 +13,8 @@ function niceness(pid: number | undefined): number[] {
   });
 }
 
-it.runIf(process.platform === 'linux')('one thread yields to the others', async () => {
+it('one thread yields to the others', async (context) => {
+  skipWithout(context, process.platform === 'linux', 'Linux');
   const service = await startService();
   const own = Math.max(...niceness(process.pid));
   const yielding = (): number => niceness(service.child.pid).filter((nice) => nice > own).length;

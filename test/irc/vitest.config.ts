@@ -12,7 +12,5 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE_MS } },
-    // As in vitest.config.ts.
-    retry: process.env['CI'] ? 2 : 0,
   },
 });

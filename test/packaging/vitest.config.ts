@@ -13,6 +13,5 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: PATIENCE_MS } },
-    retry: process.env['CI'] ? 1 : 0,
   },
 });

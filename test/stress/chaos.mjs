@@ -39,7 +39,7 @@ process.env.CHAOS_PROGRESS = 'true';
 const vitest = await startVitest('test', ['test/stress/chaos.test.ts'], {
   watch: false,
   run: true,
-  retry: 0,
+  config: new URL('vitest.config.ts', import.meta.url).pathname,
 });
 const held = vitest.state.getFiles().every(({ result }) => result?.state === 'pass');
 process.stderr.write(`chaos ${held ? 'held' : 'FAILED'}, seed ${values.seed}\n`);

@@ -9,7 +9,7 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 vi.setConfig({ testTimeout: 240_000 });
 
 /** DROVER_TEST_REATTACH changes it. */
-const ROUNDS = Number(process.env['DROVER_TEST_REATTACH'] ?? 16);
+const ROUNDS = Number(process.env['DROVER_TEST_REATTACH'] ?? 6);
 /** The moment of the kill goes from the beginning of the start to behind its end. */
 const STEP_MS = 400 / ROUNDS;
 

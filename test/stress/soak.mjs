@@ -29,7 +29,7 @@ process.env.TEST_ENGINE = values.engine;
 const vitest = await startVitest('test', ['test/stress/soak.test.ts'], {
   watch: false,
   run: true,
-  retry: 0,
+  config: new URL('vitest.config.ts', import.meta.url).pathname,
 });
 const held = vitest.state.getFiles().every(({ result }) => result?.state === 'pass');
 process.stderr.write(`soak: ${held ? 'level' : 'NOT level'}\n`);

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
-import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
+import { act, create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
-      invoke: { timeout_ms: 20_000 },
+      invoke: { timeout_ms: 120_000 },
       http: { max_requests_in_flight: BOUND },
     },
   });
@@ -33,7 +33,7 @@ it('the surplus gets 503 with Retry-After, the others their answer, and what nee
   const request = requestBytes('POST', '/invoke', headers, body);
   const statuses = new Map<number, number>();
   const answers = Array.from({ length: BOUND + SURPLUS }, async () => {
-    const answer = await raw(service.port, request, { timeoutMs: 60_000 });
+    const answer = await raw(service.port, request, { timeoutMs: 120_000 });
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     return answer;
   });
@@ -51,7 +51,10 @@ it('the surplus gets 503 with Retry-After, the others their answer, and what nee
   const refused = await invoke(service, null, 'ping');
   expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');
   expect(refused.headers.get('retry-after')).toBe('1');
+  // Ends the commands that are under way: a timeout would race with the requests that are still being sent.
+  expect((await act(service, 'slow', 'stop')).status).toBe(200);
   await Promise.all(answers);
-  expect(Object.fromEntries(statuses)).toEqual({ 503: SURPLUS, 504: BOUND });
+  expect(Object.fromEntries(statuses)).toEqual({ 409: BOUND, 503: SURPLUS });
+  expect((await act(service, 'slow', 'start')).status).toBe(200);
   expect((await invoke(service, null, 'ping')).json).toEqual({ result: 'pong' });
 });

@@ -1,12 +1,13 @@
-// Sockets that take a part of a write, or nothing of it, at any byte: between the size of a chunk and its data, too. Linux
-// with a C compiler only, for the send() that does so.
+// Sockets that take a part of a write, or nothing of it, at any byte: between the size of a chunk and its data, too. A C
+// compiler builds the send() that does so, on Linux.
 
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { raw, requestBytes } from '../harness/http.js';
 import { Ledger } from '../harness/ledger.js';
+import { requireTool, skipWithout } from '../harness/needs.js';
 import { RawStream } from '../harness/raw-stream.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
@@ -16,13 +17,13 @@ const SILENT = 400;
 
 const dir = makeDir();
 const library = path.join(dir, 'short-writes.so');
-const compiled =
-  process.platform === 'linux' &&
-  spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE, '-ldl']).status === 0;
+const isLinux = process.platform === 'linux';
 
 let service: Service | undefined;
 beforeAll(async () => {
-  if (!compiled) return;
+  if (!isLinux) return;
+  requireTool('cc', 'gcc libc6-dev');
+  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE, '-ldl']);
   service = await startService({
     env: { LD_PRELOAD: library },
     config: {
@@ -39,12 +40,13 @@ beforeAll(async () => {
     },
   });
 });
+beforeEach((context) => skipWithout(context, isLinux, 'Linux'));
 afterAll(async () => {
   await stopClean(service);
   removeDir(dir);
 });
 
-it.skipIf(!compiled).each([
+it.each([
   ['', false],
   ['?session=big', true],
   ['?session=many', true],
@@ -77,7 +79,7 @@ it.skipIf(!compiled).each([
   expect(first.faults).toEqual([]);
 });
 
-it.skipIf(!compiled)('answers to requests come whole too', async () => {
+it('answers to requests come whole too', async () => {
   for (let n = 0; n < 50; n++) {
     const { port, token } = service as Service;
     const headers = { Authorization: `Bearer ${await token()}` };

@@ -8,7 +8,7 @@ import { Ledger } from '../harness/ledger.js';
 import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
-const BLOCKED = Number(process.env['DROVER_TEST_BLOCKED'] ?? 200);
+const BLOCKED = Number(process.env['DROVER_TEST_BLOCKED'] ?? 100);
 /** What one blocked client may add to the memory of the process: one piece of 64 KiB, its socket, and room for noise. */
 const BYTES_PER_BLOCKED = 150_000;
 const MIB = 2 ** 20;
@@ -98,7 +98,7 @@ function bytesPass({ stream }: Client, bytes: number): Promise<void> {
 it('blocked clients cost a bounded piece of memory each, and healthy ones miss nothing', {
   timeout: 120_000,
 }, async () => {
-  // A third of the load of the others: 200 clients whose buffers fill are much for a small machine.
+  // A third of the load of the others: hundreds of clients whose buffers fill are much for a small machine.
   await start({ stall_ms: 600_000 }, 700);
   const queries = ['', '', '?session=big', '?level=info'];
   const healthy = await Promise.all(queries.map((query) => open({ query })));

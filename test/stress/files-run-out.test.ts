@@ -4,12 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { call } from '../harness/api.js';
+import { requireTool, skipWithout } from '../harness/needs.js';
 import { startService } from '../harness/service.js';
 
 /** Longer than between two looks at the memory, of which there are two: each 0.1 s and each 1 s. */
 const LOOKS_MS = 2500;
 
-it.runIf(process.platform === 'linux')('no file can be opened for a while', async () => {
+it('no file can be opened for a while', async (context) => {
+  skipWithout(context, process.platform === 'linux', 'Linux');
+  requireTool('prlimit', 'util-linux');
   const service = await startService();
   const { pid } = service.child;
   const softLimit = (files: string): void => {

@@ -7,8 +7,8 @@ import { Ledger } from '../harness/ledger.js';
 import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
-const CLIENTS = Number(process.env['DROVER_TEST_CLIENTS'] ?? 300);
-const ROUNDS = Number(process.env['DROVER_TEST_ROUNDS'] ?? 4);
+const CLIENTS = Number(process.env['DROVER_TEST_CLIENTS'] ?? 150);
+const ROUNDS = Number(process.env['DROVER_TEST_ROUNDS'] ?? 2);
 /** Every so many numbers the frame's text is compared over all clients. */
 const SAMPLE = 53;
 const SMALL_RING = 262_144;

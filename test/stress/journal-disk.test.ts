@@ -22,6 +22,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
 import { eventually, watch } from '../harness/bots.js';
 import { epochOf, journalOf, keptBy, pastDownload, pastPage, seqOf } from '../harness/history.js';
+import { requireTool, skipWithout } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import { logOf, waitForLog } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
@@ -79,8 +80,7 @@ function mountTmpfs(dir: string, megabytes: number): boolean {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drover-test', dir], {
       stdio: 'pipe',
     });
-  } catch (thrown) {
-    console.warn(`no tmpfs can be mounted here (${String(thrown).split('\n')[0]})`);
+  } catch {
     return false;
   }
   mounts.push(dir);
@@ -160,8 +160,7 @@ async function fillAndEmpty(
 it('a full disk, with a ring that bridges it: nothing is lost', {
   timeout: 120_000,
 }, async (context) => {
-  if (!mountTmpfs(journalDir, 16))
-    context.skip('no tmpfs can be mounted here; RLIMIT_FSIZE is tested below');
+  skipWithout(context, mountTmpfs(journalDir, 16), 'the right to mount a tmpfs');
   const of = await begin();
   const filler = path.join(journalDir, 'filler');
   const { stream } = await fillAndEmpty(
@@ -181,7 +180,7 @@ it('a full disk, with a ring that bridges it: nothing is lost', {
 it('a disk that is full at the start, without the lock file: the journal waits, and is the same one then', {
   timeout: 120_000,
 }, async (context) => {
-  if (!mountTmpfs(journalDir, 16)) context.skip('no tmpfs can be mounted here');
+  skipWithout(context, mountTmpfs(journalDir, 16), 'the right to mount a tmpfs');
   const first = await begin();
   await eventually(async () => (await keptBy(first)) > 2000, 'something is kept');
   const { oldest, newest } = await journalOf(first);
@@ -204,6 +203,7 @@ it('a disk that is full at the start, without the lock file: the journal waits, 
 it('files that may not grow, with a ring that does not bridge it: the hole is declared', {
   timeout: 120_000,
 }, async () => {
+  requireTool('prlimit', 'util-linux');
   const of = await begin({ stream: { ring_bytes: 1_048_576 } });
   const limit = (bytes: number | 'unlimited'): void => {
     execFileSync('prlimit', ['--pid', String(of.child.pid), `--fsize=${bytes}:unlimited`]);

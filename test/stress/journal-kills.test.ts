@@ -9,7 +9,7 @@ import { journalOf, type PastEvent, pastDownload, pastPage, seqOf } from '../har
 import { RawStream } from '../harness/raw-stream.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-const KILLS = Number(process.env['DROVER_TEST_KILLS'] ?? 20);
+const KILLS = Number(process.env['DROVER_TEST_KILLS'] ?? 5);
 const RATE = Number(process.env['DROVER_TEST_RATE'] ?? 50_000);
 const BOTS = 4;
 /** How long the load runs before each kill, in ms. */
