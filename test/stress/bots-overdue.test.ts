@@ -90,7 +90,7 @@ it('a run that never ends has its host replaced, once: the others move, and it h
   const risen = await onlineAgain(from, 'deaf', 1);
   expect(risen.host).not.toBe(host);
   const own = await lineFrom(stream, from, ({ message }) =>
-    message.includes('a bot host of its own'),
+    message.includes('its own bot host'),
   );
   expect(own).toMatchObject({ session_id: 'deaf', level: 'warn' });
   const [incident] = (await incidents(running, 'deaf')).filter(({ type }) => type === 'overdue');

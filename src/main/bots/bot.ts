@@ -1,43 +1,47 @@
-// Runs in main. Owns one bot: what is wanted of it, what it does, and the way from one to the other.
-//
-//            start                    the host has it
-//   stopped ───────► starting ───────────────► running ──── its run ends ──► stopped, failed or backoff
-//      ▲                ▲                         │                                       │
-//      │ stop           └──────── the wait is over, up to the policy's limit ◄────────────┘
-//      └──────────── stopping ◄───────────────────┘
-//
-// One operation at a time. The same operation asked for again while it is under way has the same result; another one is
-// a conflict. What the bot does by itself (ending, being restarted) is no operation: an operation waits for it.
+// Runs in main. Owns one bot: executes the effects of bot-life.ts with its host, the stream and the store.
 
-import { setTimeout as delay } from 'node:timers/promises';
-import type { BotSpec, RestartPolicy } from '../../shared/contract/bots.js';
+import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot, Json, JsonObject } from '../../shared/contract/events.js';
 import type { BotExit } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
-import { logItem, type ServiceEvents, sessionItem } from '../service-events.js';
+import { withTimeout } from '../../shared/with-timeout.js';
+import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
 import { type HostPool, NoPlace } from './host-pool.js';
-import { RestartBackoff, type RestartDecision } from './restart-backoff.js';
+import { type Operation, OperationSlot } from './operation-slot.js';
+import { PublishedSnapshot } from './published-snapshot.js';
+import { RestartBackoff, type RunEnd } from './restart-backoff.js';
 
-/** What a bot needs of its surroundings. */
-export interface BotWorld {
+export interface BotDependencies {
   hosts: HostPool;
   events: ServiceEvents;
-  /** What the kind gets: the bot's own configuration with defaults filled in. Throws when it is not valid any more. */
+  /** The bot's own configuration with defaults filled in. Throws when it is no longer valid. */
   configFor(spec: BotSpec): JsonObject;
-  /** Keeps the spec; it is on disk when this resolves. */
+  /** Stores the spec; it is on disk when this resolves. */
   save(spec: BotSpec): Promise<void>;
-  /** Is told of a bot that is not started again, where what it ended with last has no dossier yet. */
+  /** Called for a bot that is not restarted, when its last end has no incident report yet. */
   failed(id: string, reason: string): void;
-  /** Is told of each restart by the service, with the bot's kind. */
+  /** Called for each restart by the service, with the bot's kind. */
   restarted(kind: string): void;
   graceMs: number;
 }
 
-/** What has ended a run, or kept it from beginning, as far as can be told. */
-type EndCause = 'itself' | 'others' | 'no place';
-type Phase = 'stopped' | 'starting' | 'running' | 'stopping' | 'backoff' | 'failed';
-export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'delete';
+/** An event of the bot's life with what its effects need. */
+type Input =
+  | { type: 'announced'; run: number; config: JsonObject }
+  | { type: 'launchFailed'; run: number; end: LifeEnd }
+  | { type: 'ended'; end: LifeEnd }
+  | { type: 'placed'; host: HostThread }
+  | { type: 'halt'; graceMs: number }
+  | { type: 'rest' | 'giveUp' | 'delete'; patch: Partial<BotSnapshot> }
+  | { type: 'retry'; patch: Partial<BotSnapshot>; waitMs: number }
+  | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle'> };
+
+interface LifeEnd extends RunEnd {
+  /** There is an incident report about it. */
+  isReported: boolean;
+}
 
 /** Longest `last_error`, in UTF-16 units. */
 const MAX_ERROR_UNITS = 1024;
@@ -45,46 +49,31 @@ const MAX_ERROR_UNITS = 1024;
 const LATE_MS = 250;
 /** Number of the last run of any bot. */
 let lastRun = 0;
-const NOT_RUNNING: Partial<BotSnapshot> = { started_at_ms: null, host: null };
 
 export class Bot {
   #spec: BotSpec;
-  readonly #world: BotWorld;
+  readonly #dependencies: BotDependencies;
   readonly #backoff = new RestartBackoff();
-  /** What main knows of the snapshot; while it runs its host knows better of `status`, `since_ms` and `data`. */
-  readonly #snapshot: BotSnapshot;
-  #phase: Phase = 'stopped';
-  #operation: { name: Operation; done: Promise<void> } | undefined;
-  /** A start that is under way, the operator's or a restart. */
+  readonly #snapshot: PublishedSnapshot;
+  readonly #operations: OperationSlot;
+  #state: BotState = 'stopped';
+  /** The service shuts down. */
+  #closing = false;
+  /** The launch that is under way, by an operation or by the restart policy. */
   #launching: Promise<void> = Promise.resolve();
   #host: HostThread | undefined;
-  /** Number of its last run, so that an exit that crosses with a new start is told from its own. */
+  /** Number of its last run. Events of an earlier one are ignored. */
   #run = 0;
-  /** A run of it did not end when it was to, or took its host with it: from then on it has a host of its own. */
-  #apart = false;
-  #shuttingDown = false;
   #startedAt = 0;
-  /** Whether it has been on the stream. */
-  #shown = false;
-  /** Of a bot in `backoff`: undefined when the wait is over. */
+  /** A run of it did not stop, or took its host with it. From then on it has its own host. */
+  #isIsolated = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(spec: BotSpec, world: BotWorld) {
+  constructor(spec: BotSpec, dependencies: BotDependencies) {
     this.#spec = spec;
-    this.#world = world;
-    this.#snapshot = {
-      id: spec.id,
-      kind: spec.kind,
-      status: 'stopped',
-      desired: spec.desired,
-      since_ms: Date.now(),
-      restarts: 0,
-      started_at_ms: null,
-      host: null,
-      last_error: null,
-      labels: spec.labels,
-      data: {},
-    };
+    this.#dependencies = dependencies;
+    this.#snapshot = new PublishedSnapshot(spec, dependencies.events);
+    this.#operations = new OperationSlot(spec.id);
   }
 
   get id(): string {
@@ -97,112 +86,108 @@ export class Bot {
 
   /** What main knows of its snapshot. */
   get snapshot(): Readonly<BotSnapshot> {
-    return this.#snapshot;
+    return this.#snapshot.value;
   }
 
   get isRunning(): boolean {
-    return this.#phase === 'running';
+    return this.#state === 'running';
   }
 
   get host(): HostThread | undefined {
     return this.#host;
   }
 
-  /** Puts a new bot on the disk and begins. @param failed is called when it cannot be kept. */
+  /** Stores a new bot and starts it if wanted. @param failed is called when it cannot be stored. */
   create(failed: () => void): Promise<void> {
     return this.#operate('create', async () => {
       try {
-        await this.#world.save(this.#spec);
+        await this.#dependencies.save(this.#spec);
       } catch (thrown) {
         failed();
         throw thrown;
       }
-      await this.#begin();
+      await this.#send({ type: this.#spec.desired === 'running' ? 'launch' : 'show' });
     });
   }
 
-  /** Brings back a bot that is on the disk. @param rests why it is not started now, whatever is wanted of it. */
-  restore(rests: string | null): Promise<void> {
+  /** Brings back a stored bot. @param hold why it is not started now, even if it is meant to run. */
+  restore(hold: string | null): Promise<void> {
     return this.#operate('create', async () => {
-      if (rests === null || this.#spec.desired === 'stopped') return this.#begin();
-      await this.#transition('stopped', {});
-      this.#world.events.tell(logItem('info', 'bot', rests, this.id));
+      const wanted = this.#spec.desired === 'running';
+      await this.#send({ type: wanted && hold === null ? 'launch' : 'show' });
+      if (wanted && hold !== null) this.#log('info', hold);
     });
   }
 
   start(): Promise<void> {
     return this.#operate('start', async () => {
-      await this.#want('running');
-      if (this.#phase === 'running') return;
+      await this.#setDesired('running');
+      if (this.#state === 'running') return;
       this.#backoff.reset();
-      await this.#launch();
+      await this.#send({ type: 'launch' });
     });
   }
 
   stop(): Promise<void> {
     return this.#operate('stop', async () => {
-      await this.#want('stopped');
-      await this.#halt(this.#world.graceMs);
+      await this.#setDesired('stopped');
+      await this.#halt();
     });
   }
 
   restart(): Promise<void> {
     return this.#operate('restart', async () => {
-      await this.#want('running');
-      await this.#halt(this.#world.graceMs);
+      await this.#setDesired('running');
+      await this.#halt();
       this.#backoff.reset();
-      await this.#launch();
+      await this.#send({ type: 'launch' });
     });
   }
 
-  /** Takes over a changed spec. A bot that runs is restarted when its configuration has changed. */
+  /** Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted. */
   update(spec: BotSpec, restart: boolean): Promise<void> {
     return this.#operate('update', async () => {
-      await this.#world.save(spec);
+      await this.#dependencies.save(spec);
       this.#spec = spec;
-      await this.#publish({ labels: spec.labels });
-      if (!restart || this.#phase === 'stopped' || this.#phase === 'failed') return;
-      await this.#halt(this.#world.graceMs);
-      await this.#launch();
+      await this.#snapshot.change({ labels: spec.labels });
+      if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
+      await this.#halt();
+      await this.#send({ type: 'launch' });
     });
   }
 
-  /** Stops the bot for good; `forget` takes it off the disk. */
+  /** Stops the bot for good; `forget` removes it from the store. */
   delete(forget: () => Promise<void>): Promise<void> {
     return this.#operate('delete', async () => {
-      await this.#halt(this.#world.graceMs);
+      await this.#halt();
       await forget();
-      await this.#transition('deleted', { ...NOT_RUNNING, desired: 'stopped' });
+      await this.#send({ type: 'delete', patch: { desired: 'stopped' } });
     });
   }
 
   /**
-   * Stops the bot because the service ends; what is wanted of it stays. Waits for an operation that is under way, but
-   * main keeps the deadline here: a host that hangs answers nothing, and the operation's own limit may be longer.
+   * Stops the bot because the service shuts down; what is desired of it stays. Waits for the operation that is under
+   * way. The deadline is main's: a host that hangs does not answer, and the operation's own limit may be longer.
    */
   async shutDown(graceMs: number): Promise<void> {
-    this.#shuttingDown = true;
-    const late = new AbortController();
-    const halt = async (): Promise<void> => {
-      await this.#operation?.done.catch(() => {});
-      await this.#halt(graceMs);
-    };
-    const limit = delay(graceMs + LATE_MS, undefined, { signal: late.signal }).catch(() => {});
-    await Promise.race([halt(), limit]);
-    late.abort();
+    this.#closing = true;
+    await withTimeout(
+      this.#operations.settled().then(() => this.#halt(graceMs)),
+      graceMs + LATE_MS,
+    );
   }
 
-  /** Goes on on another host, because its own is being replaced through no fault of its own. */
+  /** Restarts the bot on another host, because its own is being replaced through no fault of the bot. */
   async move(from: HostThread): Promise<void> {
-    while (this.#host === from && !this.#shuttingDown) {
+    while (this.#host === from && !this.#closing) {
       const moved = this.#operate('restart', async () => {
         if (this.#host !== from) return;
-        await this.#halt(this.#world.graceMs);
+        await this.#halt();
         this.#countRestart();
-        await this.#launch();
+        await this.#send({ type: 'launch' });
       });
-      // Another operation is under way: it ends first, and may have brought the bot elsewhere.
-      await moved.catch(() => this.#operation?.done.catch(() => {}));
+      // When another operation is under way it ends first, and may have moved the bot.
+      await moved.catch(() => this.#operations.settled());
     }
   }
 
@@ -213,7 +198,7 @@ export class Bot {
     timeoutMs: number,
     cancelled: AbortSignal,
   ): Promise<Json> {
-    if (this.#phase !== 'running' || !this.#host) {
+    if (this.#state !== 'running' || !this.#host) {
       throw new DroverError('conflict', `bot ${this.id} is not running`);
     }
     this.#host.remember(`${command} on ${this.id}`);
@@ -221,207 +206,186 @@ export class Bot {
     return this.#host.peer.cancellableCall('invoke', input, cancelled);
   }
 
-  /** Its host was lost. The suspect answers for that; the others come back whatever their policy and their past. */
+  /** Its host was lost. A suspect is charged with that; any other bot is restarted whatever its policy says. */
   hostLost(error: string, suspected: boolean): void {
-    if (suspected && !this.#apart) {
-      this.#apart = true;
-      const line = 'its bot host was lost because of it; from now on it has a bot host of its own';
-      this.#world.events.tell(logItem('warn', 'bot', line, this.id));
-    }
-    this.ended({ error, restart: true }, suspected);
+    if (suspected) this.#isolate('its bot host was lost because of it');
+    this.#ended({ error, restart: true, cause: suspected ? 'bot' : 'host', isReported: true });
   }
 
-  /** Its run has ended by itself, or its host was lost; `charged`: by its own fault, as far as can be told. */
-  ended(exit: Pick<BotExit, 'error' | 'restart'>, charged = true): void {
-    this.#leaveHost();
-    // A stop is under way: it ends what was running, and says so.
-    if (this.#phase === 'stopping') return;
-    void this.#decide(exit, charged ? 'itself' : 'others', exit.error !== null);
+  /** Its run ended by itself. An error has been reported as an incident. */
+  exited({ error, restart }: Pick<BotExit, 'error' | 'restart'>): void {
+    this.#ended({ error, restart, cause: 'bot', isReported: error !== null });
   }
 
+  /** Whether this is the number of the run that its host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
   }
 
-  /** Shows the bot for the first time, and starts it when that is wanted. */
-  async #begin(): Promise<void> {
-    if (this.#spec.desired === 'running') await this.#launch();
-    else await this.#transition('stopped', {});
+  #ended(end: LifeEnd): void {
+    void this.#send({ type: 'ended', end });
   }
 
   #operate(name: Operation, task: () => Promise<void>): Promise<void> {
-    const under = this.#operation;
-    if (under) {
-      if (under.name === name && name !== 'update') return under.done;
-      const message = `bot ${this.id} is busy with another operation (${under.name})`;
-      return Promise.reject(new DroverError('conflict', message));
-    }
-    const done = (async () => {
-      try {
-        // A restart that is just under way is brought to its end first.
+    return this.#operations.run(
+      name,
+      async () => {
+        // A restart that is under way completes first.
         await this.#launching;
         await task();
-      } finally {
-        this.#operation = undefined;
-        // The wait for a restart has ended meanwhile, and the operation has not decided otherwise.
-        if (this.#timer === undefined) this.#resume();
-      }
-    })();
-    this.#operation = { name, done };
-    return done;
-  }
-
-  async #want(desired: BotSpec['desired']): Promise<void> {
-    if (this.#spec.desired === desired) return;
-    const spec = { ...this.#spec, desired };
-    await this.#world.save(spec);
-    this.#spec = spec;
-    await this.#publish({ desired });
-  }
-
-  #launch(): Promise<void> {
-    this.#launching = this.#launchNow();
-    return this.#launching;
-  }
-
-  async #launchNow(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#phase = 'starting';
-    this.#startedAt = Date.now();
-    const { id, kind, dedicated, desired, labels } = this.#spec;
-    try {
-      const config = this.#world.configFor(this.#spec);
-      if (await this.#world.hosts.clear(id)) {
-        this.#apart = true;
-        const line = 'its last run did not stop; from now on it has a bot host of its own';
-        this.#world.events.tell(logItem('warn', 'bot', line, id));
-      }
-      const host = await this.#world.hosts.place({ id, kind, dedicated: dedicated || this.#apart });
-      // The service ends; whatever else there is waits for a launch.
-      if (this.#phase !== 'starting' || this.#shuttingDown) return this.#world.hosts.leave(host);
-      // Its health counts from here: it may have waited long for a place.
-      this.#startedAt = Date.now();
-      this.#host = host;
-      lastRun += 1;
-      this.#run = lastRun;
-      const base = { ...this.#snapshot, kind, desired, labels, data: {} };
-      await this.#transition('starting', {
-        ...base,
-        started_at_ms: this.#startedAt,
-        host: host.number,
-      });
-      // The host may have been lost in the meantime (its bots are told so one by one), or the service ends.
-      if (this.#phase !== 'starting' || this.#host !== host || this.#shuttingDown) return;
-      this.#phase = 'running';
-      await host.startBot({ id, run: this.#run, kind, config });
-    } catch (thrown) {
-      if (this.#shuttingDown) return;
-      // A host that was lost has told of its bots already, and then the phase is another.
-      if (this.#phase !== 'starting' && !this.#host) return;
-      this.#leaveHost();
-      // Of a kind that is gone, or with a configuration that is not valid any more: it would be the same again.
-      const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
-      const cause = thrown instanceof NoPlace ? 'no place' : 'itself';
-      await this.#decide({ error: messageOf(thrown), restart: !hopeless }, cause, false);
-    }
-  }
-
-  /** Brings the bot to rest, wherever it is. */
-  async #halt(graceMs: number): Promise<void> {
-    clearTimeout(this.#timer);
-    if (this.#phase === 'stopped') return;
-    const host = this.#host;
-    this.#phase = 'stopping';
-    await host?.stopBot(this.id, graceMs);
-    this.#leaveHost();
-    this.#phase = 'stopped';
-    await this.#transition('stopped', NOT_RUNNING);
-  }
-
-  /**
-   * What becomes of a bot whose run has ended: by what is wanted, its policy, and its past.
-   * @param cause what ended it, as far as can be told; only its own end is charged to it. @param dossier there is one.
-   */
-  async #decide(
-    { error, restart }: Pick<BotExit, 'error' | 'restart'>,
-    cause: EndCause,
-    dossier: boolean,
-  ): Promise<void> {
-    const policy = this.#spec.restart;
-    const lastError = error?.slice(0, MAX_ERROR_UNITS) ?? null;
-    if (error !== null) this.#world.events.tell(logItem('error', 'bot', error, this.id));
-    const wanted = cause !== 'itself' || (restart && wantsRestart(policy, error));
-    if (this.#spec.desired === 'stopped' || !wanted) {
-      this.#phase = error === null ? 'stopped' : 'failed';
-      if (error !== null && !dossier) this.#world.failed(this.id, error);
-      await this.#transition(this.#phase, { ...NOT_RUNNING, last_error: lastError });
-      return;
-    }
-    const now = Date.now();
-    const decision = this.#decision(cause, now, now - this.#startedAt);
-    if (!decision.restart) {
-      this.#phase = 'failed';
-      const reason = `${decision.reason}; last: ${error ?? 'its run returned'}`;
-      this.#world.events.tell(logItem('error', 'bot', reason, this.id));
-      if (!dossier) this.#world.failed(this.id, reason);
-      const last_error = reason.slice(0, MAX_ERROR_UNITS);
-      await this.#transition('failed', { ...NOT_RUNNING, last_error });
-      return;
-    }
-    this.#phase = 'backoff';
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      // An operation that is under way may decide otherwise; when it has ended and has not, the bot is restarted.
-      if (!this.#operation) this.#resume();
-    }, decision.waitMs);
-    await this.#transition('backoff', { ...NOT_RUNNING, last_error: lastError });
-  }
-
-  #decision(cause: EndCause, now: number, ranMs: number): RestartDecision {
-    const policy = this.#spec.restart;
-    if (cause === 'itself') return this.#backoff.next(policy, now, ranMs);
-    if (cause === 'others')
-      return { restart: true, waitMs: this.#backoff.uncharged(policy, ranMs) };
-    return { restart: true, waitMs: this.#backoff.noPlace(policy) };
-  }
-
-  /** Restarts a bot whose wait is over. */
-  #resume(): void {
-    if (this.#phase !== 'backoff' || this.#shuttingDown) return;
-    this.#countRestart();
-    void this.#launch();
-  }
-
-  #countRestart(): void {
-    this.#snapshot.restarts += 1;
-    this.#world.restarted(this.#snapshot.kind);
-  }
-
-  #leaveHost(): void {
-    if (!this.#host) return;
-    this.#world.hosts.leave(this.#host);
-    this.#host = undefined;
-  }
-
-  /** One state transition: one line and one `session` event (interface-seed §3). */
-  async #transition(status: string, patch: Partial<BotSnapshot>): Promise<void> {
-    // The broadcaster knows nothing of a bot until it is told all.
-    const known = this.#shown ? {} : this.#snapshot;
-    this.#shown = true;
-    const change = { ...known, ...patch, status, since_ms: Date.now() };
-    Object.assign(this.#snapshot, change);
-    await this.#world.events.publish(
-      logItem('state', 'bot', status, this.id),
-      sessionItem(this.id, change),
+      },
+      () => void this.#send({ type: 'idle' }),
     );
   }
 
-  async #publish(patch: Partial<BotSnapshot>): Promise<void> {
-    Object.assign(this.#snapshot, patch);
-    await this.#world.events.publish(sessionItem(this.id, patch));
+  #halt(graceMs = this.#dependencies.graceMs): Promise<void> {
+    return this.#send({ type: 'halt', graceMs });
   }
-}
 
-function wantsRestart({ policy }: RestartPolicy, error: string | null): boolean {
-  return policy === 'always' || (policy === 'on-failure' && error !== null);
+  async #setDesired(desired: BotSpec['desired']): Promise<void> {
+    if (this.#spec.desired === desired) return;
+    const spec = { ...this.#spec, desired };
+    await this.#dependencies.save(spec);
+    this.#spec = spec;
+    await this.#snapshot.change({ desired });
+  }
+
+  /** The state changes before this returns; it resolves when the effects, and the events that they led to, are done. */
+  async #send(input: Input): Promise<void> {
+    if ('run' in input && input.run !== this.#run) return;
+    const { to, effects } = nextStep(this.#state, input.type, this.#closing);
+    this.#state = to;
+    await Promise.all(effects.map((effect) => this.#perform(effect, input)));
+  }
+
+  #perform(effect: BotEffect, input: Input): Promise<void> | undefined {
+    switch (effect) {
+      case 'launch':
+        this.#launching = this.#launch();
+        return this.#launching;
+      case 'occupy':
+        if ('host' in input) this.#host = input.host;
+        // Its health counts from here: it may have waited long for a host.
+        this.#startedAt = Date.now();
+        return;
+      case 'returnPlace':
+        if ('host' in input) this.#dependencies.hosts.leave(input.host);
+        return;
+      case 'run':
+        if ('config' in input) return this.#startRun(input.config);
+        return;
+      case 'stop':
+        if ('graceMs' in input) return this.#stopRun(input.graceMs);
+        return;
+      case 'release':
+        if (this.#host) this.#dependencies.hosts.leave(this.#host);
+        this.#host = undefined;
+        return;
+      case 'decide':
+        if ('end' in input) return this.#decide(input.end);
+        return;
+      case 'wait':
+        if ('waitMs' in input) this.#wait(input.waitMs);
+        return;
+      case 'cancelWait':
+        clearTimeout(this.#timer);
+        return;
+      case 'countRestart':
+        this.#countRestart();
+        return;
+      case 'announce':
+        return this.#announce('patch' in input ? input.patch : {});
+    }
+  }
+
+  /** Never rejects. */
+  async #launch(): Promise<void> {
+    lastRun += 1;
+    const run = lastRun;
+    this.#run = run;
+    this.#startedAt = Date.now();
+    const { id, kind, dedicated } = this.#spec;
+    const { hosts } = this.#dependencies;
+    try {
+      const config = this.#dependencies.configFor(this.#spec);
+      if (await hosts.clear(id)) this.#isolate('its last run did not stop');
+      const host = await hosts.place({ id, kind, dedicated: dedicated || this.#isIsolated });
+      await this.#send({ type: 'placed', host });
+      await this.#send({ type: 'announced', run, config });
+    } catch (thrown) {
+      // The kind is gone, or the configuration is no longer valid: the next try would fail the same way.
+      const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
+      const end = {
+        error: messageOf(thrown),
+        restart: !hopeless,
+        cause: thrown instanceof NoPlace ? ('no host' as const) : ('bot' as const),
+        isReported: false,
+      };
+      await this.#send({ type: 'launchFailed', run, end });
+    }
+  }
+
+  async #startRun(config: JsonObject): Promise<void> {
+    const { id, kind } = this.#spec;
+    await this.#host?.startBot({ id, run: this.#run, kind, config });
+  }
+
+  async #stopRun(graceMs: number): Promise<void> {
+    await this.#host?.stopBot(this.id, graceMs);
+    await this.#send({ type: 'halted' });
+  }
+
+  async #decide(end: LifeEnd): Promise<void> {
+    if (end.error !== null) this.#log('error', end.error);
+    const { restart, desired } = this.#spec;
+    const now = Date.now();
+    const verdict = this.#backoff.decide(restart, desired, end, now, now - this.#startedAt);
+    if (verdict.type !== 'giveUp') {
+      const patch = { last_error: end.error?.slice(0, MAX_ERROR_UNITS) ?? null };
+      return this.#send({ ...verdict, patch });
+    }
+    const { reason, limit } = verdict;
+    if (limit) this.#log('error', reason);
+    if (!end.isReported) this.#dependencies.failed(this.id, reason);
+    return this.#send({ type: 'giveUp', patch: { last_error: reason.slice(0, MAX_ERROR_UNITS) } });
+  }
+
+  #wait(waitMs: number): void {
+    this.#timer = setTimeout(() => {
+      void this.#send({ type: 'waitOver' });
+      // An operation that is under way may stop the bot; if it has not by its end, the bot is restarted then.
+      if (this.#operations.isFree) void this.#send({ type: 'idle' });
+    }, waitMs);
+  }
+
+  #countRestart(): void {
+    this.#snapshot.countRestart();
+    this.#dependencies.restarted(this.#spec.kind);
+  }
+
+  #announce(patch: Partial<BotSnapshot>): Promise<void> {
+    if (this.#state !== 'announcing') {
+      return this.#snapshot.transition(this.#state, { started_at_ms: null, host: null, ...patch });
+    }
+    const { kind, desired, labels } = this.#spec;
+    return this.#snapshot.transition('starting', {
+      ...this.#snapshot.value,
+      kind,
+      desired,
+      labels,
+      data: {},
+      started_at_ms: this.#startedAt,
+      host: this.#host?.number ?? null,
+    });
+  }
+
+  #isolate(reason: string): void {
+    if (this.#isIsolated) return;
+    this.#isIsolated = true;
+    this.#log('warn', `${reason}; from now on it has its own bot host`);
+  }
+
+  #log(level: 'info' | 'warn' | 'error', message: string): void {
+    this.#dependencies.events.tell(logItem(level, 'bot', message, this.id));
+  }
 }

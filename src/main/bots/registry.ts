@@ -22,13 +22,13 @@ import { DroverError } from '../../shared/errors.js';
 import { logItem, SERVICE_SCOPE } from '../service-events.js';
 import type { BotStore, ShowIncident } from '../store/bot-store.js';
 import type { HostThread } from '../threads/host-thread.js';
-import { Bot, type BotWorld } from './bot.js';
+import { Bot, type BotDependencies } from './bot.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './kind-schemas.js';
 
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
-  readonly #world: BotWorld;
+  readonly #dependencies: BotDependencies;
   readonly #schemas: KindSchemas;
   readonly #store: BotStore;
   readonly #incidents: Incidents;
@@ -36,14 +36,14 @@ export class BotRegistry {
   readonly #defaults: RestartPolicy;
 
   constructor(
-    world: Omit<BotWorld, 'save' | 'configFor' | 'failed'>,
+    dependencies: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>,
     schemas: KindSchemas,
     store: BotStore,
     incidents: Incidents,
     defaults: RestartPolicy,
   ) {
-    this.#world = {
-      ...world,
+    this.#dependencies = {
+      ...dependencies,
       configFor: ({ kind, config }) => schemas.checkConfig(kind, config),
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
@@ -122,7 +122,7 @@ export class BotRegistry {
     for (const { spec } of this.#bots.values()) {
       if (spec.dedicated && spec.desired === 'running' && spec.id !== id) wanted += 1;
     }
-    this.#world.hosts.admitDedicated(wanted);
+    this.#dependencies.hosts.admitDedicated(wanted);
   }
 
   /** Undefined when there is no such bot. */
@@ -133,7 +133,7 @@ export class BotRegistry {
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws as check does. */
   async create(input: CreateBotBody): Promise<void> {
     const spec = this.check(input);
-    const bot = new Bot(spec, this.#world);
+    const bot = new Bot(spec, this.#dependencies);
     // At once, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
     await bot.create(() => this.#bots.delete(spec.id));
@@ -146,7 +146,7 @@ export class BotRegistry {
   async restore(rests: (spec: BotSpec) => string | null): Promise<void> {
     await Promise.all(
       this.#store.all().map(async (spec) => {
-        const bot = new Bot(spec, this.#world);
+        const bot = new Bot(spec, this.#dependencies);
         this.#bots.set(spec.id, bot);
         await bot.restore(rests(spec));
       }),
@@ -172,7 +172,7 @@ export class BotRegistry {
 
   /** From now on others may be told of it than those who had its commands run. */
   #forgetCommands(id: string): void {
-    for (const host of this.#world.hosts.threads()) host.forgetCommands(id);
+    for (const host of this.#dependencies.hosts.threads()) host.forgetCommands(id);
   }
 
   /** @throws DroverError `not_found`, or `conflict` while another operation is under way. */
@@ -250,7 +250,7 @@ export class BotRegistry {
       const found = { type: 'crash' as const, reason, suspect, stack };
       void this.#incidents.report(found, host, [exit.id]);
     }
-    bot.ended(exit);
+    bot.exited(exit);
   }
 
   /**
@@ -261,7 +261,7 @@ export class BotRegistry {
     const lost = `bot host ${host.number} was lost`;
     const bots = this.#on(host);
     const line = `${lost} (bots that ran there: ${bots.length}): ${reason}`;
-    this.#world.events.tell(logItem('error', SERVICE_SCOPE, line));
+    this.#dependencies.events.tell(logItem('error', SERVICE_SCOPE, line));
     for (const bot of bots) {
       const charged = bot.id === suspect;
       bot.hostLost(charged ? `${lost}: ${reason}` : lost, charged);

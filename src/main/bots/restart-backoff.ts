@@ -1,16 +1,31 @@
-// Pure; used by main. Owns when a bot may be restarted: a sliding window, and a wait that doubles.
-
 import type { RestartPolicy } from '../../shared/contract/bots.js';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 
-/** What to do with a bot that ended: wait this long, or give up for this reason. */
+/** Restart after this wait, or give up for this reason. */
 export type RestartDecision =
   | { restart: true; waitMs: number }
   | { restart: false; reason: string };
 
-/** After that many doublings every wait is the longest; without an end they become infinite, and 0 times that is NaN. */
+/** How a run ended, or why it did not start. */
+export interface RunEnd {
+  /** Null when the run returned. */
+  error: string | null;
+  /** False when a restart would end the same way. */
+  restart: boolean;
+  /** Only the bot's own ends count against its restart limit. */
+  cause: 'bot' | 'host' | 'no host';
+}
+
+/** What happens to a bot after its run has ended. `limit`: it failed because of the restart limit. */
+export type Verdict =
+  | { type: 'rest' }
+  | { type: 'giveUp'; reason: string; limit: boolean }
+  | { type: 'retry'; waitMs: number };
+
+/** Without a limit the wait becomes infinite, and 0 times infinity is NaN. */
 const MAX_DOUBLINGS = 31;
 
+/** Decides when a bot is restarted: a sliding window of restarts, and a wait that doubles. */
 export class RestartBackoff {
   /** Times of the restarts within the window, oldest first. Bounded by the policy's max_restarts. */
   #restarts: number[] = [];
@@ -22,13 +37,33 @@ export class RestartBackoff {
     this.#random = random;
   }
 
-  /** Forgets everything: the operator has started the bot. */
+  /** For a start by the operator. */
   reset(): void {
     this.#restarts = [];
     this.#streak = 0;
   }
 
   /** @param ranMs how long the run lasted that ended at `now`. */
+  decide(
+    policy: RestartPolicy,
+    desired: 'running' | 'stopped',
+    { error, restart, cause }: RunEnd,
+    now: number,
+    ranMs: number,
+  ): Verdict {
+    const allowed = cause !== 'bot' || (restart && wantsRestart(policy, error));
+    if (desired === 'stopped' || !allowed) {
+      return error === null ? { type: 'rest' } : { type: 'giveUp', reason: error, limit: false };
+    }
+    if (cause === 'host') return { type: 'retry', waitMs: this.uncharged(policy, ranMs) };
+    if (cause === 'no host') return { type: 'retry', waitMs: this.noHost(policy) };
+    const next = this.next(policy, now, ranMs);
+    if (next.restart) return { type: 'retry', waitMs: next.waitMs };
+    const reason = `${next.reason}; last: ${error ?? 'its run returned'}`;
+    return { type: 'giveUp', reason, limit: true };
+  }
+
+  /** After an end that counts. @param ranMs how long the run lasted that ended at `now`. */
   next(policy: RestartPolicy, now: number, ranMs: number): RestartDecision {
     if (ranMs >= policy.healthy_ms) this.#streak = 0;
     this.#restarts = this.#restarts.filter((at) => at > now - policy.window_ms);
@@ -43,14 +78,14 @@ export class RestartBackoff {
     return { restart: true, waitMs: this.#wait(policy) };
   }
 
-  /** How long to wait, in ms, after a run that others have ended: the first wait, however often they do. */
+  /** The wait in ms after a run that ended through no fault of the bot: always the first wait. */
   uncharged(policy: RestartPolicy, ranMs: number): number {
     if (ranMs >= policy.healthy_ms) this.#streak = 0;
     return this.#jittered(policy, 0);
   }
 
-  /** How long to wait, in ms, when there was no place for a run: longer each time, but not charged. */
-  noPlace(policy: RestartPolicy): number {
+  /** The wait in ms when no host was available: longer each time, but not counted as a restart. */
+  noHost(policy: RestartPolicy): number {
     return this.#wait(policy);
   }
 
@@ -63,9 +98,13 @@ export class RestartBackoff {
   #jittered(policy: RestartPolicy, doublings: number): number {
     const full = policy.backoff_ms * 2 ** doublings;
     const wait = Math.min(policy.backoff_cap_ms, full, MAX_TIMER_MS);
-    // Jitter below the full wait: bots that fell together do not come back together, and the cap stays the cap.
+    // Jitter spreads bots that failed together. It stays below the full wait, so the cap holds.
     return Math.round(wait * (0.5 + this.#random() / 2));
   }
+}
+
+function wantsRestart({ policy }: RestartPolicy, error: string | null): boolean {
+  return policy === 'always' || (policy === 'on-failure' && error !== null);
 }
 
 function timesOf(count: number): string {

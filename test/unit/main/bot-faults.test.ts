@@ -1,7 +1,7 @@
 // Run by vitest. A disk that takes nothing more cannot be had here: what keeps the bots rejects. A bot's host is played.
 
 import { expect, it, vi } from 'vitest';
-import type { BotWorld } from '../../../src/main/bots/bot.js';
+import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
@@ -40,11 +40,11 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     startBot: async ({ id }: { id: string }) => void calls.push(`start ${id}`),
     stopBot: async (id: string) => void calls.push(`stop ${id}`),
   };
-  const world = {
+  const dependencies = {
     hosts: { clear: async () => false, place: async () => host, leave: () => {} },
     events,
     graceMs: 1000,
-  } as unknown as BotWorld;
+  } as unknown as BotDependencies;
   const store = {
     put: async (_: BotSpec) => {
       if (full) throw new Error(SECRET);
@@ -54,7 +54,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
   const incidents = { report: async () => {} } as unknown as Incidents;
-  const registry = new BotRegistry(world, schemas, store, incidents, POLICY);
+  const registry = new BotRegistry(dependencies, schemas, store, incidents, POLICY);
   for (const bot of bots) {
     const defaults = { kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' };
     await registry.create({ ...defaults, ...bot } as CreateBotBody);

@@ -2,7 +2,7 @@
 // the line `starting` is out before the host has answered the stop. So the bot's surroundings are played here.
 
 import { expect, it } from 'vitest';
-import { Bot, type BotWorld } from '../../../src/main/bots/bot.js';
+import { Bot, type BotDependencies } from '../../../src/main/bots/bot.js';
 
 it('a start that the end of the service crosses does not start the bot behind its stop', async () => {
   let told = (): void => {};
@@ -14,7 +14,7 @@ it('a start that the end of the service crosses does not start the bot behind it
     startBot: async ({ id }: { id: string }) => void started.push(id),
     stopBot: () => new Promise<void>((resolve) => (stopped = resolve)),
   };
-  const world = {
+  const dependencies = {
     hosts: { clear: async () => false, place: async () => host, leave: () => {} },
     events: {
       tell: () => {},
@@ -29,7 +29,7 @@ it('a start that the end of the service crosses does not start the bot behind it
     failed: () => {},
     restarted: () => {},
     graceMs: 10_000,
-  } as unknown as BotWorld;
+  } as unknown as BotDependencies;
   const restart = {
     policy: 'always' as const,
     max_restarts: 5,
@@ -39,7 +39,7 @@ it('a start that the end of the service crosses does not start the bot behind it
     healthy_ms: 5000,
   };
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
-  const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, world);
+  const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, dependencies);
   const lap = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const restored = bot.restore(null);
   await lap();
@@ -47,7 +47,7 @@ it('a start that the end of the service crosses does not start the bot behind it
   await restored;
   expect(started).toEqual(['a']);
   // Its run returns: the restart is the policy's, no operation that the end would wait for.
-  bot.ended({ error: null, restart: true });
+  bot.exited({ error: null, restart: true });
   while (statuses.at(-1) !== 'starting' || statuses.length < 3) await lap();
   const ended = bot.shutDown(10_000);
   await lap();

@@ -141,7 +141,7 @@ it('a run that others have ended has the first wait each time, and leaves window
 it('where there is no place the wait doubles, and the window stays as it was', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 1 });
-  expect([1, 2, 3, 4, 5].map(() => backoff.noPlace(rules))).toEqual([100, 200, 400, 800, 1000]);
+  expect([1, 2, 3, 4, 5].map(() => backoff.noHost(rules))).toEqual([100, 200, 400, 800, 1000]);
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: true });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
 });

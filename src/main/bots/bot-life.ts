@@ -1,0 +1,139 @@
+/**
+ * What a bot does. Its `status` on the stream is the same word, with three exceptions: `announcing` shows `starting`,
+ * a bot that is `running` has the status that its host reports, and `placing`, `ended` and `due` are not shown.
+ */
+export type BotState =
+  | 'stopped'
+  /** Waits for a bot host. */
+  | 'placing'
+  /** Has a host; the status `starting` is on its way to the stream. */
+  | 'announcing'
+  /** Its host has been told to run it. */
+  | 'running'
+  | 'stopping'
+  /** Its run has ended; the restart policy decides. */
+  | 'ended'
+  /** Waits for its restart. */
+  | 'backoff'
+  /** The wait for its restart is over, but an operation is under way. */
+  | 'due'
+  | 'failed'
+  | 'deleted';
+
+export type BotEvent =
+  /** Show a new bot for the first time, without starting it. */
+  | 'show'
+  | 'launch'
+  | 'placed'
+  | 'announced'
+  | 'launchFailed'
+  /** The run ended by itself, or its host was lost. */
+  | 'ended'
+  /** The restart policy's three decisions. */
+  | 'rest'
+  | 'giveUp'
+  | 'retry'
+  | 'waitOver'
+  /** No operation is under way any more. */
+  | 'idle'
+  | 'halt'
+  /** The host has stopped the run, or no longer answers. */
+  | 'halted'
+  | 'delete';
+
+export type BotEffect =
+  /** Find a host, then announce and run the bot. Reports `placed`, `announced` or `launchFailed`. */
+  | 'launch'
+  /** Keep the host that was found. */
+  | 'occupy'
+  /** Give back a host that came too late. */
+  | 'returnPlace'
+  | 'run'
+  /** Tell the host to stop the run. Reports `halted`. */
+  | 'stop'
+  /** Leave the host. */
+  | 'release'
+  /** Ask the restart policy. Reports `rest`, `giveUp` or `retry`. */
+  | 'decide'
+  /** Start the timer of the restart. Reports `waitOver`. */
+  | 'wait'
+  | 'cancelWait'
+  | 'countRestart'
+  /** Put the status of the new state on the stream. */
+  | 'announce';
+
+export interface Transition {
+  readonly to: BotState;
+  /** In this order. `launch`, `stop` and `decide` report later events and come last. */
+  readonly effects: readonly BotEffect[];
+}
+
+type Row = Partial<Record<BotEvent, Transition>>;
+
+const to = (state: BotState, ...effects: BotEffect[]): Transition => ({ to: state, effects });
+
+const LIFE: Readonly<Record<BotState, Row>> = {
+  stopped: {
+    show: to('stopped', 'announce'),
+    launch: to('placing', 'launch'),
+    delete: to('deleted', 'announce'),
+  },
+  placing: {
+    placed: to('announcing', 'occupy', 'announce'),
+    launchFailed: to('ended', 'decide'),
+    halt: to('stopped', 'announce'),
+  },
+  announcing: {
+    announced: to('running', 'run'),
+    launchFailed: to('ended', 'release', 'decide'),
+    ended: to('ended', 'release', 'decide'),
+    halt: to('stopping', 'stop'),
+  },
+  running: {
+    launchFailed: to('ended', 'release', 'decide'),
+    ended: to('ended', 'release', 'decide'),
+    halt: to('stopping', 'stop'),
+  },
+  stopping: {
+    ended: to('stopping', 'release'),
+    halt: to('stopping', 'stop'),
+    halted: to('stopped', 'release', 'announce'),
+  },
+  ended: {
+    rest: to('stopped', 'announce'),
+    giveUp: to('failed', 'announce'),
+    retry: to('backoff', 'wait', 'announce'),
+  },
+  backoff: {
+    waitOver: to('due'),
+    launch: to('placing', 'cancelWait', 'launch'),
+    halt: to('stopped', 'cancelWait', 'announce'),
+  },
+  due: {
+    idle: to('placing', 'countRestart', 'launch'),
+    launch: to('placing', 'launch'),
+    halt: to('stopped', 'announce'),
+  },
+  failed: {
+    launch: to('placing', 'launch'),
+    halt: to('stopped', 'announce'),
+  },
+  deleted: {},
+};
+
+/** When the service shuts down nothing is started any more. An operation that is under way may still ask for it. */
+const WHILE_CLOSING: Readonly<Partial<Record<BotState, Row>>> = {
+  placing: { placed: to('placing', 'returnPlace'), launchFailed: to('placing') },
+  announcing: { announced: to('announcing'), launchFailed: to('announcing') },
+  running: { launchFailed: to('running') },
+  due: { idle: to('due') },
+};
+
+export const BOT_STATES = Object.keys(LIFE) as readonly BotState[];
+
+/** What an event does to a bot. An event that a state does not name changes nothing. */
+export function nextStep(state: BotState, event: BotEvent, closing: boolean): Transition {
+  const step = (closing ? WHILE_CLOSING[state]?.[event] : undefined) ?? LIFE[state][event];
+  if (step) return step;
+  return event === 'placed' ? to(state, 'returnPlace') : to(state);
+}

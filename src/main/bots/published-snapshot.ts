@@ -1,0 +1,53 @@
+// Runs in main. Owns what main knows of one bot's snapshot, and publishes its changes.
+
+import type { BotSpec } from '../../shared/contract/bots.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import { logItem, type ServiceEvents, sessionItem } from '../service-events.js';
+
+export class PublishedSnapshot {
+  readonly #events: ServiceEvents;
+  /** While the bot runs its host knows better of `status`, `since_ms` and `data`. */
+  readonly #snapshot: BotSnapshot;
+  #isPublished = false;
+
+  constructor({ id, kind, desired, labels }: BotSpec, events: ServiceEvents) {
+    this.#events = events;
+    this.#snapshot = {
+      id,
+      kind,
+      status: 'stopped',
+      desired,
+      since_ms: Date.now(),
+      restarts: 0,
+      started_at_ms: null,
+      host: null,
+      last_error: null,
+      labels,
+      data: {},
+    };
+  }
+
+  get value(): Readonly<BotSnapshot> {
+    return this.#snapshot;
+  }
+
+  countRestart(): void {
+    this.#snapshot.restarts += 1;
+  }
+
+  /** One state transition: one line and one `session` event (interface-seed §3). */
+  async transition(status: string, patch: Partial<BotSnapshot>): Promise<void> {
+    // The broadcaster needs the whole snapshot first.
+    const known = this.#isPublished ? {} : this.#snapshot;
+    this.#isPublished = true;
+    const change = { ...known, ...patch, status, since_ms: Date.now() };
+    Object.assign(this.#snapshot, change);
+    const { id } = this.#snapshot;
+    await this.#events.publish(logItem('state', 'bot', status, id), sessionItem(id, change));
+  }
+
+  async change(patch: Partial<BotSnapshot>): Promise<void> {
+    Object.assign(this.#snapshot, patch);
+    await this.#events.publish(sessionItem(this.#snapshot.id, patch));
+  }
+}
