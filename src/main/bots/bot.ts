@@ -174,6 +174,7 @@ export class Bot {
     await withTimeout(
       this.#operations.settled().then(() => this.#halt(graceMs)),
       graceMs + LATE_MS,
+      () => {},
     );
   }
 

@@ -145,3 +145,39 @@ it('where there is no place the wait doubles, and the window stays as it was', (
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: true });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
 });
+
+describe('after a run has ended', () => {
+  const ended = { error: 'broken', restart: true, cause: 'bot' as const };
+  const returned = { ...ended, error: null };
+
+  it.each([
+    ['always', ended, 'retry'],
+    ['always', returned, 'retry'],
+    ['always', { ...ended, restart: false }, 'giveUp'],
+    ['on-failure', ended, 'retry'],
+    ['on-failure', returned, 'rest'],
+    ['never', ended, 'giveUp'],
+    ['never', returned, 'rest'],
+    ['never', { ...ended, cause: 'host' as const }, 'retry'],
+    ['never', { ...ended, cause: 'no host' as const }, 'retry'],
+  ] as const)('%s, %o: %s', (rule, end, expected) => {
+    const backoff = new RestartBackoff(() => 1);
+    expect(backoff.decide(policy({ policy: rule }), 'running', end, 0, 0).type).toBe(expected);
+    const stopped = backoff.decide(policy({ policy: rule }), 'stopped', end, 0, 0);
+    expect(stopped.type).toBe(end.error === null ? 'rest' : 'giveUp');
+  });
+
+  it('gives the reason, and says when it is the limit', () => {
+    const backoff = new RestartBackoff(() => 1);
+    expect(backoff.decide(policy({ policy: 'never' }), 'running', ended, 0, 0)).toEqual({
+      type: 'giveUp',
+      reason: 'broken',
+      limit: false,
+    });
+    expect(backoff.decide(policy({ max_restarts: 0 }), 'running', returned, 0, 0)).toEqual({
+      type: 'giveUp',
+      reason: 'restarted 0 times within 10 s, which is the limit; last: its run returned',
+      limit: true,
+    });
+  });
+});
