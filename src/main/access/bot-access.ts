@@ -134,7 +134,7 @@ export class BotAccess {
 
   #knows(then: IncidentBot, { reach }: Rights): boolean {
     const now = this.#registry.identityOf(then.id);
-    if (now?.made !== then.made) return false;
+    if (now?.incarnation !== then.incarnation) return false;
     return reaches(reach, then.id, then.labels) && reaches(reach, then.id, now.labels);
   }
 

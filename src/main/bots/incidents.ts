@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { INCIDENT_TYPES, type Incident, type IncidentBot } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from '../service-events.js';
-import type { IncidentStore, ShowIncident } from '../store/bot-store.js';
+import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { IncidentWindow } from './incident-window.js';
 

@@ -20,7 +20,8 @@ import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, HostedState } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { logItem, SERVICE_SCOPE } from '../service-events.js';
-import type { BotStore, ShowIncident } from '../store/bot-store.js';
+import type { BotStore } from '../store/bot-store.js';
+import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
 import type { Incidents } from './incidents.js';
@@ -80,7 +81,7 @@ export class BotRegistry {
   /** Who has this id now. Undefined when there is no such bot. */
   identityOf(id: string): IncidentBot | undefined {
     const spec = this.#bots.get(id)?.spec;
-    return spec && { id, made: spec.made ?? '', labels: spec.labels };
+    return spec && { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
   /** Undefined when there is no such bot. */
@@ -108,8 +109,8 @@ export class BotRegistry {
     this.#schemas.checkConfig(kind, config);
     if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
     const restart = { ...this.#defaults, ...input.restart };
-    const made = randomBytes(8).toString('hex');
-    return { id, kind, config, labels, desired, restart, dedicated, made };
+    const incarnation = randomBytes(8).toString('hex');
+    return { id, kind, config, labels, desired, restart, dedicated, incarnation };
   }
 
   /**

@@ -68,8 +68,8 @@ export interface BotSpec {
   restart: RestartPolicy;
   /** It has a host thread of its own. */
   dedicated: boolean;
-  /** Random: tells it from others that had its id before. Not there in bots that are older than this. */
-  made?: string;
+  /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
+  incarnation?: string;
 }
 
 /** What can be asked of many bots at once. */
@@ -186,7 +186,8 @@ export const Incident = Type.Object(
       description: 'Commands that were running or ran last on the host, oldest first.',
     }),
     repeats: Type.Integer({
-      description: 'How often the same happened again shortly after, without a dossier of its own.',
+      description:
+        'How often the same happened again shortly after, without its own incident report.',
     }),
     repeated_at_ms: nullable(Type.Integer(), 'When the last time was. Unix epoch milliseconds.'),
   },
@@ -210,8 +211,8 @@ export type BotConfig = Static<typeof BotConfig>;
 /** A bot that an incident tells of, as it was then: by this it is decided who may be told. Never shown. */
 export interface IncidentBot {
   id: string;
-  /** {@link BotSpec.made}, '' where that is not there. */
-  made: string;
+  /** {@link BotSpec.incarnation}, or ''. */
+  incarnation: string;
   labels: Readonly<Record<string, string>>;
 }
 

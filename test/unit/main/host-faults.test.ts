@@ -10,7 +10,7 @@ import { Incidents } from '../../../src/main/bots/incidents.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
 import { ServiceEvents } from '../../../src/main/service-events.js';
-import { IncidentStore } from '../../../src/main/store/bot-store.js';
+import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';

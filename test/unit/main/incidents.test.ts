@@ -7,7 +7,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Incidents } from '../../../src/main/bots/incidents.js';
 import { ServiceEvents } from '../../../src/main/service-events.js';
-import { IncidentStore } from '../../../src/main/store/bot-store.js';
+import { IncidentStore } from '../../../src/main/store/incident-store.js';
 import { Store } from '../../../src/main/store/store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { Incident } from '../../../src/shared/contract/bots.js';
@@ -50,7 +50,7 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
     return lines.at(-1) ?? '';
   };
 
-  const identify = (id: string) => ({ id, made: '', labels: {} });
+  const identify = (id: string) => ({ id, incarnation: '', labels: {} });
   const kept = new Incidents(new IncidentStore(store), events, identify);
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
   expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);

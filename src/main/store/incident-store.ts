@@ -1,0 +1,139 @@
+// Runs in main. Owns the incident reports on disk, and an index of them in memory.
+
+import type { Database } from 'lmdb';
+import type { Incident, IncidentBot } from '../../shared/contract/bots.js';
+import type { Store } from './store.js';
+
+/** Stored incidents. One more removes the oldest. */
+const MAX_INCIDENTS = 1000;
+/** Size of one list in UTF-16 units of JSON, because main reads it in one go. Older incidents are left out. */
+const MAX_LIST_UNITS = 2 * 1024 * 1024;
+/** Incidents of one suspect, so that a bot that crashes repeatedly does not displace the others'. */
+const MAX_OF_SUSPECT = 50;
+
+/** What the index knows of an incident. */
+interface IndexEntry {
+  id: string;
+  suspect: string | null;
+  /** {@link hashOf} each bot that it names, sorted. */
+  bots: Uint32Array;
+}
+
+/** An incident as any version stored it: the first ones did not count repeats or omitted bots. */
+type StoredIncident = Omit<Incident, 'bot_count' | 'repeats' | 'repeated_at_ms'> &
+  Partial<Incident> & {
+    /** Missing in the oldest. `incarnation` was called `made`. */
+    identities?: (Omit<IncidentBot, 'incarnation'> & { incarnation?: string; made?: string })[];
+  };
+
+/** What one reader is shown of an incident; undefined leaves it out. */
+export type ShowIncident = (
+  incident: Incident,
+  identities: readonly IncidentBot[],
+) => Incident | undefined;
+
+export class IncidentStore {
+  readonly #incidents: Database<StoredIncident, string>;
+  /** Oldest first. Bounded by MAX_INCIDENTS. */
+  readonly #index: IndexEntry[];
+
+  constructor(store: Store) {
+    this.#incidents = store.root.openDB<StoredIncident, string>({ name: 'incidents' });
+    this.#index = Array.from(this.#incidents.getRange(), ({ value }) => entryOf(value));
+  }
+
+  /**
+   * Newest first, as many as fit MAX_LIST_UNITS, at least one. Reads only the incidents that it returns: one can name
+   * many bots.
+   * @param bots those that name one of these; null for all.
+   */
+  list(
+    bots: readonly string[] | null,
+    limit: number,
+    show: ShowIncident = (incident) => incident,
+  ): Incident[] {
+    const wanted = bots && sortedHashes(bots);
+    const named = new Set(bots);
+    const found: Incident[] = [];
+    let units = 0;
+    for (let at = this.#index.length - 1; at >= 0 && found.length < limit; at--) {
+      const { id, bots: hashes } = this.#index[at] as IndexEntry;
+      if (wanted && !overlap(wanted, hashes)) continue;
+      const incident = this.#incidents.get(id);
+      // Two names can have the same hash.
+      if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
+      const { identities = [], ...known } = incident;
+      const filled = { bot_count: known.bots.length, repeats: 0, repeated_at_ms: null, ...known };
+      const shown = show(
+        filled,
+        identities.map(({ made = '', ...bot }) => ({ incarnation: made, ...bot })),
+      );
+      if (!shown) continue;
+      units += JSON.stringify(shown).length;
+      if (units > MAX_LIST_UNITS && found.length > 0) break;
+      found.push(shown);
+    }
+    return found;
+  }
+
+  /** @param identities of the bots that it names. */
+  async add(incident: Incident, identities: IncidentBot[] = []): Promise<void> {
+    // Ids begin with the time, so the order of the keys is that of the incidents.
+    await this.#incidents.put(incident.id, { ...incident, identities });
+    const { suspect } = incident;
+    this.#index.push(entryOf(incident));
+    const ofSuspect = this.#index.filter((other) => other.suspect === suspect);
+    if (suspect !== null && ofSuspect.length > MAX_OF_SUSPECT) await this.#remove(ofSuspect[0]);
+    if (this.#index.length > MAX_INCIDENTS) await this.#remove(this.#index[0]);
+  }
+
+  /** Counts a repetition. @returns the suspect; undefined also when the incident is no longer stored. */
+  async repeat(id: string, count: number, at: number): Promise<string | null | undefined> {
+    // An incident that is being removed can still be read.
+    const isStored = this.#index.some((other) => other.id === id);
+    const incident = isStored ? this.#incidents.get(id) : undefined;
+    if (!incident) return undefined;
+    const repeats = (incident.repeats ?? 0) + count;
+    await this.#incidents.put(id, { ...incident, repeats, repeated_at_ms: at });
+    return incident.suspect;
+  }
+
+  async #remove(surplus: IndexEntry | undefined): Promise<void> {
+    if (!surplus) return;
+    // Before the wait, because another incident may be added meanwhile.
+    this.#index.splice(this.#index.indexOf(surplus), 1);
+    await this.#incidents.remove(surplus.id);
+  }
+}
+
+function entryOf(incident: Pick<Incident, 'id' | 'suspect' | 'bots'>): IndexEntry {
+  const { id, suspect } = incident;
+  return { id, suspect, bots: sortedHashes(botsOf(incident)) };
+}
+
+function botsOf({ bots, suspect }: Pick<Incident, 'suspect' | 'bots'>): string[] {
+  return suspect === null ? bots : [...bots, suspect];
+}
+
+function sortedHashes(bots: readonly string[]): Uint32Array {
+  return Uint32Array.from(bots, hashOf).sort();
+}
+
+/** FNV-1a. A collision only means that one more incident is read. */
+function hashOf(bot: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < bot.length; at++) {
+    hash = Math.imul(hash ^ bot.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/** Whether two sorted lists have a number in common. */
+function overlap(one: Uint32Array, other: Uint32Array): boolean {
+  let at = 0;
+  for (const number of one) {
+    while (at < other.length && (other[at] as number) < number) at += 1;
+    if (other[at] === number) return true;
+  }
+  return false;
+}
