@@ -21,7 +21,8 @@ import {
   logItem,
   ServiceEvents,
 } from '../../src/main/service-events.js';
-import { BotStore, IncidentStore } from '../../src/main/store/bot-store.js';
+import { BotStore } from '../../src/main/store/bot-store.js';
+import { IncidentStore } from '../../src/main/store/incident-store.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';

@@ -98,6 +98,9 @@ async function expectPopulation(running: Service): Promise<void> {
     'the same bots in the same states',
   ).catch(async () => expect(await seen()).toEqual(EXPECTED));
   expect(await snapshot(running, 'runs')).toMatchObject({ labels: { a: '1' } });
+  // A bot's data may follow its status by up to 100 ms.
+  const note = async () => (await snapshot(running, 'changed')).data['note'];
+  await eventually(async () => (await note()) !== undefined, 'the data of a bot');
   expect(await snapshot(running, 'changed')).toMatchObject({
     labels: { b: '2' },
     data: { note: 'second' },

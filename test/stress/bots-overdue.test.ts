@@ -89,9 +89,7 @@ it('a run that never ends has its host replaced, once: the others move, and it h
   await invoke(running, 'deaf', 'break', { message: 'a fall' });
   const risen = await onlineAgain(from, 'deaf', 1);
   expect(risen.host).not.toBe(host);
-  const own = await lineFrom(stream, from, ({ message }) =>
-    message.includes('its own bot host'),
-  );
+  const own = await lineFrom(stream, from, ({ message }) => message.includes('its own bot host'));
   expect(own).toMatchObject({ session_id: 'deaf', level: 'warn' });
   const [incident] = (await incidents(running, 'deaf')).filter(({ type }) => type === 'overdue');
   expect(incident).toMatchObject({ suspect: 'deaf', host, bots: ['deaf', 'neighbour'] });
