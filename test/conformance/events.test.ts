@@ -259,7 +259,12 @@ describe('session frames', () => {
   });
 
   it('§3 the three demo bots come to `in_world` by themselves', async () => {
-    for (const id of ['demo-1', 'demo-2', 'demo-3']) await waitForStatus(stream, id, 'in_world');
+    const demos = ['demo-1', 'demo-2', 'demo-3'];
+    for (const id of demos) await waitForStatus(stream, id, 'in_world');
+    const { json } = await call(service, 'GET', '/api/bots?kind=demo&status=in_world');
+    const { bots } = json as { bots: Snapshot[] };
+    expect(bots.map(({ id }) => id).filter((id) => id !== BOT)).toEqual(demos);
+    for (const bot of bots) expect(bot).toMatchObject({ kind: 'demo', desired: 'running' });
   });
 
   it('§3 the end of a bot is a transition too: stopped or deleted, with its last lines before', async () => {

@@ -1,22 +1,18 @@
-// Decision "tokens": their life, and what ends with them. On two fronts: what holds must hold on both.
+// Decisions "tokens" and "tickets" over sockets, on two fronts: what depends on requests that cross. test/routes has the rest.
 
-import path from 'node:path';
-import { open } from 'lmdb';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { tokenDigest } from '../../src/shared/token-digest.js';
-import { call, expectError } from '../harness/api.js';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { call, expectError, tryPin } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
+import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+import { streamOn } from '../harness/sse.js';
 import {
-  exchange,
-  frontFlags,
-  makeDir,
-  removeDir,
-  type Service,
-  startService,
-  stopClean,
-} from '../harness/service.js';
-import type { SseStream } from '../harness/sse.js';
-import { listTokens, type Made, makeToken, revoke, streamOf } from '../harness/tokens.js';
+  listTokens,
+  type Made,
+  makeTicket,
+  makeToken,
+  revoke,
+  streamOf,
+} from '../harness/tokens.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -27,17 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-/** Many, so that both fronts have some: the system spreads connections by a hash of their ports. */
-async function manyStreams(token: string): Promise<SseStream[]> {
-  const streams = await Promise.all(Array.from({ length: 16 }, () => streamOf(service, token)));
-  onTestFinished(() => {
-    for (const stream of streams) stream.close();
-  });
-  await Promise.all(streams.map((stream) => stream.waitFor(() => true)));
-  return streams;
-}
-
-/** Statuses of as many requests on connections of their own. */
+/** Statuses of as many requests, each on its own connection: the system spreads them over the fronts. */
 async function statusesOf(token: string, requests = 16): Promise<Set<number>> {
   const bytes = requestBytes('GET', '/api-info', { Authorization: `Bearer ${token}` });
   const answers = await Promise.all(
@@ -46,281 +32,100 @@ async function statusesOf(token: string, requests = 16): Promise<Set<number>> {
   return new Set(answers.map(({ status }) => status));
 }
 
-describe('a token', () => {
-  it('is shown once with its secret, and after that without', async () => {
-    const spec = { name: 'dash 🐑 board', scopes: ['read', 'control'], labels: { a: 'b' } };
-    const before = Date.now();
-    const { token, ...made } = await makeToken(service, spec);
-    expect(Buffer.from(token, 'base64')).toHaveLength(48);
-    expect(made).toEqual({
-      ...spec,
-      id: expect.any(String),
-      bots: null,
-      created_at_ms: expect.any(Number),
-      expires_at_ms: null,
-      last_used_at_ms: null,
+it('§5.3 a token made with the PIN is good on all fronts at once', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { token } = (await tryPin(service, service.pin)).json as { token: string };
+    expect(await statusesOf(token, 8)).toEqual(new Set([200]));
+  }
+});
+
+it('a revoked token is refused on every front, and its streams end, also that of a reader that has stopped reading', async () => {
+  const { id, token } = await makeToken(service);
+  const other = await makeToken(service);
+  const streams = async (of: string) => {
+    const opened = await Promise.all(Array.from({ length: 16 }, () => streamOf(service, of)));
+    onTestFinished(() => {
+      for (const stream of opened) stream.close();
     });
-    expect(made.created_at_ms).toBeGreaterThanOrEqual(before);
-    const answer = await call(service, 'GET', '/api/tokens');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(answer.text).not.toContain(token);
-    expect(answer.text).not.toContain(tokenDigest(token));
-    const { tokens } = answer.json as { tokens: { id: string }[] };
-    expect(tokens.find(({ id }) => id === made.id)).toEqual(made);
-    expect(await statusesOf(token)).toEqual(new Set([200]));
-  });
-
-  it('that the PIN gave is an admin token named pin', async () => {
-    await service.token();
-    const [first] = await listTokens(service);
-    expect(first).toMatchObject({ name: 'pin', scopes: ['admin'], bots: null, labels: null });
-  });
-
-  it('has its last use in the list', async () => {
-    const { id, token } = await makeToken(service);
-    const lastUse = async () =>
-      (await listTokens(service)).find((one) => one.id === id)?.last_used_at_ms;
-    expect(await lastUse()).toBeNull();
-    const before = Date.now();
-    await call(service, 'GET', '/api/bots', { token });
-    // A front other than the one that was used tells of it some seconds later.
-    await expect.poll(lastUse).toBeGreaterThanOrEqual(before);
-    expect(await lastUse()).toBeLessThanOrEqual(Date.now());
-  });
-
-  it('that is not well-formed is refused with what is wrong', async () => {
-    const bodies: [object, RegExp][] = [
-      [{ scopes: ['read'] }, /name is missing/],
-      [{ name: '', scopes: ['read'] }, /name/],
-      [{ name: 'x'.repeat(65), scopes: ['read'] }, /name/],
-      [{ name: 'two\nlines', scopes: ['read'] }, /name/],
-      [{ name: 'x' }, /scopes is missing/],
-      [{ name: 'x', scopes: [] }, /scopes/],
-      [{ name: 'x', scopes: ['read', 'read'] }, /scopes/],
-      [{ name: 'x', scopes: ['write'] }, /must be one of read, control, invoke, admin/],
-      [{ name: 'x', scopes: ['read'], bots: [] }, /bots/],
-      [{ name: 'x', scopes: ['read'], bots: ['a b'] }, /bots/],
-      [{ name: 'x', scopes: ['read'], labels: {} }, /labels/],
-      [{ name: 'x', scopes: ['read'], bots: ['a'], labels: { a: 'b' } }, /bots or labels/],
-      [{ name: 'x', scopes: ['admin'], labels: { a: 'b' } }, /admin cannot be limited/],
-      [{ name: 'x', scopes: ['read'], expires_at_ms: Date.now() - 1 }, /in the past/],
-      [{ name: 'x', scopes: ['read'], expires_at_ms: 1.5 }, /expires_at_ms/],
-      [{ name: 'x', scopes: ['read'], more: 1 }, /unknown key body.more/],
-    ];
-    const before = await listTokens(service);
-    for (const [body, message] of bodies) {
-      expectError(await call(service, 'POST', '/api/tokens', { body }), 400, message);
-    }
-    expect((await listTokens(service)).length).toBe(before.length);
-  });
+    await Promise.all(opened.map((stream) => stream.waitFor(() => true)));
+    return opened;
+  };
+  const [ending, staying] = [await streams(token), await streams(other.token)];
+  ending[0]?.response.pause();
+  expect((await revoke(service, id)).status).toBe(204);
+  expect(await statusesOf(token)).toEqual(new Set([401]));
+  // What was on its way can be read, and then it is over.
+  ending[0]?.response.resume();
+  await Promise.all(ending.map((stream) => stream.ended));
+  for (const stream of staying) expect(stream.isOver).toBe(false);
 });
 
-describe('a revoked token', () => {
-  it('is refused on every front, and its streams end', async () => {
-    const { id, token } = await makeToken(service);
-    const other = await makeToken(service);
-    const [ending, staying] = [await manyStreams(token), await manyStreams(other.token)];
-    expect((await revoke(service, id)).status).toBe(204);
-    expect(await statusesOf(token)).toEqual(new Set([401]));
-    await Promise.all(ending.map((stream) => stream.ended));
-    for (const stream of staying) expect(stream.isOver).toBe(false);
-    expect((await listTokens(service)).map((one) => one.id)).not.toContain(id);
-    expectError(await revoke(service, id), 404, /no token/);
-  });
-
-  it('ends the streams of readers that have stopped reading too', async () => {
-    const { id, token } = await makeToken(service);
-    const [stream] = await manyStreams(token);
-    stream?.response.pause();
-    await revoke(service, id);
-    // What was on its way can be read, and then it is over.
-    stream?.response.resume();
-    await stream?.ended;
-  });
-
-  it('may be the one that asks for it', async () => {
-    const { id, token } = await makeToken(service, { scopes: ['admin'] });
-    expect((await call(service, 'DELETE', `/api/tokens/${id}`, { token })).status).toBe(204);
-    expectError(await call(service, 'GET', '/api-info', { token }), 401, 'invalid token');
-  });
-
-  it('may be any one, which ends itself and no other', async () => {
-    const { id, token } = await makeToken(service, { bots: ['only'] });
-    const other = await makeToken(service, { bots: ['only'] });
-    const streams = await manyStreams(token);
-    const signOut = () => call(service, 'DELETE', '/api/tokens/current', { token });
-    expect((await signOut()).status).toBe(204);
-    await Promise.all(streams.map((stream) => stream.ended));
-    expect(await statusesOf(token)).toEqual(new Set([401]));
-    expectError(await signOut(), 401, 'invalid token');
-    expect(await statusesOf(other.token)).toEqual(new Set([200]));
-    const left = (await listTokens(service)).map((one) => one.id);
-    expect(left).not.toContain(id);
-    expect(left).toContain(other.id);
-  });
-
-  it('does not get done what its body asks for when that comes later', async () => {
-    const { id, token } = await makeToken(service, { scopes: ['control'] });
-    const body = JSON.stringify({ id: 'too-late', kind: 'synthetic' });
-    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-    const bytes = requestBytes('POST', '/api/bots', headers, body);
-    const connection = await RawConnection.open(service.port);
-    onTestFinished(() => connection.close());
-    await connection.send(bytes.subarray(0, -5));
-    // The head has arrived when an answer to a request that was sent after it is there.
-    await statusesOf(token);
-    await revoke(service, id);
-    await connection.send(bytes.subarray(-5));
-    expectError(await connection.response(), 401, 'invalid token');
-    expectError(await call(service, 'GET', '/api/bots/too-late'), 404);
-  });
+it('a revoked token does not get done what its body asks for when that comes later', async () => {
+  const { id, token } = await makeToken(service, { scopes: ['control'] });
+  const body = JSON.stringify({ id: 'too-late', kind: 'synthetic' });
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const bytes = requestBytes('POST', '/api/bots', headers, body);
+  const connection = await RawConnection.open(service.port);
+  onTestFinished(() => connection.close());
+  await connection.send(bytes.subarray(0, -5));
+  // The head has arrived when an answer to a request that was sent after it is there.
+  await statusesOf(token);
+  await revoke(service, id);
+  await connection.send(bytes.subarray(-5));
+  expectError(await connection.response(), 401, 'invalid token');
+  expectError(await call(service, 'GET', '/api/bots/too-late'), 404);
 });
 
-describe('tokens that are made and revoked at once', () => {
-  it('are accepted by no front when whoever saw them in the list has revoked them', async () => {
-    const made: Made[] = [];
-    const gone = new Set<string>();
-    let making = true;
-    const make = async (): Promise<void> => {
-      for (let n = 0; n < 40; n++) made.push(await makeToken(service, { name: 'brief life' }));
-    };
-    const revokeAll = async (): Promise<void> => {
-      while (making) {
-        const seen = (await listTokens(service)).filter(({ name }) => name === 'brief life');
-        await Promise.all(
-          seen.map(async ({ id }) => {
-            if ((await revoke(service, id)).status === 204) gone.add(id);
-          }),
-        );
-      }
-    };
-    const revoking = Promise.all([revokeAll(), revokeAll()]);
-    try {
-      await Promise.all(Array.from({ length: 8 }, make));
-    } finally {
-      making = false;
-      await revoking;
-    }
-    const ended = made.filter(({ id }) => gone.has(id));
-    expect(ended.length).toBeGreaterThan(0);
-    const revived: string[] = [];
-    for (const { id, token } of ended) {
-      if ((await statusesOf(token, 6)).has(200)) revived.push(id);
-    }
-    expect(revived).toEqual([]);
-    for (const { id } of made.filter(({ id }) => !gone.has(id))) await revoke(service, id);
-  });
-});
-
-describe('a token that runs out', () => {
-  it('is refused from its time on, and so do its streams', async () => {
-    const expires_at_ms = Date.now() + 2500;
-    const { id, token, ...made } = await makeToken(service, { expires_at_ms });
-    expect(made.expires_at_ms).toBe(expires_at_ms);
-    const streams = await manyStreams(token);
-    await Promise.all(streams.map((stream) => stream.ended));
-    const over = Date.now();
-    expect(over).toBeGreaterThanOrEqual(expires_at_ms);
-    expect(await statusesOf(token)).toEqual(new Set([401]));
-    expect((await listTokens(service)).map((one) => one.id)).not.toContain(id);
-  });
-});
-
-describe('over a restart', () => {
-  it('tokens keep what they are, and revoked and expired ones stay away', async () => {
-    const dataDir = makeDir();
-    onTestFinished(() => removeDir(dataDir));
-    const first = await startService({ dataDir });
-    const kept = await makeToken(first, { name: 'kept', scopes: ['read'], bots: ['a', 'b'] });
-    const revoked = await makeToken(first, { name: 'revoked' });
-    const brief = await makeToken(first, { name: 'brief', expires_at_ms: Date.now() + 700 });
-    await call(first, 'GET', '/api-info', { token: kept.token });
-    await revoke(first, revoked.id);
-    const used = (await listTokens(first)).find(({ id }) => id === kept.id)?.last_used_at_ms;
-    await first.stop();
-    await expect.poll(() => Date.now() > (brief.expires_at_ms ?? 0)).toBe(true);
-    const second = await startService({ dataDir });
-    try {
-      const { token: _, ...shown } = kept;
-      const tokens = await listTokens(second);
-      expect(tokens).toContainEqual({ ...shown, last_used_at_ms: used });
-      for (const { id } of [revoked, brief]) {
-        expect(tokens.map((one) => one.id)).not.toContain(id);
-      }
-      expect((await call(second, 'GET', '/api-info', { token: kept.token })).status).toBe(200);
-      for (const { token } of [revoked, brief]) {
-        expectError(await call(second, 'GET', '/api-info', { token }), 401);
-      }
-      expectError(await call(second, 'GET', '/api/tokens', { token: kept.token }), 403);
-    } finally {
-      await second.stop();
-    }
-  });
-
-  it('a token from before there were scopes may do everything', async () => {
-    const dataDir = makeDir();
-    onTestFinished(() => removeDir(dataDir));
-    const token = Buffer.alloc(48, 7).toString('base64');
-    const root = open({ path: path.join(dataDir, 'store.mdb'), noSubdir: true, maxDbs: 12 });
-    const record = { id: 'old', digest: tokenDigest(token), name: 'pin', created_at_ms: 1 };
-    await root.openDB({ name: 'tokens' }).put('old', record);
-    await root.close();
-    const own = await startService({ dataDir });
-    try {
-      const answer = await call(own, 'GET', '/api/tokens', { token });
-      const { tokens } = answer.json as { tokens: object[] };
-      expect(tokens).toContainEqual({
-        id: 'old',
-        name: 'pin',
-        scopes: ['admin'],
-        bots: null,
-        labels: null,
-        created_at_ms: 1,
-        expires_at_ms: null,
-        last_used_at_ms: expect.any(Number),
-      });
-      const fresh = await exchange(own.url, own.pin);
-      expect((await call(own, 'DELETE', '/api/tokens/old', { token: fresh })).status).toBe(204);
-      expectError(await call(own, 'GET', '/api-info', { token }), 401);
-    } finally {
-      await own.stop();
-    }
-  });
-});
-
-describe('the PIN, when there are as many tokens as there may be', () => {
-  it('takes the place of one that it made, and of no other that has the same name', async () => {
-    const dataDir = makeDir();
-    onTestFinished(() => removeDir(dataDir));
-    const first = await startService({ dataDir });
-    const bots = ['a'];
-    const { id: named } = await makeToken(first, { name: 'pin', scopes: ['admin'] });
-    const { id: limited } = await makeToken(first, { name: 'pin', bots });
-    await first.stop();
-    const root = open({ path: path.join(dataDir, 'store.mdb'), noSubdir: true, maxDbs: 12 });
-    const stored = root.openDB({ name: 'tokens' });
-    const kept = stored.getKeysCount();
-    await stored.transaction(() => {
-      const old = { digest: '', name: 'pin', created_at_ms: 1, expires_at_ms: null };
-      // From before it was kept who made them: one by the PIN, and one that only has the name.
-      stored.put('by-pin', { ...old, id: 'by-pin', scopes: ['admin'], reach: null });
-      stored.put('by-name', { ...old, id: 'by-name', scopes: ['read'], reach: { bots } });
-      for (let n = kept + 2; n < 10_000; n++) {
-        const [id, digest] = [`other-${n}`, `${n}`];
-        stored.put(id, { ...old, id, digest, name: 'other', scopes: ['read'], reach: null });
-      }
+it('a ticket opens one stream when many ask at once, on all fronts', async () => {
+  for (let round = 0; round < 5; round++) {
+    const ticket = await makeTicket(service);
+    const asked = Array.from({ length: 24 }, async () => {
+      const response = await service.open(`/events?ticket=${ticket}`, {});
+      response.destroy();
+      return response.statusCode;
     });
-    await root.close();
-    const own = await startService({ dataDir });
-    try {
-      await exchange(own.url, own.pin);
-      await exchange(own.url, own.pin);
-      const left = new Set((await listTokens(own)).map(({ id }) => id));
-      expect(left.size).toBe(10_000);
-      expect(left).not.toContain('by-pin');
-      for (const id of ['by-name', named, limited]) expect(left).toContain(id);
-    } finally {
-      await own.stop();
+    const statuses = await Promise.all(asked);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(23);
+  }
+});
+
+it('a ticket opens a stream as its token would', async () => {
+  const stream = await streamOn(service, `/events?ticket=${await makeTicket(service)}`);
+  onTestFinished(() => stream.close());
+  await stream.until(() => stream.frames.length > 5);
+});
+
+it('tokens that were revoked by a client that saw them in the list are accepted by no front', async () => {
+  const made: Made[] = [];
+  const gone = new Set<string>();
+  let making = true;
+  const make = async (): Promise<void> => {
+    for (let n = 0; n < 40; n++) made.push(await makeToken(service, { name: 'brief life' }));
+  };
+  const revokeAll = async (): Promise<void> => {
+    while (making) {
+      const seen = (await listTokens(service)).filter(({ name }) => name === 'brief life');
+      await Promise.all(
+        seen.map(async ({ id }) => {
+          if ((await revoke(service, id)).status === 204) gone.add(id);
+        }),
+      );
     }
-  });
+  };
+  const revoking = Promise.all([revokeAll(), revokeAll()]);
+  try {
+    await Promise.all(Array.from({ length: 8 }, make));
+  } finally {
+    making = false;
+    await revoking;
+  }
+  const ended = made.filter(({ id }) => gone.has(id));
+  expect(ended.length).toBeGreaterThan(0);
+  const revived: string[] = [];
+  for (const { id, token } of ended) {
+    if ((await statusesOf(token, 6)).has(200)) revived.push(id);
+  }
+  expect(revived).toEqual([]);
+  for (const { id } of made.filter(({ id }) => !gone.has(id))) await revoke(service, id);
 });

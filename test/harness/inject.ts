@@ -5,9 +5,11 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { Access } from '../../src/main/access/access.js';
+import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
 import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
@@ -40,6 +42,7 @@ import { Counters } from '../../src/shared/memory/counters.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
 import { createQuota, Quota } from '../../src/shared/memory/quota.js';
+import { PROGRAMS } from '../../src/shared/package-paths.js';
 import { validatorOf } from '../../src/shared/validators.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
 import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
@@ -52,6 +55,10 @@ const { $schema: _, ...DEFAULTS } = JSON.parse(
 ) as Record<string, unknown>;
 /** The other kinds that ship need the thread of the demo world, or an IRC server. */
 const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).href;
+// A store that was there before is checked by a program, which is built.
+PROGRAMS.verifyStore = fileURLToPath(
+  new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
+);
 const PIN = '123456';
 const PORT = 8090;
 const HOSTS = 1;
@@ -72,17 +79,23 @@ export interface InjectOptions {
   fronts?: number;
   /** Of the PIN's bucket, in nanoseconds. */
   clock?: Clock;
+  /** A directory that is kept, for a service that is to find what another has left. */
+  dir?: string;
+  /** In place of what main measures of the threads. */
+  sources?: Partial<PressureSources>;
 }
 
 /** What the parts below are built from, and end with. */
 interface Parts {
   dir: string;
+  isDirKept: boolean;
   config: Config;
   store: Store;
   stream: FrontStart['stream'];
   counts: ThreadCounts;
   broadcaster: Broadcaster;
   clock: Clock | undefined;
+  sources: Partial<PressureSources>;
 }
 
 /** A whole service in this thread, made by {@link inject}. */
@@ -99,6 +112,7 @@ export class InjectedService implements ServiceApi {
   readonly #access: Access;
   readonly #host: InjectedHost;
   #next = 0;
+  #closed = false;
   #token: Promise<string> | undefined;
 
   constructor(parts: Parts) {
@@ -170,14 +184,21 @@ export class InjectedService implements ServiceApi {
     await Promise.all(this.#fronts.map((front) => front.settled()));
   }
 
+  /** Where its store is. */
+  get dir(): string {
+    return this.#parts.dir;
+  }
+
   async close(): Promise<void> {
-    const { store, dir } = this.#parts;
+    if (this.#closed) return;
+    this.#closed = true;
+    const { store, dir, isDirKept } = this.#parts;
     this.#access.beginStop();
     await this.#registry.stopAll(0);
     for (const front of this.#fronts) front.close();
     await this.#access.stop();
     await store.close();
-    removeDir(dir);
+    if (!isDirKept) removeDir(dir);
   }
 
   #createAccess(streams: Quota<'perToken' | 'perAddress'>): Access {
@@ -193,6 +214,7 @@ export class InjectedService implements ServiceApi {
         present: () => this.#registry.size,
         streams: () => streams.total(),
         journal: () => JOURNAL,
+        ...this.#parts.sources,
       },
       fronts: () => ({
         addToken: async (token) => {
@@ -266,7 +288,7 @@ export class InjectedService implements ServiceApi {
 
 /** A service; it ends with the test that made it, or with close() where a hook made it. */
 export async function inject(options: InjectOptions = {}): Promise<InjectedService> {
-  const dir = makeDir();
+  const dir = options.dir ?? makeDir();
   const config = configOf(options);
   const store = await Store.open(path.join(dir, 'store.mdb'));
   const bytes = config.stream.ring_bytes;
@@ -277,8 +299,17 @@ export async function inject(options: InjectOptions = {}): Promise<InjectedServi
   let service: InjectedService | undefined;
   const wake = (front: number): void => service?.wake(front);
   const broadcaster = new Broadcaster(stream, wake, new Counters(counters, block));
-  const { clock } = options;
-  service = new InjectedService({ dir, config, store, stream, counts, broadcaster, clock });
+  service = new InjectedService({
+    dir,
+    isDirKept: options.dir !== undefined,
+    config,
+    store,
+    stream,
+    counts,
+    broadcaster,
+    clock: options.clock,
+    sources: options.sources ?? {},
+  });
   await service.start();
   const made = service;
   if (TestRunner.getCurrentTest()) onTestFinished(() => made.close());

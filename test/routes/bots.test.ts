@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { FIXTURE_KINDS } from '../harness/bots.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import {
   expectSnapshot,
   type Snapshot,
@@ -10,23 +11,27 @@ import {
   waitForLog,
   waitForStatus,
 } from '../harness/shapes.js';
-import { openStream, type SseStream } from '../harness/sse.js';
+import type { SseStream } from '../harness/sse.js';
+import { streamOf } from '../harness/tokens.js';
 
 const SLOW_TALKER = { events_per_second: 1, message_bytes: 40 };
+const FIRST = ['first-1', 'first-2', 'first-3'];
 
-let service: Service;
+let service: InjectedService;
 let stream: SseStream;
 let serial = 0;
 let id: string;
 
 beforeAll(async () => {
-  service = await startService({ demo: true });
-  stream = await openStream(`${service.url}/events`, { token: await service.token() });
-  for (const demo of ['demo-1', 'demo-2', 'demo-3']) await waitForStatus(stream, demo, 'in_world');
+  service = await inject({
+    config: { kinds: [FIXTURE_KINDS], bots: FIRST.map((first) => ({ id: first, kind: 'faulty' })) },
+  });
+  stream = await streamOf(service, await service.token());
+  for (const first of FIRST) await waitForStatus(stream, first, 'online');
 });
 afterAll(async () => {
   stream?.close();
-  await stopClean(service);
+  await service.close();
 });
 beforeEach(() => {
   id = `bot-${++serial}`;
@@ -55,56 +60,42 @@ describe('GET /api/bots', () => {
     for (const bot of bots) expectSnapshot(bot);
   });
 
-  it('§2.6 without configuration there are demo-1, demo-2 and demo-3, in_world', async () => {
-    const demos = (await list()).filter((bot) => bot.id.startsWith('demo-'));
-    expect(demos.map((bot) => bot.id).sort()).toEqual(['demo-1', 'demo-2', 'demo-3']);
-    for (const bot of demos) {
-      expect(bot).toMatchObject({ kind: 'demo', status: 'in_world', desired: 'running' });
-    }
-  });
-
   it('decision "GET /api/bots": ?kind= and ?status= filter, alone and together', async () => {
     await create({ id, kind: 'synthetic', config: SLOW_TALKER });
-    expect(await ids('?kind=demo')).toEqual(['demo-1', 'demo-2', 'demo-3']);
+    expect(await ids('?kind=faulty')).toEqual(FIRST);
     expect(await ids('?kind=synthetic')).toContain(id);
-    expect(await ids('?kind=synthetic')).not.toContain('demo-1');
-    expect(await ids('?status=in_world')).toEqual(
-      expect.arrayContaining(['demo-1', 'demo-2', 'demo-3']),
-    );
+    expect(await ids('?kind=synthetic')).not.toContain('first-1');
+    expect(await ids('?status=online')).toEqual(expect.arrayContaining(FIRST));
     expect(await ids('?status=failed')).toEqual([]);
-    expect(await ids('?kind=demo&status=in_world')).toEqual(['demo-1', 'demo-2', 'demo-3']);
+    expect(await ids('?kind=faulty&status=online')).toEqual(FIRST);
     expect(await ids('?kind=synthetic&status=backoff')).toEqual([]);
     expect(await ids('?kind=no_such_kind')).toEqual([]);
     await remove(id);
   });
 
-  it('decision "GET /api/bots": with --no-demo there are none', async () => {
-    const bare = await startService();
-    try {
-      expect((await call(bare, 'GET', '/api/bots')).json).toEqual({ bots: [] });
-    } finally {
-      await bare.stop();
-    }
+  it('decision "GET /api/bots": without bots the list is empty', async () => {
+    const bare = await inject();
+    expect((await call(bare, 'GET', '/api/bots')).json).toEqual({ bots: [] });
   });
 });
 
 describe('GET /api/bots/{id}', () => {
   it('§2.6 answers with the BotSnapshot itself', async () => {
-    const answer = await call(service, 'GET', '/api/bots/demo-1');
+    const answer = await call(service, 'GET', '/api/bots/first-1');
     expect(answer.status).toBe(200);
     expect(expectSnapshot(answer.json)).toMatchObject({
-      id: 'demo-1',
-      kind: 'demo',
-      status: 'in_world',
+      id: 'first-1',
+      kind: 'faulty',
+      status: 'online',
     });
   });
 
   it('decision "errors": a bot that is not there is 404', async () => {
     for (const missing of [
       'nobody',
-      'DEMO-1',
-      'demo-1%00',
-      '..%2Fdemo-1',
+      'FIRST-1',
+      'first-1%00',
+      '..%2Ffirst-1',
       '__proto__',
       'constructor',
     ]) {
@@ -114,18 +105,12 @@ describe('GET /api/bots/{id}', () => {
 });
 
 it('decision "errors": a path that is no percent-encoding is an error of the table', async () => {
-  for (const broken of ['%', '%ff', '%zz', 'demo-1%']) {
+  for (const broken of ['%', '%ff', '%zz', 'first-1%']) {
     expectError(await call(service, 'GET', `/api/bots/${broken}`), 400);
   }
 });
 
 describe('POST /api/bots', () => {
-  it('a demo bot needs no config: it finds the bundled world', async () => {
-    expect((await create({ id, kind: 'demo' })).status).toBe(201);
-    await waitForStatus(stream, id, 'in_world');
-    await remove(id);
-  });
-
   it('creates a bot: 201 with its BotSnapshot, then it is in the list and on the stream', async () => {
     const answer = await create({
       id,
@@ -156,8 +141,10 @@ describe('POST /api/bots', () => {
   });
 
   it('an id that is there is 409, and the bot stays as it is', async () => {
-    expectError(await create({ id: 'demo-1', kind: 'synthetic', config: SLOW_TALKER }), 409);
-    expect((await call(service, 'GET', '/api/bots/demo-1')).json).toMatchObject({ kind: 'demo' });
+    expectError(await create({ id: 'first-1', kind: 'synthetic', config: SLOW_TALKER }), 409);
+    expect((await call(service, 'GET', '/api/bots/first-1')).json).toMatchObject({
+      kind: 'faulty',
+    });
   });
 
   it('of many at once with one id exactly one is 201', async () => {
@@ -178,7 +165,7 @@ describe('POST /api/bots', () => {
       'constructor',
       7,
       null,
-      ['demo'],
+      ['faulty'],
     ]) {
       expectError(await create({ id, kind }), 400);
     }
@@ -273,7 +260,7 @@ describe('DELETE /api/bots/{id}', () => {
     await create({ id, kind: 'synthetic', config: SLOW_TALKER });
     await remove(id);
     await waitForStatus(stream, id, 'deleted');
-    const fresh = await openStream(`${service.url}/events`, { token: await service.token() });
+    const fresh = await streamOf(service, await service.token());
     await call(service, 'POST', '/invoke', {
       body: { session_id: null, command: 'ping', args: {} },
     });

@@ -1,26 +1,24 @@
 // interface-seed §5.3 and §2.3: the token in the header and in the query, and GET /api-info, which echoes it.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { call, expectError } from '../harness/api.js';
-import { raw, requestBytes } from '../harness/http.js';
-import { exchange, frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+import { call, exchangePin, expectError } from '../harness/api.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 
-let service: Service;
+let service: InjectedService;
 let token: string;
 /** A token that holds both characters of base64 that mean something else in a URL. */
 let awkward: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await inject();
   token = await service.token();
-  do awkward = await exchange(service.url, service.pin);
+  do awkward = await exchangePin(service);
   while (!awkward.includes('+') || !awkward.includes('/'));
 });
-afterAll(() => stopClean(service));
+afterAll(() => service.close());
 
-/** Sends the target as it is: fetch would normalise it. */
-const rawGet = (target: string, headers: Record<string, string> = {}) =>
-  raw(service.port, requestBytes('GET', target, headers));
+const get = (target: string, headers: Record<string, string> = {}) =>
+  call(service, 'GET', target, { token: null, headers });
 
 const PROTECTED = [
   ['GET', '/api-info'],
@@ -57,7 +55,7 @@ describe.each(PROTECTED)('%s %s', (method, target) => {
 describe('in the header', () => {
   it('§5.3 `authorization: Bearer <token>` is accepted, the header name in any case', async () => {
     for (const name of ['authorization', 'Authorization', 'AUTHORIZATION']) {
-      const answer = await rawGet('/api-info', { [name]: `Bearer ${token}` });
+      const answer = await get('/api-info', { [name]: `Bearer ${token}` });
       expect(answer.status).toBe(200);
     }
   });
@@ -93,32 +91,32 @@ describe('in the header', () => {
 describe('in the query', () => {
   it('§5.3 `token=<token>` URL-encoded is accepted', async () => {
     for (const one of [token, awkward]) {
-      const answer = await rawGet(`/api-info?token=${encodeURIComponent(one)}`);
+      const answer = await get(`/api-info?token=${encodeURIComponent(one)}`);
       expect(answer.status).toBe(200);
-      expect(answer.json()).toEqual({ port: service.port, token: one });
+      expect(answer.json).toEqual({ port: service.port, token: one });
     }
   });
 
   it('§5.3 `token=<token>` is accepted with every character percent-encoded', async () => {
     const hex = [...Buffer.from(awkward)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
     for (const encoded of [hex.join(''), hex.join('').toUpperCase()]) {
-      expect((await rawGet(`/api-info?token=${encoded}`)).json()).toMatchObject({ token: awkward });
+      expect((await get(`/api-info?token=${encoded}`)).json).toMatchObject({ token: awkward });
     }
   });
 
   it('§5.3 "should be URL-encoded": an unencoded `+`, `/` works too', async () => {
-    expect((await rawGet(`/api-info?token=${awkward}`)).json()).toMatchObject({ token: awkward });
+    expect((await get(`/api-info?token=${awkward}`)).json).toMatchObject({ token: awkward });
   });
 
   it('§5.3 "should be URL-encoded": a `+` that arrives as a space works too', async () => {
     const spaced = awkward.replaceAll('+', '%20').replaceAll('/', '%2F');
-    expect((await rawGet(`/api-info?token=${spaced}`)).json()).toMatchObject({ token: awkward });
+    expect((await get(`/api-info?token=${spaced}`)).json).toMatchObject({ token: awkward });
   });
 
   it('§5.3 `token` is found among other parameters', async () => {
     const encoded = encodeURIComponent(token);
-    expect((await rawGet(`/api-info?a=1&token=${encoded}&b=2`)).status).toBe(200);
-    expectError(await rawGet(`/api-info?xtoken=${encoded}`), 401, 'missing token');
+    expect((await get(`/api-info?a=1&token=${encoded}&b=2`)).status).toBe(200);
+    expectError(await get(`/api-info?xtoken=${encoded}`), 401, 'missing token');
   });
 
   it('§5.3 an empty or broken `token` is refused, not a crash', async () => {
@@ -130,9 +128,9 @@ describe('in the query', () => {
       'token=%ff%fe',
       `token=${'A'.repeat(3000)}`,
     ]) {
-      expectError(await rawGet(`/api-info?${query}`), 401);
+      expectError(await get(`/api-info?${query}`), 401);
     }
-    expect((await rawGet(`/api-info?token=${encodeURIComponent(token)}`)).status).toBe(200);
+    expect((await get(`/api-info?token=${encodeURIComponent(token)}`)).status).toBe(200);
   });
 });
 
@@ -173,16 +171,12 @@ describe('GET /api-info', () => {
 });
 
 it('§5.3 with two fronts a token made on one is good on all at once', async () => {
-  const pair = await startService({ args: frontFlags(2) });
-  try {
-    for (let round = 0; round < 5; round++) {
-      const fresh = await exchange(pair.url, pair.pin);
-      const bytes = requestBytes('GET', '/api-info', { Authorization: `Bearer ${fresh}` });
-      const answers = await Promise.all(Array.from({ length: 8 }, () => raw(pair.port, bytes)));
-      for (const answer of answers)
-        expect(answer.json()).toEqual({ port: pair.port, token: fresh });
-    }
-  } finally {
-    await pair.stop();
+  const pair = await inject({ fronts: 2 });
+  for (let round = 0; round < 5; round++) {
+    const fresh = await exchangePin(pair);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => call(pair, 'GET', '/api-info', { token: fresh })),
+    );
+    for (const { json } of answers) expect(json).toEqual({ port: pair.port, token: fresh });
   }
 });

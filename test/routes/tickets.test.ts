@@ -3,15 +3,15 @@
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call, expectError } from '../harness/api.js';
-import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import { snapshots } from '../harness/shapes.js';
-import { get, openStream } from '../harness/sse.js';
+import { streamOn } from '../harness/sse.js';
 import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
 
-let service: Service;
+let service: InjectedService;
 beforeAll(async () => {
-  service = await startService({
-    args: frontFlags(2),
+  service = await inject({
+    fronts: 2,
     config: {
       bots: ['mine', 'other'].map((id) => ({
         id,
@@ -21,14 +21,18 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => stopClean(service));
+afterAll(() => service.close());
 
-const urlOf = (ticket: string, more = ''): string =>
-  `${service.url}/events?ticket=${encodeURIComponent(ticket)}${more}`;
+const targetOf = (ticket: string, more = ''): string =>
+  `/events?ticket=${encodeURIComponent(ticket)}${more}`;
 
 /** Opens a stream and closes it; the status alone. */
-async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number> {
-  const response = await get(url, headers);
+async function statusOf(
+  target: string,
+  headers: Record<string, string> = {},
+  on = service,
+): Promise<number> {
+  const response = await on.open(target, headers);
   response.destroy();
   return response.statusCode ?? 0;
 }
@@ -49,12 +53,12 @@ it('a ticket is good for 30 s, and is not the token', async () => {
 it('opens a stream as its token would, once', async () => {
   const { token } = await makeToken(service, { bots: ['mine'] });
   const ticket = await makeTicket(service, token);
-  const stream = await openStream(urlOf(ticket, '&kind=log,session'));
+  const stream = await streamOn(service, targetOf(ticket, '&kind=log,session'));
   onTestFinished(() => stream.close());
   await stream.until(() => stream.frames.length > 20);
   expect(snapshots(stream, 'mine').length).toBeGreaterThan(0);
   expect(stream.raw).not.toContain('"other"');
-  const again = await get(urlOf(ticket), {});
+  const again = await service.open(targetOf(ticket), {});
   const json = JSON.parse(Buffer.concat(await again.toArray()).toString()) as unknown;
   const headers = again.headers as Record<string, string>;
   expectError({ status: again.statusCode ?? 0, headers, json }, 401, 'invalid ticket');
@@ -64,14 +68,16 @@ it('opens a stream as its token would, once', async () => {
 it('opens one stream when many ask at once, on all fronts', async () => {
   for (let round = 0; round < 5; round++) {
     const ticket = await makeTicket(service);
-    const statuses = await Promise.all(Array.from({ length: 24 }, () => statusOf(urlOf(ticket))));
+    const statuses = await Promise.all(
+      Array.from({ length: 24 }, () => statusOf(targetOf(ticket))),
+    );
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
     expect(statuses.filter((status) => status === 401)).toHaveLength(23);
   }
 });
 
 it('resumes as a token does', async () => {
-  const stream = await openStream(urlOf(await makeTicket(service), '&session=mine'));
+  const stream = await streamOn(service, targetOf(await makeTicket(service), '&session=mine'));
   onTestFinished(() => stream.close());
   const { id = '' } = await stream.waitFor((frame) => frame.id !== undefined);
   await stream.until(() => stream.frames.length > 30);
@@ -79,8 +85,8 @@ it('resumes as a token does', async () => {
   const later = stream.frames.slice(at + 1, at + 10);
   const inQuery = `&session=mine&last_event_id=${id}`;
   const resumed = [
-    await openStream(urlOf(await makeTicket(service), inQuery)),
-    await openStream(urlOf(await makeTicket(service), '&session=mine'), {
+    await streamOn(service, targetOf(await makeTicket(service), inQuery)),
+    await streamOn(service, targetOf(await makeTicket(service), '&session=mine'), {
       headers: { 'last-event-id': id },
     }),
   ];
@@ -103,43 +109,40 @@ it('is good for nothing but GET /events, and HEAD does not use it up', async () 
   expect((await call(service, 'HEAD', `/events?ticket=${ticket}`, { token: null })).status).toBe(
     401,
   );
-  expect(await statusOf(urlOf(ticket))).toBe(200);
+  expect(await statusOf(targetOf(ticket))).toBe(200);
 });
 
 it('is not looked at when there is a token', async () => {
   const ticket = await makeTicket(service);
   const token = encodeURIComponent(await service.token());
-  expect(await statusOf(urlOf(ticket, `&token=${token}`))).toBe(200);
-  expect(await statusOf(urlOf(ticket, '&token=wrong'))).toBe(401);
-  expect(await statusOf(urlOf(ticket), { authorization: 'Bearer wrong' })).toBe(401);
-  expect(await statusOf(urlOf(ticket))).toBe(200);
+  expect(await statusOf(targetOf(ticket, `&token=${token}`))).toBe(200);
+  expect(await statusOf(targetOf(ticket, '&token=wrong'))).toBe(401);
+  expect(await statusOf(targetOf(ticket), { authorization: 'Bearer wrong' })).toBe(401);
+  expect(await statusOf(targetOf(ticket))).toBe(200);
 });
 
 it('is refused when it is none', async () => {
   for (const wrong of ['', 'x', '%zz', 'A'.repeat(43), 'A'.repeat(3000)]) {
-    expect(await statusOf(`${service.url}/events?ticket=${wrong}`)).toBe(401);
+    expect(await statusOf(`/events?ticket=${wrong}`)).toBe(401);
   }
 });
 
 it('ends with its token, used or not', async () => {
   const { id, token } = await makeToken(service);
   const [used, unused] = [await makeTicket(service, token), await makeTicket(service, token)];
-  const stream = await openStream(urlOf(used));
+  const stream = await streamOn(service, targetOf(used));
   onTestFinished(() => stream.close());
   await revoke(service, id);
   await stream.ended;
-  expect(await statusOf(urlOf(unused))).toBe(401);
+  expect(await statusOf(targetOf(unused))).toBe(401);
 });
 
 it('counts as a stream of its token', async () => {
-  const own = await startService({ config: { stream: { max_streams_per_token: 1 } } });
-  try {
-    const url = async () => `${own.url}/events?ticket=${await makeTicket(own)}`;
-    const stream = await openStream(await url());
-    expect(await statusOf(await url())).toBe(429);
-    stream.close();
-    await expect.poll(async () => statusOf(await url())).toBe(200);
-  } finally {
-    await own.stop();
-  }
+  const own = await inject({ config: { stream: { max_streams_per_token: 1 } } });
+  const target = async () => targetOf(await makeTicket(own));
+  const stream = await streamOn(own, await target());
+  expect(await statusOf(await target(), {}, own)).toBe(429);
+  stream.close();
+  await stream.ended;
+  expect(await statusOf(await target(), {}, own)).toBe(200);
 });

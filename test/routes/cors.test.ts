@@ -2,9 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCESS } from '../../src/front/route-table.js';
-import { type RawResponse, raw, requestBytes } from '../harness/http.js';
-import { runToExit, type Service, startService, stopClean } from '../harness/service.js';
-import { get } from '../harness/sse.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 
 const ALLOWED = ['https://dash.example', 'http://localhost:3000', 'tauri://localhost', 'null'];
 const REFUSED = [
@@ -17,24 +15,26 @@ const ROUTES = Object.keys(ACCESS).map((name) => {
   return { name, method, path: path.replace('{id}', 'nobody') };
 });
 
-let plain: Service;
-let open: Service;
+let plain: InjectedService;
+let open: InjectedService;
 beforeAll(async () => {
-  plain = await startService();
-  open = await startService({ config: { http: { cors_origins: ALLOWED } } });
+  plain = await inject();
+  open = await inject({ config: { http: { cors_origins: ALLOWED } } });
 });
 afterAll(async () => {
-  await stopClean(plain);
-  await stopClean(open);
+  await plain.close();
+  await open.close();
 });
 
-/** Answers of every route, with and without a token, and of paths that are no route. */
+type Headers = Record<string, string | undefined>;
+
+/** Headers of every route's answer, with and without a token, and of paths that are no route. */
 async function answersOf(
-  service: Service,
+  service: InjectedService,
   headers: Record<string, string>,
-): Promise<[string, RawResponse['headers']][]> {
-  const authorized = { Authorization: `Bearer ${await service.token()}` };
-  const answers: [string, RawResponse['headers']][] = [];
+): Promise<[string, Headers][]> {
+  const authorized = { authorization: `Bearer ${await service.token()}` };
+  const answers: [string, Headers][] = [];
   for (const { name, method, path } of [
     ...ROUTES,
     { name: 'GET /nope', method: 'GET', path: '/nope' },
@@ -43,19 +43,10 @@ async function answersOf(
     { name: 'OPTIONS /events', method: 'OPTIONS', path: '/events' },
   ]) {
     for (const more of [{}, authorized]) {
-      if (path === '/events' && method === 'GET') {
-        const response = await get(`${service.url}/events`, { ...headers, ...more });
-        response.destroy();
-        answers.push([name, response.headers as Record<string, string>]);
-        continue;
-      }
-      const bytes = requestBytes(
-        method,
-        path,
-        { ...headers, ...more },
-        method === 'POST' ? '' : undefined,
-      );
-      answers.push([name, (await raw(service.port, bytes, { head: method === 'HEAD' })).headers]);
+      const all = { ...headers, ...more };
+      const response = await service.inject({ method, target: path, headers: all });
+      response.destroy();
+      answers.push([name, response.headers]);
     }
   }
   return answers;
@@ -113,15 +104,15 @@ describe('every answer', () => {
 });
 
 describe('a preflight', () => {
-  const ask = (service: Service, path: string, origin: string) =>
-    raw(
-      service.port,
-      requestBytes('OPTIONS', path, {
-        Origin: origin,
-        'Access-Control-Request-Method': 'POST',
-        'Access-Control-Request-Headers': 'authorization,content-type',
-      }),
-    );
+  const ask = async (service: InjectedService, target: string, origin: string) => {
+    const headers = {
+      Origin: origin,
+      'Access-Control-Request-Method': 'POST',
+      'Access-Control-Request-Headers': 'authorization,content-type',
+    };
+    const response = await service.inject({ method: 'OPTIONS', target, headers });
+    return { status: response.statusCode, headers: response.headers };
+  };
 
   it('is answered with what a page may send', async () => {
     const answer = await ask(open, '/api/bots', 'https://dash.example');
@@ -148,9 +139,7 @@ describe('a preflight', () => {
 
 it('an origin that no browser would send is refused at the start', async () => {
   for (const origin of ['*', 'dash.example', 'https://dash.example/', 'https://a, https://b', '']) {
-    const env = { DROVER_HTTP_CORS_ORIGINS: JSON.stringify([origin]) };
-    const { code, stderr } = await runToExit(['--no-demo', '--port', '0'], env);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^drover: .*http\.cors_origins.*\n$/);
+    const start = inject({ config: { http: { cors_origins: [origin] } } });
+    await expect(start).rejects.toThrow(/^[^\n]*http\.cors_origins[^\n]*$/);
   }
 });

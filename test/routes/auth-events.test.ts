@@ -1,23 +1,20 @@
 // Decision "log": security events on the stream, scope `auth`, without secrets and without a flood.
 
 import { afterEach, expect, it } from 'vitest';
-import { call, tryPin } from '../harness/api.js';
-import { raw, requestBytes } from '../harness/http.js';
-import { exchange, frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+import { call, exchangePin, tryPin } from '../harness/api.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import { logs } from '../harness/shapes.js';
-import { openStream, type SseStream } from '../harness/sse.js';
-import { makeTicket, makeToken, revoke } from '../harness/tokens.js';
+import type { SseStream } from '../harness/sse.js';
+import { makeTicket, makeToken, revoke, streamOf } from '../harness/tokens.js';
 
-let service: Service;
+let service: InjectedService;
 let stream: SseStream;
 async function start(config: object = {}): Promise<void> {
-  service = await startService({ config, args: frontFlags(2) });
-  stream = await openStream(`${service.url}/events?scope=auth`, { token: await service.token() });
+  // One front: what two of them tell has no common order.
+  service = await inject({ config });
+  stream = await streamOf(service, await service.token(), '?scope=auth');
 }
-afterEach(async () => {
-  stream?.close();
-  await stopClean(service);
-});
+afterEach(() => stream?.close());
 
 const messages = (): string[] => logs(stream).map(({ level, message }) => `${level} ${message}`);
 const otherPin = (n: number): string =>
@@ -25,7 +22,7 @@ const otherPin = (n: number): string =>
 
 it('tells of wrong PINs, of the lock, and of tokens that come and go', async () => {
   await start({ pin: { capacity: 2, refill_per_minute: 1 } });
-  const fresh = await exchange(service.url, service.pin);
+  const fresh = await exchangePin(service);
   const made = await makeToken(service, { name: 'dash', scopes: ['read', 'invoke'] });
   const ticket = await makeTicket(service, made.token);
   await revoke(service, made.id);
@@ -57,18 +54,10 @@ it('tells of wrong PINs, of the lock, and of tokens that come and go', async () 
 
 it('a flood of wrong PINs is no flood of events', async () => {
   await start({ pin: { capacity: 1000, refill_per_minute: 60_000 } });
-  const attempt = (n: number) =>
-    raw(
-      service.port,
-      requestBytes(
-        'POST',
-        '/auth/pin',
-        { 'Content-Type': 'application/json' },
-        JSON.stringify({ pin: otherPin(n + 1) }),
-      ),
-    );
   for (let round = 0; round < 20; round++) {
-    await Promise.all(Array.from({ length: 25 }, (_, n) => attempt(round * 25 + n)));
+    await Promise.all(
+      Array.from({ length: 25 }, (_, n) => tryPin(service, otherPin(round * 25 + n + 1))),
+    );
   }
   // A token is not hidden behind them.
   const { id } = await makeToken(service);
