@@ -1,23 +1,30 @@
-// Runs as the demo world's thread. Owns nothing but the wiring between its parent and the server.
+// Entry of the demo world's thread: wiring only.
 
 import { parentPort } from 'node:worker_threads';
-import type { FromDemoWorld, ToDemoWorld } from '../src/kinds/demo-world/messages.js';
+import type { DemoWorldMethods } from '../src/kinds/demo-world/messages.js';
 import { startDemoWorld } from '../src/kinds/demo-world/server.js';
-import { messageOf } from '../src/shared/errors.js';
+import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
+import { DroverError, messageOf } from '../src/shared/errors.js';
 
-if (!parentPort) throw new Error('this file is started as a worker thread');
-const parent = parentPort;
-const report = (message: FromDemoWorld) => parent.postMessage(message);
+if (!parentPort) throw new Error('workers/demo-world runs in a worker thread only');
+const main = parentPort;
+let world: ReturnType<typeof startDemoWorld> | undefined;
 
-try {
-  const world = await startDemoWorld();
-  parent.on('message', async (message: ToDemoWorld) => {
-    if (message.type !== 'close') return;
-    await world.close();
+const methods: Serves<DemoWorldMethods> = {
+  async listen() {
+    try {
+      world = startDemoWorld();
+      const { httpUrl } = await world;
+      return { httpUrl };
+    } catch (thrown) {
+      // Only a DroverError keeps its message on the way to main.
+      throw new DroverError('internal', messageOf(thrown));
+    }
+  },
+  async close() {
+    await world?.then((server) => server.close()).catch(() => {});
     // The last thing that keeps the thread alive.
-    parent.close();
-  });
-  report({ type: 'listening', httpUrl: world.httpUrl, tcpPort: world.tcpPort });
-} catch (error) {
-  report({ type: 'failed', message: messageOf(error) });
-}
+    main.close();
+  },
+};
+new Rpc<DemoWorldMethods, never>(main, methods);

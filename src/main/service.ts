@@ -31,11 +31,12 @@ import { BotStore } from './store/bot-store.js';
 import { IncidentStore } from './store/incident-store.js';
 import { Store } from './store/store.js';
 import { TokenStore } from './store/token-store.js';
+import { beginNumbering, type StreamNumbering } from './stream-numbering.js';
 import { ThreadCounts } from './thread-counts.js';
 import { BroadcasterThread } from './threads/broadcaster-thread.js';
-import { type DemoWorldThread, startDemoWorld } from './threads/demo-world-thread.js';
+import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
-import { JournalThread, numberingOf, type StreamNumbering } from './threads/journal-thread.js';
+import { JournalThread } from './threads/journal-thread.js';
 
 /** How long the journal may take to write its last events, in ms. */
 const JOURNAL_CLOSE_MS = 1000;
@@ -80,7 +81,7 @@ export class Service {
   readonly #incidents: Incidents;
   /** Restarts of bots by the service, by kind. */
   readonly #restarts = new Map<string, number>();
-  #world: Promise<DemoWorldThread> | undefined;
+  #demoWorld: DemoWorldThread | undefined;
   /** One after the other. */
   #tlsChange: Promise<void> = Promise.resolve();
 
@@ -99,7 +100,7 @@ export class Service {
     this.#config = config;
     this.#dataDir = dataDir;
     this.#store = store;
-    const numbering = numberingOf(dataDir, config.journal);
+    const numbering = beginNumbering(dataDir, config.journal);
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
     const hosts = config.hosts.count ?? Math.max(1, cores - CORES_KEPT);
@@ -211,8 +212,7 @@ export class Service {
     this.#access.beginStop();
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
-    // One that did not start has said so to whoever started it.
-    await this.#world?.then((world) => world.close()).catch(() => {});
+    await this.#demoWorld?.close();
     await this.#hosts.stop();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
@@ -350,8 +350,8 @@ export class Service {
   }
 
   async #startDemoWorld(): Promise<void> {
-    this.#world = startDemoWorld((message) => this.#say('error', message));
-    this.#schemas.setDefaults('demo', { world_url: (await this.#world).httpUrl });
+    this.#demoWorld = new DemoWorldThread((message) => this.#say('error', message));
+    this.#schemas.setDefaults('demo', { world_url: await this.#demoWorld.start() });
   }
 
   /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */

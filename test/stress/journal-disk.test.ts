@@ -135,7 +135,7 @@ async function fillAndEmpty(
   const stream = await watch(of, '?scope=journal,drover');
   await eventually(async () => (await keptBy(of)) > 6000, 'something is kept');
   fill();
-  const line = await journalLine(stream, 'goes on without its journal');
+  const line = await journalLine(stream, 'continues without its journal');
   expect(line.level).toBe('error');
   expect((await pressureOf(of)).journal).toMatchObject({
     state: 'failed',
@@ -344,7 +344,7 @@ it('a write that does not come back: it is said, everything else goes on, and so
   } finally {
     holder.stdin.end();
   }
-  await journalLine(stream, 'it goes on again');
+  await journalLine(stream, 'it works again');
   await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
   const { newest, lost } = await journalOf(of);
   expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost });

@@ -1,7 +1,6 @@
-// Imported by the demo world's thread and by its parent. Owns the messages between them.
-
-export type ToDemoWorld = { type: 'close' };
-
-export type FromDemoWorld =
-  | { type: 'listening'; httpUrl: string; tcpPort: number }
-  | { type: 'failed'; message: string };
+/** What the demo world's thread offers to main. */
+export type DemoWorldMethods = {
+  /** Starts the server. Rejects when it cannot listen. */
+  listen(input: null): { httpUrl: string };
+  close(input: null): void;
+};

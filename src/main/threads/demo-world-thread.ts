@@ -1,42 +1,35 @@
-// Runs in main. Owns the demo world's thread.
+// Runs in main. Owns the demo world's thread, which is not replaced: without it the service is complete.
 
-import { Worker } from 'node:worker_threads';
-import type { FromDemoWorld, ToDemoWorld } from '../../kinds/demo-world/messages.js';
-import { messageOf } from '../../shared/errors.js';
+import type { DemoWorldMethods } from '../../kinds/demo-world/messages.js';
+import { DroverError } from '../../shared/errors.js';
 import { WORKERS } from '../../shared/package-paths.js';
+import { SupervisedThread } from './supervised-thread.js';
+import { startWorker } from './thread-source.js';
 
-/** A demo world that runs. */
-export interface DemoWorldThread {
-  /** Where its bots log in. */
-  httpUrl: string;
-  /** Resolves when the thread has ended. */
-  close(): Promise<void>;
-}
+export class DemoWorldThread {
+  readonly #thread: SupervisedThread<never, DemoWorldMethods>;
 
-/**
- * Starts the demo world.
- * @param failed is told, in one line, when it breaks later on. @throws Error when it does not start.
- */
-export async function startDemoWorld(failed: (message: string) => void): Promise<DemoWorldThread> {
-  const worker = new Worker(WORKERS.demoWorld);
-  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  const httpUrl = await new Promise<string>((resolve, reject) => {
-    worker.on('error', (error) => {
-      const message = `the demo world failed: ${messageOf(error)}`;
-      failed(message);
-      reject(new Error(message));
+  /** @param failed gets one line when the demo world fails, at its start or later. */
+  constructor(failed: (message: string) => void) {
+    this.#thread = new SupervisedThread<never, DemoWorldMethods>({
+      source: () => startWorker(WORKERS.demoWorld),
+      methods: {} as never,
+      lost: (reason) => new DroverError('internal', `the demo world failed: ${reason}`),
+      exited: ({ reason, isExpected }) => {
+        if (!isExpected) failed(`the demo world failed: ${reason}`);
+      },
     });
-    worker.on('message', (message: FromDemoWorld) => {
-      if (message.type === 'listening') resolve(message.httpUrl);
-      else reject(new Error(message.message));
-    });
-  });
-  return {
-    httpUrl,
-    close() {
-      const message: ToDemoWorld = { type: 'close' };
-      worker.postMessage(message);
-      return ended;
-    },
-  };
+  }
+
+  /** @returns the URL where its bots log in. @throws Error when it cannot listen. */
+  async start(): Promise<string> {
+    const peer = await this.#thread.start();
+    const { httpUrl } = await peer.call('listen', null);
+    return httpUrl;
+  }
+
+  /** Resolves when the thread has exited. */
+  async close(): Promise<void> {
+    await this.#thread.stop((peer) => peer.tell('close', null));
+  }
 }

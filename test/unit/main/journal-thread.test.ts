@@ -1,20 +1,28 @@
-// Run by vitest. The journal's thread, as main sees it: one that dies at once. Beside the sources there is no build of its
-// entry, so that each thread ends with "Cannot find module".
-
-import { expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { JournalThread } from '../../../src/main/threads/journal-thread.js';
+import { JOURNAL_OFF } from '../../../src/shared/contract/journal-messages.js';
+import { Rpc } from '../../../src/shared/contract/rpc.js';
+import type { JournalMethods, JournalStart } from '../../../src/shared/contract/threads.js';
 import { createLags } from '../../../src/shared/memory/loop-lag.js';
 import { newIdentity } from '../../../src/shared/stream/numbering.js';
-import { eventually } from '../../harness/bots.js';
-import { journalDir } from '../../harness/journal.js';
 import { testRing } from '../shared/ring-fixture.js';
+import { FakeClock, FakeThread, settled } from './thread-fixture.js';
 
-it('a thread that dies at once is begun again after longer and longer pauses, and that is said once', async () => {
-  const said: string[] = [];
-  const begun: number[] = [performance.now()];
+let clock: FakeClock;
+let started: JournalStart[];
+let threads: FakeThread[];
+let said: string[];
+let replaced: number[];
+let journal: JournalThread;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  started = [];
+  threads = [];
+  said = [];
+  replaced = [];
   const identity = newIdentity();
-  const broadcaster = { peer: { tell: () => {} } } as never;
-  const thread = new JournalThread(
+  journal = new JournalThread(
     {
       config: {
         enabled: true,
@@ -23,24 +31,98 @@ it('a thread that dies at once is begun again after longer and longer pauses, an
         flush_ms: 50,
         fsync: 'never',
       },
-      dataDir: journalDir(),
+      dataDir: '/nowhere',
       stream: { ring: testRing(1 << 16, 64).shared, ...identity },
       numbering: { ...identity, first: 1, left: 'ended', fault: null },
       reader: 0,
       lag: { buffer: createLags(1), block: 0 },
       say: (level, message) => said.push(`${level} ${message}`),
-      replaced: () => begun.push(performance.now()),
+      replaced: () => replaced.push(clock.now()),
     },
-    broadcaster,
+    { peer: { tell: () => {} } } as never,
+    (start) => {
+      const thread = new FakeThread();
+      started.push(start);
+      threads.push(thread);
+      return thread;
+    },
+    clock,
   );
-  onTestFinished(() => thread.close(0));
-  await eventually(() => begun.length === 4, 'it was begun four times', 60_000);
-  const pauses = begun.slice(1).map((at, index) => at - (begun[index] as number));
-  for (const [index, least] of [1000, 2000, 4000].entries()) {
-    expect(pauses[index]).toBeGreaterThan(least - 20);
+});
+afterEach(async () => {
+  const closed = journal.close(1000);
+  threads.at(-1)?.exit();
+  await closed;
+});
+
+const last = (): FakeThread => threads.at(-1) as FakeThread;
+
+/** The thread answers from now on, unless it is made stuck. */
+function serve(thread: FakeThread): { isStuck: boolean; answer: () => void } {
+  const state = { isStuck: false, answer: () => {} };
+  const methods: Partial<Record<keyof JournalMethods, unknown>> = {
+    ask: () =>
+      new Promise((resolve) => {
+        state.answer = () => resolve({ ...JOURNAL_OFF, state: 'on' });
+        if (!state.isStuck) state.answer();
+      }),
+    attachBroadcaster: () => {},
+    close: () => thread.exit(),
+  };
+  new Rpc<JournalMethods, never>(thread.inner, methods as never);
+  return state;
+}
+
+it('a thread that dies at once is restarted after longer and longer pauses, and that is reported once', async () => {
+  for (const pause of [1000, 2000, 4000]) {
+    last().exit(new Error('Cannot find module'));
+    await clock.advance(pause - 1);
+    const before = threads.length;
+    await clock.advance(1);
+    expect(threads).toHaveLength(before + 1);
   }
-  expect(said).toEqual([
-    expect.stringMatching(/^error the service goes on without its journal: Cannot find module/),
+  expect(replaced).toEqual([1000, 3000, 7000]);
+  expect(said).toEqual(['error the service continues without its journal: Cannot find module']);
+  last().exit(new Error('Cannot find module'));
+  await settled();
+  expect(journal.status.state).toBe('failed');
+  expect(started.map(({ left }) => left)).toEqual([
+    'ended',
+    'unexamined',
+    'unexamined',
+    'unexamined',
   ]);
-  await eventually(() => thread.status.state === 'failed', 'it has failed');
+});
+
+it('pauses never exceed a minute, and a thread that lived longer starts them over', async () => {
+  for (let n = 0; n < 10; n++) {
+    last().exit(new Error('broken'));
+    await clock.advance(Math.min(1000 * 2 ** n, 60_000));
+    expect(threads).toHaveLength(n + 2);
+  }
+  expect(clock.sleeps.slice(-2)).toEqual([60_000, 60_000]);
+  serve(last());
+  await clock.advance(60_000);
+  last().exit(new Error('broken'));
+  await clock.advance(1000);
+  expect(clock.sleeps.at(-1)).toBe(1000);
+  expect(said).toHaveLength(2);
+});
+
+it('a thread that does not answer for 5 s has failed until it answers', async () => {
+  const state = serve(last());
+  await clock.advance(1000);
+  expect(journal.status.state).toBe('on');
+  state.isStuck = true;
+  await clock.advance(5000);
+  expect(journal.status.state).toBe('on');
+  await clock.advance(3000);
+  expect(journal.status.state).toBe('failed');
+  state.answer();
+  await settled();
+  expect(journal.status.state).toBe('on');
+  expect(said).toEqual([
+    'error the service continues without its journal: the disk has not answered for 5 s',
+    'warn the journal: it works again',
+  ]);
 });
