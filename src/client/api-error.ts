@@ -1,5 +1,3 @@
-// Runs in clients, in Node and in browsers. Owns the one error that calls and streams end with.
-
 export interface ApiErrorOptions {
   /** From `Retry-After`, in ms. */
   retryAfterMs?: number | undefined;
@@ -8,18 +6,18 @@ export interface ApiErrorOptions {
 }
 
 /**
- * A call that did not get what it asked for. What was aborted by the caller's own signal is no ApiError: it rejects with the
- * signal's reason, as `fetch` does.
+ * The error of every failed call and stream. A call that is aborted by its own signal rejects with the signal's reason instead,
+ * as `fetch` does.
  */
 export class ApiError extends Error {
   /**
-   * The HTTP status (docs/API.md, Errors); 0 when no answer came: nobody listens there, or the connection broke. One below
-   * 300 is that of an answer which is not one of this service.
+   * The HTTP status (docs/API.md, Errors). 0 means no response: connection refused or broken. Below 300, the response was
+   * successful but did not come from a Drover service.
    */
   readonly status: number;
-  /** How long to wait before it is tried again, in ms; undefined when the service did not say. */
+  /** How long to wait before a retry, in ms; undefined if the service did not say. */
   readonly retryAfterMs: number | undefined;
-  /** Whether what answered is no Drover service, or one of another version; also a proxy before one. */
+  /** Whether the response did not come from a Drover service of this version, but for example from a proxy. */
   readonly isForeign: boolean;
 
   constructor(
@@ -34,7 +32,7 @@ export class ApiError extends Error {
     this.isForeign = isForeign;
   }
 
-  /** Whether the same call may succeed later, without anything being changed. */
+  /** Whether a retry of the same call can succeed. */
   get isPassing(): boolean {
     const { status } = this;
     return status === 0 || status === 408 || status === 429 || status >= 500;

@@ -1,25 +1,23 @@
-// Pure; runs in clients. Owns how long a stream waits before it is opened again.
-
-/** As in src/shared/contract/timers.ts: of what is outside its folder the client imports types alone. */
+/** Same as in src/shared/contract/timers.ts: the client imports only types from outside its folder. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Longest wait before a jitter that shortens it, in ms. */
+/** Upper bound of the wait in ms. */
 const DEFAULT_MAX_MS = 30_000;
-/** When the service has not said how long. */
+/** First wait in ms if the service sent no `retry:`. */
 const DEFAULT_FIRST_MS = 1000;
-/** Shortest wait before the jitter, whatever was said: nobody is asked without a pause. */
+/** Lower bound of the wait before jitter, in ms, regardless of options and service. */
 const MIN_MS = 250;
 
 export interface BackoffOptions {
-  /** Wait after the first failure, in ms, at least 250. Default: what the service says with `retry:`, else 1,000. */
+  /** Wait after the first failure, in ms, at least 250. Default: the service's `retry:`, else 1,000. */
   firstMs?: number | undefined;
-  /** Longest wait, in ms. Default 30,000; a longer `Retry-After` counts all the same. */
+  /** Longest wait, in ms. Default 30,000. A longer `Retry-After` takes precedence. */
   maxMs?: number | undefined;
 }
 
 /**
- * Doubles with each failure in a row, and is shortened by up to a half at random, so that many clients of a service that
- * comes back do not come at once.
- * @param failures 1 for the first. @param random 0 to 1. @param retryAfterMs what the service has asked for.
+ * Exponential backoff with jitter: doubles with each consecutive failure, then is reduced by up to half at random, so that the
+ * clients of a restarted service do not all reconnect at once.
+ * @param failures 1 for the first. @param random 0 to 1. @param retryAfterMs from `Retry-After`.
  */
 export function backoffMs(
   failures: number,

@@ -1,5 +1,3 @@
-// Runs in clients, in Node and in browsers. Owns the calls about bots.
-
 import type {
   ActionOutcome,
   BotAction,
@@ -11,11 +9,11 @@ import type { BotSnapshot, JsonObject } from '../shared/contract/events.js';
 import type { CallOptions, Http } from './http.js';
 import { SNAPSHOT } from './response-shapes.js';
 
-/** What a bot is created from; what is left out has its default. */
+/** The fields of a new bot; omitted ones have their defaults. */
 export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &
   Partial<Omit<CreateBotBody, 'id' | 'kind'>>;
 
-/** One action for many bots: by id, by label, or both. */
+/** One action for many bots, selected by id, by label, or both. */
 export interface BotActions {
   action: BotAction;
   ids?: string[];
@@ -36,7 +34,7 @@ export class BotCalls {
     this.#http = http;
   }
 
-  /** `GET /api/bots`, those with one of these statuses and kinds. */
+  /** `GET /api/bots`: all bots, or those with one of these statuses and kinds. */
   async list({
     status,
     kind,
@@ -44,13 +42,13 @@ export class BotCalls {
   }: CallOptions & { status?: readonly string[]; kind?: readonly string[] } = {}): Promise<
     BotSnapshot[]
   > {
-    return this.#http.part('GET', '/api/bots', 'bots', [SNAPSHOT], {
+    return this.#http.field('GET', '/api/bots', 'bots', [SNAPSHOT], {
       signal,
       query: { status, kind },
     });
   }
 
-  /** `POST /api/bots`: adds a bot and starts it. */
+  /** `POST /api/bots`: creates a bot and starts it. */
   async create(bot: NewBot, options?: CallOptions): Promise<BotSnapshot> {
     return this.#http.json('POST', '/api/bots', { ...options, body: bot, shape: SNAPSHOT });
   }
@@ -59,7 +57,7 @@ export class BotCalls {
     return this.#http.json('GET', botPath(id), { ...options, shape: SNAPSHOT });
   }
 
-  /** `GET /api/bots/{id}/config`, without what is secret. */
+  /** `GET /api/bots/{id}/config`, without secrets. */
   async config(id: string, options?: CallOptions): Promise<BotConfig> {
     return this.#http.json('GET', `${botPath(id)}/config`, {
       ...options,
@@ -67,12 +65,12 @@ export class BotCalls {
     });
   }
 
-  /** `PATCH /api/bots/{id}`: what is left out stays. */
+  /** `PATCH /api/bots/{id}`: omitted fields keep their values. */
   async update(id: string, change: UpdateBotBody, options?: CallOptions): Promise<BotSnapshot> {
     return this.#http.json('PATCH', botPath(id), { ...options, body: change, shape: SNAPSHOT });
   }
 
-  /** `DELETE /api/bots/{id}`: stops it and forgets it. */
+  /** `DELETE /api/bots/{id}`: stops and deletes the bot. */
   async delete(id: string, options?: CallOptions): Promise<void> {
     await this.#http.send('DELETE', botPath(id), options);
   }
@@ -89,10 +87,10 @@ export class BotCalls {
     return this.#http.json('POST', `${botPath(id)}/restart`, { ...options, shape: SNAPSHOT });
   }
 
-  /** `POST /api/bots/actions`: one action for many. @returns of each its status or its error. */
+  /** `POST /api/bots/actions`: one action for many bots. @returns the status or error of each. */
   async act(actions: BotActions, options?: CallOptions): Promise<Record<string, ActionOutcome>> {
     const request = { ...options, body: actions };
-    return this.#http.part('POST', '/api/bots/actions', 'results', 'object', request);
+    return this.#http.field('POST', '/api/bots/actions', 'results', 'object', request);
   }
 }
 

@@ -1,5 +1,3 @@
-// Runs in clients, in Node and in browsers. Owns a typed call for each route of docs/API.md.
-
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, LoadedKinds } from '../shared/contract/bots.js';
 import type { Json, JsonObject } from '../shared/contract/events.js';
@@ -16,26 +14,26 @@ import type { StreamEvent } from './stream-events.js';
 import { TokenCalls } from './token-calls.js';
 
 export interface DroverClientOptions {
-  /** Where the service is, for example `http://localhost:8090`; a path in front of its own is kept. */
+  /** Base URL of the service, for example `http://localhost:8090`. May include a path prefix. */
   url: string;
-  /** Without one only `health`, `exchangePin` and `openapi` are answered. */
+  /** Without a token only `health`, `exchangePin` and `openapi` work. */
   token?: string | undefined;
-  /** Instead of the platform's own. */
+  /** Replaces the platform's `fetch`. */
   fetch?: Fetch | undefined;
 }
 
 export interface LiveOptions extends EventFilter, StreamOptions {
-  /** False leaves out the snapshots at the beginning. */
+  /** False omits the initial snapshots. */
   snapshot?: boolean | undefined;
 }
 
-/** Calls to one service. Every call rejects with ApiError, or with the reason of its own signal. */
+/** A client of one service: a typed call for each route of docs/API.md. Calls reject with ApiError, or with the reason of their signal. */
 export class DroverClient {
   readonly bots: BotCalls;
   readonly tokens: TokenCalls;
   readonly #http: Http;
 
-  /** @throws TypeError when `url` is no http or https URL. */
+  /** @throws TypeError if `url` is not an http or https URL. */
   constructor({ url, token, fetch }: DroverClientOptions) {
     this.#http = new Http(url, token, fetch);
     this.bots = new BotCalls(this.#http);
@@ -50,27 +48,27 @@ export class DroverClient {
     return this.#http.token;
   }
 
-  /** The same service with another token. */
+  /** A client of the same service with another token. */
   withToken(token: string | undefined): DroverClient {
     const http = this.#http;
     return new DroverClient({ url: http.url, token, fetch: http.fetch });
   }
 
-  /** `GET /health`: resolves when the service is there. */
+  /** `GET /health`: resolves if the service is up. */
   async health(options?: CallOptions): Promise<void> {
     const response = await this.#http.send('GET', '/health', options);
     if ((await this.#http.text(response, options?.signal)) === 'ok') return;
-    const message = `${this.url} does not answer GET /health as a Drover service does`;
+    const message = `${this.url} did not answer GET /health like a Drover service`;
     throw new ApiError(response.status, message, { isForeign: true });
   }
 
-  /** `POST /auth/pin`. @returns a token with the scope `admin`. A wrong PIN is 401; 429 says when the next try may be. */
+  /** `POST /auth/pin`. @returns a token with the scope `admin`. A wrong PIN is 401; after too many, 429 with `retryAfterMs`. */
   async exchangePin(pin: string, options?: CallOptions): Promise<string> {
     const request = { ...options, body: { pin } };
-    return this.#http.part('POST', '/auth/pin', 'token', 'string', request);
+    return this.#http.field('POST', '/auth/pin', 'token', 'string', request);
   }
 
-  /** `POST /auth/ticket`: for one `GET /events?ticket=`, within 30 s. */
+  /** `POST /auth/ticket`: a ticket for one `GET /events?ticket=`, valid for 30 s. */
   async ticket(options?: CallOptions): Promise<{ ticket: string; expires_at_ms: number }> {
     return this.#http.json('POST', '/auth/ticket', {
       ...options,
@@ -78,7 +76,7 @@ export class DroverClient {
     });
   }
 
-  /** `GET /api-info`: whether the token is good, and the port. */
+  /** `GET /api-info`: the port. Rejects if the token is invalid. */
   async apiInfo(options?: CallOptions): Promise<{ port: number; token: string }> {
     return this.#http.json('GET', '/api-info', {
       ...options,
@@ -91,22 +89,22 @@ export class DroverClient {
     return this.#http.json('GET', '/api/kinds', { ...options, shape: KINDS });
   }
 
-  /** `GET /api/pressure`; that something is short is no error here. */
+  /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */
   async pressure(options?: CallOptions): Promise<PressureReport> {
     return this.#http.json('GET', '/api/pressure', { ...options, accept: [503], shape: PRESSURE });
   }
 
-  /** `GET /api/incidents`, newest first, or those of one bot. */
+  /** `GET /api/incidents`, newest first; with `bot`, those of one bot. */
   async incidents({
     bot,
     limit,
     ...options
   }: CallOptions & { bot?: string; limit?: number } = {}): Promise<Incident[]> {
     const path = bot === undefined ? '/api/incidents' : `${botPath(bot)}/incidents`;
-    return this.#http.part('GET', path, 'incidents', [INCIDENT], { ...options, query: { limit } });
+    return this.#http.field('GET', path, 'incidents', [INCIDENT], { ...options, query: { limit } });
   }
 
-  /** `POST /invoke`: a command to one bot, or with null to the service itself. @returns its result. */
+  /** `POST /invoke`: sends a command to one bot, or with null to the service itself. @returns its result. */
   async invoke(
     target: string | null,
     command: string,
@@ -114,10 +112,10 @@ export class DroverClient {
     options?: CallOptions,
   ): Promise<Json> {
     const body = { session_id: target, command, args };
-    return this.#http.part('POST', '/invoke', 'result', 'anything', { ...options, body });
+    return this.#http.field('POST', '/invoke', 'result', 'anything', { ...options, body });
   }
 
-  /** `POST /invoke` to up to 1,000 bots. @returns of each its result or its error. */
+  /** `POST /invoke` to up to 1,000 bots. @returns the result or error of each. */
   async invokeMany(
     targets: readonly string[],
     command: string,
@@ -125,10 +123,10 @@ export class DroverClient {
     options?: CallOptions,
   ): Promise<Record<string, InvokeOutcome>> {
     const body = { session_id: targets, command, args };
-    return this.#http.part('POST', '/invoke', 'results', 'object', { ...options, body });
+    return this.#http.field('POST', '/invoke', 'results', 'object', { ...options, body });
   }
 
-  /** `GET /api/events`: one page of the past. */
+  /** `GET /api/events`: one page of the event history. */
   async events(query: EventsQuery & CallOptions = {}): Promise<EventsPage> {
     const { order, after, before, q, limit, cursor, signal } = query;
     const filter = filterQuery(query);
@@ -140,8 +138,8 @@ export class DroverClient {
   }
 
   /**
-   * `GET /api/events?format=ndjson`: all of the past that fits, oldest first, event by event as it arrives. Who leaves the
-   * loop ends it; what the service cannot finish ends with an ApiError.
+   * `GET /api/events?format=ndjson`: all matching events, oldest first by default, as they arrive. Leaving the loop ends the
+   * download. An incomplete download throws ApiError.
    */
   async *download(
     query: DownloadQuery & CallOptions = {},
@@ -153,21 +151,21 @@ export class DroverClient {
     });
     expectType(response, 'application/x-ndjson', 'GET /api/events');
     try {
-      for await (const events of eventsIn(this.#http.pieces(response, signal))) yield* events;
+      for await (const events of eventsIn(this.#http.chunks(response, signal))) yield* events;
     } catch (cause) {
       if (!(cause instanceof SyntaxError || cause instanceof RangeError)) throw cause;
       throw new ApiError(0, `the download is damaged: ${cause.message}`, { cause });
     }
   }
 
-  /** `GET /metrics`: the figures of the service, in the text format of Prometheus. */
+  /** `GET /metrics`: the service's metrics in the Prometheus text format. */
   async metrics(options?: CallOptions): Promise<string> {
     const response = await this.#http.send('GET', '/metrics', options);
     expectType(response, 'text/plain', 'GET /metrics');
     return this.#http.text(response, options?.signal);
   }
 
-  /** `GET /openapi.json`: the API in OpenAPI 3.1; it needs no token. */
+  /** `GET /openapi.json`: the OpenAPI 3.1 description. Needs no token. */
   async openapi(options?: CallOptions): Promise<JsonObject> {
     return this.#http.json('GET', '/openapi.json', {
       ...options,
@@ -175,7 +173,7 @@ export class DroverClient {
     });
   }
 
-  /** `GET /api/stats`: how much there was, over time. */
+  /** `GET /api/stats`: event counts over time. */
   async stats({ after, before, step, signal }: StatsQuery & CallOptions = {}): Promise<Stats> {
     return this.#http.json('GET', '/api/stats', {
       signal,
@@ -184,7 +182,7 @@ export class DroverClient {
     });
   }
 
-  /** `GET /events`: the live stream, over as many connections as it takes. Nothing is asked for until it is read. */
+  /** `GET /events`: the live stream, with automatic reconnects. It connects when reading begins. */
   stream(options: LiveOptions = {}): EventStream {
     const query = { ...filterQuery(options), snapshot: options.snapshot === false ? 0 : undefined };
     return new EventStream((lastEventId, signal) => {

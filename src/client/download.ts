@@ -1,34 +1,31 @@
-// Pure; runs in clients. Owns how the lines of a download (NDJSON) become events.
-
-import { EVENT } from './response-shapes.js';
-import { hasShape } from './shape.js';
+import { EVENT, hasShape } from './response-shapes.js';
 import type { StreamEvent } from './stream-events.js';
 
-/** Longest line, in characters; far above what the service lets through. */
+/** Bound of one line in characters, far above the service's own limits. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024;
 
 /**
- * The events of a text that comes in pieces, one on each line, with those together that a piece has ended.
- * @throws SyntaxError when a line is none. @throws RangeError when one does not end.
+ * Parses NDJSON that arrives in chunks. Yields the events whose lines end in a chunk together.
+ * @throws SyntaxError if a line is not an event. @throws RangeError if a line is too long.
  */
 export async function* eventsIn(
-  pieces: AsyncIterable<string>,
+  chunks: AsyncIterable<string>,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   let rest = '';
-  for await (const piece of pieces) {
-    const lines = piece.split('\n');
+  for await (const chunk of chunks) {
+    const lines = chunk.split('\n');
     lines[0] = rest + lines[0];
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LINE_CHARS) {
       throw new RangeError(`a line is longer than ${MAX_LINE_CHARS} characters`);
     }
-    if (lines.length > 0) yield lines.map(eventOn);
+    if (lines.length > 0) yield lines.map(parseEvent);
   }
-  if (rest !== '') throw new SyntaxError('the last line has no end');
+  if (rest !== '') throw new SyntaxError('the last line is incomplete');
 }
 
-function eventOn(line: string): StreamEvent {
+function parseEvent(line: string): StreamEvent {
   const value: unknown = JSON.parse(line);
   if (hasShape(value, EVENT)) return value as StreamEvent;
-  throw new SyntaxError(`${line.slice(0, 60)} is no event`);
+  throw new SyntaxError(`${line.slice(0, 60)} is not an event`);
 }

@@ -1,8 +1,6 @@
-// Imported by clients. Owns the parameters that filter events (docs/API.md, Filters).
-
 import type { Kind, Level } from '../shared/contract/events.js';
 
-/** An event passes when it has one of the values of each list that is given. */
+/** An event passes if it matches one value of each given list (docs/API.md, Filters). An empty list matches nothing. */
 export interface EventFilter {
   kind?: readonly Exclude<Kind, 'gap'>[] | undefined;
   level?: readonly Level[] | undefined;
@@ -11,7 +9,7 @@ export interface EventFilter {
   scope?: readonly string[] | undefined;
 }
 
-/** As the query has it; a list that is given and empty matches nothing. */
+/** The query parameters of a filter. */
 export function filterQuery({ kind, level, session, scope }: EventFilter) {
   return { kind, level, session, scope };
 }

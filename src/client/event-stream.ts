@@ -1,70 +1,65 @@
-// Runs in clients, in Node and in browsers. Owns one live stream over as many connections as it takes: opens it, opens it
-// again when it breaks, and goes on behind the last event that it had.
-
 import { ApiError } from './api-error.js';
 import { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './backoff.js';
 import { expectType, reasonOf } from './http.js';
 import { SseParser } from './sse-parser.js';
 import { type StreamEvent, typedEvent } from './stream-events.js';
 
-/** Longest event, in characters; far above what the service lets through. One that is longer breaks the connection. */
+/** Bound of one event in characters, far above the service's own limits. A longer event breaks the connection. */
 const MAX_EVENT_CHARS = 16 * 1024 * 1024;
-/** Four heartbeats of the service as it is by default (`stream.heartbeat_ms`). */
+/** Four heartbeats with the default `stream.heartbeat_ms`. */
 const DEFAULT_SILENCE_MS = 60_000;
 
-/** How a stream is. */
 export type StreamState =
-  /** `failures`: how often in a row it did not work until now. */
+  /** `failures`: number of consecutive failures so far. */
   | { state: 'connecting'; failures: number }
   | { state: 'open' }
-  /** It is tried again at `retryAtMs` (Unix epoch ms); `error` is why it has to be. */
+  /** Disconnected because of `error`; reconnects at `retryAtMs` (Unix epoch ms). */
   | { state: 'waiting'; failures: number; retryAtMs: number; error: ApiError }
-  /** It is over: by its signal, by `close()`, because its reader left, or with `error`. */
+  /** Ended: by its signal, by `close()`, because its reader left the loop, or with `error`. */
   | { state: 'closed'; error: ApiError | null };
 
 export interface StreamOptions {
-  /** Goes on behind this event, as a stream does that has had it (docs/API.md, Ids and resuming). */
+  /** Resumes after this event (docs/API.md, Ids and resuming). */
   lastEventId?: string | null | undefined;
-  /** Ends the stream; its reader then sees an end, not an error. */
+  /** Ends the stream without an error. */
   signal?: AbortSignal | undefined;
-  /** Told of each change, and at once when the reading begins. */
+  /** Called at the start of reading and on each change. */
   onState?: ((state: StreamState) => void) | undefined;
-  /** Told that something was lost, before the reader gets the `gap` event. */
+  /** Called for a `gap` event, before the reader gets it. */
   onGap?: ((gap: Extract<StreamEvent, { event: 'gap' }>['data']) => void) | undefined;
-  /** Waits between two tries. */
+  /** Delays between reconnects. */
   backoff?: BackoffOptions | undefined;
   /**
-   * A connection that has brought nothing for so long, in ms, is taken for dead; null for never. Default 60,000. It must be
-   * longer than `stream.heartbeat_ms` of the service.
+   * A connection without data for this long, in ms, is considered dead; null disables the check. Default 60,000. Must be longer
+   * than the service's `stream.heartbeat_ms`.
    */
   silenceMs?: number | null | undefined;
 }
 
-/** Asks for the stream behind `lastEventId`. @throws ApiError. */
+/** Opens the stream after `lastEventId`. @throws ApiError */
 export type Connect = (lastEventId: string | null, signal: AbortSignal) => Promise<Response>;
 
 /**
- * A stream to be read once, by one reader: either event by event (`for await (const event of stream)`) or in the batches in
- * which they arrive ({@link batches}).
+ * The live stream, with automatic reconnects that resume after the last event. It can be read once, by one reader: event by
+ * event (`for await (const event of stream)`) or in batches as they arrive ({@link batches}).
  *
- * Nothing is read ahead of the reader but the pieces that the platform takes off the socket. One that is slow holds the
- * service up, which after `stream.stall_ms` closes the connection; the stream then goes on behind the last event, and has a
- * `gap` when that is too long ago.
+ * The stream does not read ahead of its reader. The service closes the connection of a reader that stalls for
+ * `stream.stall_ms`; the stream then reconnects, and has a `gap` if the missed events are no longer available.
  *
- * Reading throws ApiError when trying again is of no use: the token is not good (401, 403), or the request is wrong.
+ * Reading throws ApiError if a retry cannot help: an invalid token (401, 403) or an invalid request.
  */
 export class EventStream implements AsyncIterable<StreamEvent> {
   readonly #connect: Connect;
   readonly #options: StreamOptions;
   #state: StreamState = { state: 'connecting', failures: 0 };
-  /** Of the last event that was taken off a connection. */
+  /** Id of the last received event. */
   #position: string | null;
-  /** Of the last event that the reader has had. */
+  /** Id of the last event that the reader took. */
   #delivered: string | null;
   #retryMs: number | undefined;
-  /** How often in a row it did not work. */
+  /** Consecutive failures. */
   #failures = 0;
-  /** The last wait between two connections. */
+  /** The last backoff delay. */
   #waitedMs = 0;
   #isRead = false;
   #isClosed = false;
@@ -82,19 +77,19 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     return this.#state;
   }
 
-  /** Behind which a later stream goes on where this one's reader is; null as long as there is none. */
+  /** Id of the last event that the reader took, to resume another stream from; null before the first. */
   get lastEventId(): string | null {
     return this.#delivered;
   }
 
-  /** Ends the stream; its reader sees an end. */
+  /** Ends the stream without an error. */
   close(): void {
     this.#isClosed = true;
     this.#connection?.abort();
     this.#wake?.();
   }
 
-  /** Ends a wait: for when the network is there again, or somebody does not want to wait. */
+  /** Reconnects now instead of waiting, for example when the network is back. */
   retryNow(): void {
     this.#wake?.();
   }
@@ -109,7 +104,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     }
   }
 
-  /** Each batch is what one piece off the connection held; it has at least one event. */
+  /** Each batch holds the events of one received chunk, at least one. */
   async *batches(): AsyncGenerator<StreamEvent[], void, undefined> {
     for await (const batch of this.#read()) {
       this.#delivered = this.#position;
@@ -127,20 +122,21 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     let error: ApiError | null = null;
     try {
       while (!this.#isClosed) {
-        this.#become({ state: 'connecting', failures: this.#failures });
+        this.#setState({ state: 'connecting', failures: this.#failures });
         let openedAt = Number.POSITIVE_INFINITY;
         try {
           for await (const batch of this.#readConnection()) {
             if (this.#state.state !== 'open') {
               openedAt = performance.now();
-              this.#become({ state: 'open' });
+              this.#setState({ state: 'open' });
             }
             for (const event of batch) if (event.event === 'gap') this.#options.onGap?.(event.data);
-            // One that only has the snapshots before it breaks would be asked for them without end.
+            // Snapshots (without ids) do not reset the backoff: otherwise a connection that breaks right after them would be
+            // retried without delay, forever.
             if (batch.some(({ id }) => id !== null)) this.#failures = 0;
             if (batch.length > 0) yield batch;
           }
-          throw new ApiError(0, 'the service has ended the stream');
+          throw new ApiError(0, 'the service closed the stream');
         } catch (thrown) {
           if (this.#isClosed) return;
           if (!(thrown instanceof ApiError)) throw thrown;
@@ -155,22 +151,22 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.close();
-      this.#become({ state: 'closed', error });
+      this.#setState({ state: 'closed', error });
     }
   }
 
-  /** One connection, from its request to its end; the first batch is empty and says that it is open. @throws ApiError. */
+  /** One connection. The first batch is empty and signals that it is open. @throws ApiError */
   async *#readConnection(): AsyncGenerator<StreamEvent[], void, undefined> {
     const connection = new AbortController();
     this.#connection = connection;
     const parser = new SseParser(MAX_EVENT_CHARS);
     const decoder = new TextDecoder();
     try {
-      const response = await this.#inTime(() => this.#open(connection.signal));
+      const response = await this.#withSilenceLimit(() => this.#open(connection.signal));
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       yield [];
       for (;;) {
-        const { done, value } = await this.#inTime(() => reader.read());
+        const { done, value } = await this.#withSilenceLimit(() => reader.read());
         if (done) return;
         const events = parser.feed(decoder.decode(value, { stream: true })).map(typedEvent);
         this.#position = parser.lastId ?? this.#position;
@@ -194,8 +190,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     return response;
   }
 
-  /** What the connection brings next, unless that takes too long. */
-  async #inTime<T>(task: () => Promise<T>): Promise<T> {
+  /** Aborts the connection if the task takes longer than `silenceMs`. */
+  async #withSilenceLimit<T>(task: () => Promise<T>): Promise<T> {
     const { silenceMs = DEFAULT_SILENCE_MS } = this.#options;
     if (silenceMs === null || silenceMs > MAX_TIMER_MS) return task();
     const connection = this.#connection;
@@ -207,7 +203,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     try {
       return await task();
     } catch (thrown) {
-      throw isLate ? new ApiError(0, `nothing came for ${silenceMs / 1000} s`) : thrown;
+      throw isLate ? new ApiError(0, `no data for ${silenceMs / 1000} s`) : thrown;
     } finally {
       clearTimeout(timer);
     }
@@ -218,7 +214,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     const { firstMs = this.#retryMs, maxMs } = this.#options.backoff ?? {};
     const ms = backoffMs(failures, { firstMs, maxMs }, Math.random(), error.retryAfterMs);
     this.#waitedMs = ms;
-    this.#become({ state: 'waiting', failures, retryAtMs: Date.now() + ms, error });
+    this.#setState({ state: 'waiting', failures, retryAtMs: Date.now() + ms, error });
     if (this.#isClosed) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
@@ -230,7 +226,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     this.#wake = undefined;
   }
 
-  #become(state: StreamState): void {
+  #setState(state: StreamState): void {
     this.#state = state;
     this.#options.onState?.(state);
   }

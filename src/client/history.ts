@@ -1,5 +1,3 @@
-// Imported by clients. Owns what is asked of the past and what is answered (docs/API.md, `GET /api/events`, `GET /api/stats`).
-
 import type { JournalStatus, StatsAnswer } from '../shared/contract/journal-messages.js';
 import type { EventFilter } from './event-filter.js';
 import type { StreamEvent } from './stream-events.js';
@@ -12,18 +10,18 @@ export interface EventsQuery extends EventFilter {
   after?: string | number | undefined;
   /** An id or a time, exclusive. */
   before?: string | number | undefined;
-  /** Text in the message, in whatever case. */
+  /** Text that the message contains, case-insensitive. */
   q?: string | undefined;
   /** 1 to 1,000, default 100. */
   limit?: number | undefined;
-  /** From the last page, with the same query. */
+  /** From the previous page of the same query. */
   cursor?: string | undefined;
 }
 
-/** Query of a download: the whole range. */
+/** Query of a download, which returns the whole range. */
 export type DownloadQuery = Omit<EventsQuery, 'limit' | 'cursor'>;
 
-/** One page. It may be empty and still have a cursor; without one the range is over. */
+/** One page. An empty page can have a cursor; null means the end of the range. */
 export interface EventsPage {
   events: StreamEvent[];
   cursor: string | null;
@@ -39,7 +37,7 @@ export interface StatsQuery {
 
 export type StatsBucket = StatsAnswer['buckets'][number];
 
-/** Body of `GET /api/stats`; buckets ascend, and those without an event are left out. */
+/** Body of `GET /api/stats`. Buckets are in ascending order; empty ones are omitted. */
 export interface Stats extends StatsAnswer {
   journal: JournalStatus;
 }

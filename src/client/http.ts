@@ -1,9 +1,7 @@
-// Runs in clients, in Node and in browsers. Owns HTTP: how a request is put together, and what of its answer is an error.
-
 import { ApiError } from './api-error.js';
-import { hasShape, type Shape } from './shape.js';
+import { hasShape, type Shape } from './response-shapes.js';
 
-/** What is asked of `fetch`. */
+/** The options that the client passes to `fetch`. */
 export interface FetchInit {
   method: Method;
   headers: Record<string, string>;
@@ -12,16 +10,16 @@ export interface FetchInit {
   cache: 'no-store';
 }
 
-/** `fetch`, or what stands for it. */
+/** `fetch` or a replacement. */
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** A value of a query parameter; a list is sent comma-separated, what is undefined is left out. */
+/** A query parameter. A list is sent comma-separated; undefined is omitted. */
 export type QueryValue = string | number | readonly string[] | undefined;
 
 export interface CallOptions {
-  /** Ends the call; it then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -30,33 +28,33 @@ export interface Request extends CallOptions {
   headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Statuses above 299 that are no error of this call. */
+  /** Statuses above 299 that are not errors of this call. */
   accept?: readonly number[];
 }
 
-/** A request whose answer is JSON, and what that has to be. */
+/** A request with a JSON response of the given shape. */
 export interface JsonRequest extends Request {
   shape: Shape;
 }
 
-/** Calls to one service, with one token or none. */
+/** HTTP requests to one service, with one token or none. */
 export class Http {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly token: string | undefined;
   readonly fetch: Fetch;
 
-  /** @throws TypeError when `url` is no http or https URL. */
+  /** @throws TypeError if `url` is not an http or https URL. */
   constructor(url: string, token: string | undefined, fetch: Fetch | undefined) {
     this.url = baseUrl(url);
     this.token = token;
-    // Looked up at each call, and called as a function: browsers refuse a `fetch` that was taken off its window.
+    // Called as `globalThis.fetch`: browsers reject a `fetch` that is detached from its window.
     this.fetch = fetch ?? ((target, init) => globalThis.fetch(target, init));
   }
 
   /**
-   * Sends a request. @returns an answer of 2xx, or of a status that the request accepts, its body unread.
-   * @throws ApiError; the signal's reason when it was aborted.
+   * Sends a request. @returns a response of 2xx, or of a status that the request accepts, with its body unread.
+   * @throws ApiError, or the signal's reason if it was aborted.
    */
   async send(method: Method, path: string, request: Request = {}): Promise<Response> {
     const { signal, body } = request;
@@ -74,7 +72,7 @@ export class Http {
     throw await this.#errorOf(response, signal);
   }
 
-  /** The JSON body of an answer. @throws as {@link send}. */
+  /** The JSON body of the response. @throws like {@link send}. */
   async json<T>(method: Method, path: string, request: JsonRequest): Promise<T> {
     const response = await this.send(method, path, request);
     const text = await this.text(response, request.signal);
@@ -86,17 +84,17 @@ export class Http {
     try {
       body = JSON.parse(text);
     } catch (cause) {
-      fail('something that is not JSON; is it a Drover service?', cause);
+      fail('a body that is not JSON; is it a Drover service?', cause);
     }
-    // An answer with one of the statuses that are accepted may be an error all the same.
-    const said = response.ok ? undefined : messageIn(text);
-    if (said !== undefined) throw new ApiError(response.status, said);
-    if (!hasShape(body, request.shape)) fail('what no Drover service of this version answers');
+    // A response with an accepted status can still be an error.
+    const error = response.ok ? undefined : errorMessageIn(text);
+    if (error !== undefined) throw new ApiError(response.status, error);
+    if (!hasShape(body, request.shape)) fail('a body that no Drover service of this version sends');
     return body as T;
   }
 
-  /** One field of the JSON body of an answer. @throws as {@link send}. */
-  async part<T>(
+  /** One field of the JSON body of the response. @throws like {@link send}. */
+  async field<T>(
     method: Method,
     path: string,
     name: string,
@@ -107,13 +105,13 @@ export class Http {
     return (await this.json<Record<string, T>>(method, path, whole))[name] as T;
   }
 
-  /** The body of an answer. @throws as {@link send}. */
+  /** The body of a response. @throws like {@link send}. */
   text(response: Response, signal: AbortSignal | undefined): Promise<string> {
     return this.#orApiError(signal, () => response.text());
   }
 
-  /** The body of an answer, as it arrives; who leaves it ends it. @throws as {@link send}. */
-  async *pieces(
+  /** The body of a response as it arrives; leaving the loop cancels it. @throws like {@link send}. */
+  async *chunks(
     response: Response,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<string, void, undefined> {
@@ -127,7 +125,7 @@ export class Http {
       }
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new ApiError(0, `the answer of ${this.url} broke off: ${reasonOf(cause)}`, { cause });
+      throw new ApiError(0, `the response of ${this.url} broke off: ${reasonOf(cause)}`, { cause });
     } finally {
       await reader.cancel().catch(() => {});
     }
@@ -136,11 +134,11 @@ export class Http {
   async #errorOf(response: Response, signal: AbortSignal | undefined): Promise<ApiError> {
     const { status } = response;
     const text = await this.text(response, signal);
-    const said = messageIn(text);
-    const message = said ?? `${this.url} answered ${status}, and not as a Drover service does`;
+    const error = errorMessageIn(text);
+    const message = error ?? `${this.url} answered ${status}, but not like a Drover service`;
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);
     const retryAfterMs = after >= 0 ? after * 1000 : undefined;
-    return new ApiError(status, message, { retryAfterMs, isForeign: said === undefined });
+    return new ApiError(status, message, { retryAfterMs, isForeign: error === undefined });
   }
 
   async #orApiError<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
@@ -153,22 +151,22 @@ export class Http {
   }
 }
 
-/** @throws ApiError when an answer is of another type. */
+/** @throws ApiError if the response has another content type. */
 export function expectType(response: Response, wanted: string, call: string): void {
-  const type = response.headers.get('content-type') ?? 'something without a type';
+  const type = response.headers.get('content-type') ?? 'no content type';
   if (type.startsWith(wanted)) return;
   const message = `${call} was answered with ${type}, not ${wanted}`;
   throw new ApiError(response.status, message, { isForeign: true });
 }
 
-/** Why a fetch failed, in one line. Node says it in a cause, browsers say nothing. */
+/** Why a fetch failed, in one line. Node gives the reason as a cause, browsers give none. */
 export function reasonOf(thrown: unknown): string {
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
   if (!(cause instanceof Error)) return String(cause);
-  // An AggregateError, as of a name with several addresses, has its message in its parts.
+  // The message of an AggregateError (a host name with several addresses) is in its errors.
   const [first] = cause instanceof AggregateError ? (cause.errors as unknown[]) : [];
   const text = cause.message || (first instanceof Error ? first.message : cause.name);
-  // OpenSSL's have the place in its sources around the reason.
+  // OpenSSL wraps the reason in source positions.
   const [, reason = text] = /:SSL routines:[^:]*:([^:]+):/.exec(text) ?? [];
   return reason.replace(/\s*[\r\n]+\s*/g, ' ');
 }
@@ -177,7 +175,7 @@ function baseUrl(url: string): string {
   const isUrl = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isUrl) {
     throw new TypeError(
-      `${JSON.stringify(url)} is no URL of a service; one looks like http://localhost:8090`,
+      `${JSON.stringify(url)} is not an http or https URL; use for example http://localhost:8090`,
     );
   }
   const { origin, pathname } = new URL(url);
@@ -191,7 +189,7 @@ function queryString(query: Readonly<Record<string, QueryValue>>): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-function messageIn(text: string): string | undefined {
+function errorMessageIn(text: string): string | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return typeof error === 'string' ? error : undefined;

@@ -1,4 +1,4 @@
-// What a client imports as `drover/client`, in Node and in browsers: no module of Node, no dependency.
+// The public API of `drover/client`, for Node and browsers: no Node modules, no dependencies.
 
 export type { InvokeOutcome } from '../shared/contract/api.js';
 export type {

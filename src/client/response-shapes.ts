@@ -1,6 +1,14 @@
-// Pure; runs in clients. Owns what the answers of the service have in any version that this client understands.
+// The shapes of the service's responses, as far as the client relies on them. A response of another program or version fails the
+// check here instead of breaking its reader later.
 
-import type { Shape } from './shape.js';
+/** The minimum a value must have: the listed fields of an object; `[shape]` for each item of a list. */
+export type Shape =
+  | 'string'
+  | 'number'
+  | 'object'
+  | 'anything'
+  | readonly [Shape]
+  | { readonly [field: string]: Shape };
 
 export const SNAPSHOT: Shape = {
   id: 'string',
@@ -18,3 +26,21 @@ export const KINDS: Shape = {
 export const INCIDENT: Shape = { id: 'string', type: 'string', bots: ['string'] };
 export const PRESSURE: Shape = { short: ['string'], streams: 'object', bots: 'object' };
 export const EVENT: Shape = { event: 'string', data: 'anything' };
+
+export function hasShape(value: unknown, shape: Shape): boolean {
+  if (shape === 'anything') return value !== undefined;
+  if (shape === 'object') return isObject(value);
+  if (typeof shape === 'string') return typeof value === shape;
+  if (isList(shape)) return Array.isArray(value) && value.every((one) => hasShape(one, shape[0]));
+  return (
+    isObject(value) && Object.entries(shape).every(([field, one]) => hasShape(value[field], one))
+  );
+}
+
+function isList(shape: object): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,27 +1,26 @@
-// Pure; runs in clients. Owns the event-stream grammar (HTML Standard, 9.2.6), for text that comes in any pieces.
-
-/** A block that has data. */
+/** An event: a block with data. */
 export interface SseFrame {
-  /** Value of `event:`, '' when there was none. */
+  /** Value of `event:`, '' if there was none. */
   event: string;
   data: string;
-  /** Value of `id:` in this block, null when it had none. */
+  /** Value of `id:` in this block, null if there was none. */
   id: string | null;
 }
 
 const LINE_END = /\r\n?|\n/g;
 
 /**
- * Takes a stream apart. Of its own, and not eventsource-parser, because that does not tell of a block with `id:` alone, which
- * is how the service says where a stream stands before its first event (docs/API.md).
+ * An incremental parser of event streams (HTML Standard, 9.2.6). It also reports the id of a block without data, with which the
+ * service announces the position before the first event (docs/API.md); eventsource-parser drops such blocks
+ * (docs/decisions/0020).
  */
 export class SseParser {
   readonly #maxChars: number;
-  /** Pieces of the line that has not ended yet. */
+  /** Chunks of the unfinished line. */
   readonly #pieces: string[] = [];
-  /** Characters that are held: of the pieces, and of the data of the block that has not ended yet. */
-  #held = 0;
-  /** The last piece ended in a CR: an LF that begins the next one belongs to it. */
+  /** Buffered characters of the unfinished line and of the unfinished block's data; at most #maxChars. */
+  #buffered = 0;
+  /** The last chunk ended with CR, so an LF at the start of the next belongs to it. */
   #afterCr = false;
   #event = '';
   #id: string | null = null;
@@ -29,22 +28,22 @@ export class SseParser {
   #lastId: string | null = null;
   #retryMs: number | undefined;
 
-  /** @param maxChars longest block, in characters; there is no room for more, see {@link feed}. */
+  /** @param maxChars bound of one block in characters; {@link feed} throws beyond it. */
   constructor(maxChars: number) {
     this.#maxChars = maxChars;
   }
 
-  /** The last id that a block has set, also one without data; null before the first. */
+  /** The id of the last block that had one, with or without data; null before the first. */
   get lastId(): string | null {
     return this.#lastId;
   }
 
-  /** What `retry:` has said last, in ms. */
+  /** The last `retry:`, in ms. */
   get retryMs(): number | undefined {
     return this.#retryMs;
   }
 
-  /** @returns the blocks that end in this text. @throws RangeError when one is longer than allowed; it is of no use then. */
+  /** @returns the events that end in this chunk. @throws RangeError if one is too long; the parser cannot be used after that. */
   feed(text: string): SseFrame[] {
     const frames: SseFrame[] = [];
     let start = 0;
@@ -54,29 +53,29 @@ export class SseParser {
     }
     LINE_END.lastIndex = start;
     for (let end = LINE_END.exec(text); end; end = LINE_END.exec(text)) {
-      this.#line(this.#whole(text.slice(start, end.index)), frames);
+      this.#line(this.#completeLine(text.slice(start, end.index)), frames);
       start = LINE_END.lastIndex;
       this.#afterCr = end[0] === '\r' && start === text.length;
     }
-    if (start < text.length) this.#hold(text.slice(start));
+    if (start < text.length) this.#buffer(text.slice(start));
     return frames;
   }
 
-  #hold(piece: string): void {
+  #buffer(piece: string): void {
     this.#pieces.push(piece);
     this.#count(piece.length);
   }
 
   #count(chars: number): void {
-    this.#held += chars;
-    if (this.#held <= this.#maxChars) return;
+    this.#buffered += chars;
+    if (this.#buffered <= this.#maxChars) return;
     throw new RangeError(`an event of the stream is longer than ${this.#maxChars} characters`);
   }
 
-  #whole(piece: string): string {
+  #completeLine(piece: string): string {
     if (this.#pieces.length === 0) return piece;
     const line = this.#pieces.join('') + piece;
-    for (const { length } of this.#pieces) this.#held -= length;
+    for (const { length } of this.#pieces) this.#buffered -= length;
     this.#pieces.length = 0;
     return line;
   }
@@ -87,8 +86,8 @@ export class SseParser {
       return;
     }
     const colon = line.indexOf(':');
-    // A comment.
-    if (colon === 0) return;
+    const isComment = colon === 0;
+    if (isComment) return;
     const name = colon < 0 ? line : line.slice(0, colon);
     const from = line[colon + 1] === ' ' ? colon + 2 : colon + 1;
     const value = colon < 0 ? '' : line.slice(from);
@@ -115,7 +114,7 @@ export class SseParser {
       const data = this.#data.join('\n');
       frames.push({ event: this.#event, data, id: this.#id });
       this.#data = [];
-      this.#held = 0;
+      this.#buffered = 0;
     }
     this.#event = '';
     this.#id = null;

@@ -1,10 +1,8 @@
-// Runs in clients, in Node and in browsers. Owns the calls about tokens.
-
 import type { CreateTokenBody, TokenInfo } from '../shared/contract/tokens.js';
 import type { CallOptions, Http } from './http.js';
 import { TOKEN } from './response-shapes.js';
 
-/** A token that was just made: the only time that it is shown. */
+/** A new token; its secret cannot be read again. */
 export type NewToken = TokenInfo & { token: string };
 
 /** Calls about tokens. */
@@ -16,7 +14,7 @@ export class TokenCalls {
   }
 
   async list(options?: CallOptions): Promise<TokenInfo[]> {
-    return this.#http.part('GET', '/api/tokens', 'tokens', [TOKEN], { ...options });
+    return this.#http.field('GET', '/api/tokens', 'tokens', [TOKEN], { ...options });
   }
 
   async create(token: CreateTokenBody, options?: CallOptions): Promise<NewToken> {
@@ -31,7 +29,7 @@ export class TokenCalls {
     await this.#http.send('DELETE', `/api/tokens/${encodeURIComponent(id)}`, options);
   }
 
-  /** `DELETE /api/tokens/current`: the token of this client, whatever its scopes. */
+  /** `DELETE /api/tokens/current`: revokes this client's token. Needs no scope. */
   async revokeCurrent(options?: CallOptions): Promise<void> {
     await this.#http.send('DELETE', '/api/tokens/current', options);
   }

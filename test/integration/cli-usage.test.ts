@@ -71,7 +71,7 @@ describe('wrong use is one line and the exit code 2', () => {
     [['login', '--token', 'a b'], /the token is empty or has invalid characters/],
     [['logout', '--token', 'x'], /unknown option '--token'/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
-    [['bots', 'list', '--url', 'nope'], /--url: "nope" is no URL of a service; one looks like/],
+    [['bots', 'list', '--url', 'nope'], /--url: "nope" is not an http or https URL; use for example/],
   ])('%j', async (args, names) => {
     const env = { DROVER_TOKEN: 'x' };
     expectFailure(await drover(args, env), EXIT.usage, names);
@@ -82,7 +82,7 @@ describe('wrong use is one line and the exit code 2', () => {
     expectFailure(
       await drover(['bots', 'list'], env),
       EXIT.usage,
-      /DROVER_URL: "ftp:\/\/x" is no URL/,
+      /DROVER_URL: "ftp:\/\/x" is not an http/,
     );
   });
 
@@ -244,7 +244,7 @@ describe('what answers', () => {
     expectFailure(
       await drover(['bots', 'list'], at(`/${status}`)),
       exitCode,
-      new RegExp(`answered ${status}, and not as a Drover service does; [^\n]+`),
+      new RegExp(`answered ${status}, but not like a Drover service; [^\n]+`),
     );
   });
 

@@ -146,15 +146,15 @@ describe('what is no answer of the service', () => {
     const at = (path: string) => new DroverClient({ url: `http://127.0.0.1:${port}${path}` });
     expect(await errorOf(at('').health())).toMatchObject({ status: 200, isPassing: false });
     const html = await errorOf(at('').bots.list());
-    expect(html.message).toMatch(/answered GET \/api\/bots with something that is not JSON/);
+    expect(html.message).toMatch(/answered GET \/api\/bots with a body that is not JSON/);
     const json = await errorOf(at('/json/').bots.list());
     expect(json).toMatchObject({ status: 200, isForeign: true });
     expect(json.message).toMatch(
-      /answered GET \/api\/bots with what no Drover service of this version answers/,
+      /answered GET \/api\/bots with a body that no Drover service of this version sends/,
     );
     const bad = await errorOf(at('/bad').bots.list());
     expect(bad).toMatchObject({ status: 502, isPassing: true });
-    expect(bad.message).toMatch(/answered 502, and not as a Drover service does/);
+    expect(bad.message).toMatch(/answered 502, but not like a Drover service/);
   });
 
   it.each([
@@ -230,8 +230,8 @@ describe('what is no answer of the service', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it.each(['', 'localhost:8090', 'ftp://x', 'not a url'])('%j is no URL', (url) => {
-    expect(() => new DroverClient({ url })).toThrow(/is no URL of a service; one looks like http:/);
+  it.each(['', 'localhost:8090', 'ftp://x', 'not a url'])('%j is not a URL', (url) => {
+    expect(() => new DroverClient({ url })).toThrow(/is not an http or https URL; use for example http:/);
   });
 });
 

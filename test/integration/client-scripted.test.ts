@@ -181,8 +181,8 @@ describe('on a scripted service', () => {
     const { ids, waits } = await readAll({ silenceMs: 300 });
     expect(ids).toEqual(['e-1', 'e-2']);
     const messages = waits.map(({ error }) => error.message);
-    const silent = 'nothing came for 0.3 s';
-    expect(messages).toEqual([silent, silent, 'the service has ended the stream']);
+    const silent = 'no data for 0.3 s';
+    expect(messages).toEqual([silent, silent, 'the service closed the stream']);
   });
 
   it('opens it again when it is damaged, behind the last whole event', async () => {

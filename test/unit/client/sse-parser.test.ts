@@ -1,4 +1,4 @@
-// The client's parser, held against eventsource-parser and against the grammar (HTML Standard, 9.2.6).
+// The client's parser, compared with eventsource-parser and checked against the grammar (HTML Standard, 9.2.6).
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { type SseFrame, SseParser } from '../../../src/client/sse-parser.js';
 
 const ROOM = 1_000_000;
 
-/** What is parsed when the bytes come in pieces of so many. */
+/** Parses the bytes in chunks of the given size. */
 function parse(text: string, pieceBytes: number): { frames: SseFrame[]; parser: SseParser } {
   const parser = new SseParser(ROOM);
   const decoder = new TextDecoder();
@@ -20,7 +20,7 @@ function parse(text: string, pieceBytes: number): { frames: SseFrame[]; parser: 
   return { frames, parser };
 }
 
-/** The same by the library. */
+/** The same with the library. */
 function reference(text: string): { frames: SseFrame[]; retryMs: number | undefined } {
   const messages: EventSourceMessage[] = [];
   let retryMs: number | undefined;
@@ -49,11 +49,11 @@ const line = fc.oneof(
 );
 const stream = fc
   .tuple(fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 24 }))
-  // A line behind each CR at the end, so that the library knows that no LF follows.
+  // A final line, so that the library knows that no LF follows a CR at the end.
   .map(([lines]) => `${lines.map(([text, end]) => text + end).join('')}data: end\n\n`);
 
 describe('the parser of the client', () => {
-  it('reads the same as eventsource-parser, in whatever pieces the bytes come', () => {
+  it('gives the same result as eventsource-parser, for any chunk size', () => {
     fc.assert(
       fc.property(stream, fc.integer({ min: 1, max: 40 }), (text, pieceBytes) => {
         const expected = reference(text);
