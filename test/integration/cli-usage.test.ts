@@ -71,7 +71,10 @@ describe('wrong use is one line and the exit code 2', () => {
     [['login', '--token', 'a b'], /the token is empty or has invalid characters/],
     [['logout', '--token', 'x'], /unknown option '--token'/],
     [['completion', 'tcsh'], /Allowed choices are bash, zsh, fish/],
-    [['bots', 'list', '--url', 'nope'], /--url: "nope" is not an http or https URL; use for example/],
+    [
+      ['bots', 'list', '--url', 'nope'],
+      /--url: "nope" is not an http or https URL; use for example/,
+    ],
   ])('%j', async (args, names) => {
     const env = { DROVER_TOKEN: 'x' };
     expectFailure(await drover(args, env), EXIT.usage, names);

@@ -231,7 +231,9 @@ describe('what is no answer of the service', () => {
   });
 
   it.each(['', 'localhost:8090', 'ftp://x', 'not a url'])('%j is not a URL', (url) => {
-    expect(() => new DroverClient({ url })).toThrow(/is not an http or https URL; use for example http:/);
+    expect(() => new DroverClient({ url })).toThrow(
+      /is not an http or https URL; use for example http:/,
+    );
   });
 });
 
