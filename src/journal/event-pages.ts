@@ -19,7 +19,7 @@ const YIELD_EVERY = 256;
 
 export interface QueryParts extends Readable {
   tables: Tables;
-  past: JournalReader;
+  reader: JournalReader;
   epoch: string;
   /** What the postings in the tables do not have yet. */
   unposted: Recorder['unposted'];
@@ -61,15 +61,15 @@ export async function page(
   return found.page(found.isFull ? found.last : null);
 }
 
-function limits({ past }: QueryParts, request: PageRequest, filter: Filter | null): Search {
+function limits({ reader }: QueryParts, request: PageRequest, filter: Filter | null): Search {
   const { afterSeq, beforeSeq, afterMs, beforeMs, text } = request;
-  const oldest = past.oldest();
-  const newest = past.newest();
+  const oldest = reader.oldest();
+  const newest = reader.newest();
   let first = Math.max(oldest?.first ?? 0, afterSeq === null ? 0 : afterSeq + 1);
   let end = Math.min(newest?.next ?? 0, beforeSeq ?? Number.POSITIVE_INFINITY);
-  if (afterMs !== null) first = Math.max(first, past.atTime(afterMs)?.first ?? end);
+  if (afterMs !== null) first = Math.max(first, reader.atTime(afterMs)?.first ?? end);
   if (beforeMs !== null) {
-    const last = past.atTime(beforeMs + CLOCK_SLACK_MS);
+    const last = reader.atTime(beforeMs + CLOCK_SLACK_MS);
     // Behind a clock that was ahead there may be earlier times: then all heads are looked at.
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
@@ -78,9 +78,9 @@ function limits({ past }: QueryParts, request: PageRequest, filter: Filter | nul
 }
 
 /** What was asked for and is not there any more: a client that goes on from a number is told, as a stream is. */
-function forgottenOf({ past, epoch }: QueryParts, request: PageRequest): Gap | undefined {
+function forgottenOf({ reader, epoch }: QueryParts, request: PageRequest): Gap | undefined {
   const { order, afterSeq, beforeSeq, text } = request;
-  const oldest = past.oldest()?.first ?? 0;
+  const oldest = reader.oldest()?.first ?? 0;
   const next = Math.min(oldest, beforeSeq ?? oldest);
   if (order !== 'oldest' || text !== null || !afterSeq || next <= afterSeq + 1) return undefined;
   return { from: eventId(epoch, afterSeq + 1), to: eventId(epoch, next - 1), last: next - 1 };
@@ -101,14 +101,14 @@ function candidates(parts: QueryParts, search: Search, found: Collected): Genera
 }
 
 function* scanDown(
-  { past }: QueryParts,
+  { reader }: QueryParts,
   { first, end }: Search,
   found: Collected,
 ): Generator<number> {
   for (let at = end; at > first; ) {
-    const head = past.headUpTo(at - 1);
+    const head = reader.headUpTo(at - 1);
     if (!head || head.next <= first) return;
-    const block = found.mayHave(head) ? past.block(head) : undefined;
+    const block = found.mayHave(head) ? reader.block(head) : undefined;
     if (block && found.mayHaveText(block)) {
       for (let seq = Math.min(at, block.next) - 1; seq >= Math.max(first, block.first); seq--) {
         if (found.take(block, seq)) return yield seq;
@@ -120,14 +120,14 @@ function* scanDown(
 }
 
 function* scanUp(
-  { past }: QueryParts,
+  { reader }: QueryParts,
   { first, end }: Search,
   found: Collected,
 ): Generator<number> {
   for (let at = first; at < end; ) {
-    const head = past.headFrom(at);
+    const head = reader.headFrom(at);
     if (!head || head.first >= end) return;
-    const block = found.mayHave(head) ? past.block(head) : undefined;
+    const block = found.mayHave(head) ? reader.block(head) : undefined;
     if (block && found.mayHaveText(block)) {
       for (let seq = Math.max(at, block.first); seq < Math.min(end, block.next); seq++) {
         if (found.take(block, seq)) return yield seq;
@@ -145,7 +145,7 @@ function* posted(
   found: Collected,
   sessions: readonly NameKey[],
 ): Generator<number> {
-  const { past } = parts;
+  const { reader } = parts;
   const { first, end } = search;
   const isDown = search.request.order === 'newest';
   const segments = segmentsOf(parts, search, [...sessions, NOBODY]);
@@ -159,8 +159,8 @@ function* posted(
     let block: Block | undefined;
     for (const [at, seq] of frames.entries()) {
       if (!head?.has(seq)) {
-        head = past.headUpTo(seq);
-        block = head && found.mayHave(head) ? past.block(head) : undefined;
+        head = reader.headUpTo(seq);
+        block = head && found.mayHave(head) ? reader.block(head) : undefined;
       }
       if (block?.has(seq) && found.take(block, seq)) return yield seq;
       if (at % YIELD_EVERY === YIELD_EVERY - 1) yield seq;

@@ -38,7 +38,7 @@ interface ScopeEntry extends NameEntry {
 }
 
 export interface RecorderParts {
-  reader: RingReader;
+  ring: RingReader;
   epoch: string;
   labels: JournalLabels;
   stats: Stats;
@@ -115,9 +115,9 @@ export class Recorder {
    * @returns false when the ring has passed it: frames are lost, and it waits for {@link skipTo}.
    */
   drain(head: number): boolean {
-    const { reader } = this.#parts;
+    const { ring } = this.#parts;
     while (this.next < head && this.#fullBytes < MAX_WAITING_BYTES) {
-      if (!reader.protect(this.next)) return false;
+      if (!ring.protect(this.next)) return false;
       try {
         const end = Math.min(head, this.next + STEP_FRAMES);
         let bytes = 0;
@@ -126,7 +126,7 @@ export class Recorder {
         }
       } finally {
         // Whatever happens: the broadcaster would wait for it, and with it the whole service.
-        reader.release();
+        ring.release();
       }
     }
     return true;
@@ -183,27 +183,27 @@ export class Recorder {
 
   /** Takes frame `seq`, of those below `end` that are protected. @returns what it was, in bytes. */
   #take(seq: number, end: number): number {
-    const { reader, labels, stats } = this.#parts;
-    const bytes = reader.length(seq);
+    const { ring, labels, stats } = this.#parts;
+    const bytes = ring.length(seq);
     this.#makeRoom(seq, bytes);
     const { data, size } = this.#open;
     if (seq >= this.#copied) {
-      const run = reader.slice(seq, end, Math.max(BLOCK_BYTES - size, bytes));
+      const run = ring.slice(seq, end, Math.max(BLOCK_BYTES - size, bytes));
       data.set(run.bytes, size);
       this.#copied = run.next;
     }
-    const kind = reader.kind(seq);
-    const level = reader.level(seq);
+    const kind = ring.kind(seq);
+    const level = ring.level(seq);
     const isLog = kind === KIND_CODE.log;
     const time = isLog ? this.#timeAtOffset(data, size, seq) : Date.now();
     if (time > this.#clock) this.#clock = time;
     if (kind === KIND_CODE.session) {
-      labels.saw(seq, (dataOf(reader.text(seq)) as { snapshot: BotSnapshot }).snapshot);
+      labels.saw(seq, (dataOf(ring.text(seq)) as { snapshot: BotSnapshot }).snapshot);
     }
-    const low = reader.sessionLow(seq);
-    const session = low === 0 ? undefined : this.#session(low, reader.sessionHigh(seq));
-    const scopeLow = reader.scopeLow(seq);
-    const scope = scopeLow === 0 ? undefined : this.#scope(scopeLow, reader.scopeHigh(seq), seq);
+    const low = ring.sessionLow(seq);
+    const session = low === 0 ? undefined : this.#session(low, ring.sessionHigh(seq));
+    const scopeLow = ring.scopeLow(seq);
+    const scope = scopeLow === 0 ? undefined : this.#scope(scopeLow, ring.scopeHigh(seq), seq);
     stats.count(time, isLog ? level : NO_LEVEL, scope?.name);
     this.#add(seq, bytes, time, kind, level, session, scope);
     return kind === KIND_CODE.session ? bytes + SESSION_BYTES : bytes;
@@ -331,7 +331,7 @@ export class Recorder {
       if (entry.high === high) return entry;
     }
     if (this.#scopes.size >= MAX_NAMES) this.#scopes.clear();
-    const { scope: name } = dataOf(this.#parts.reader.text(seq)) as LogEvent;
+    const { scope: name } = dataOf(this.#parts.ring.text(seq)) as LogEvent;
     const entry: ScopeEntry = {
       low,
       high,

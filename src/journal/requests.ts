@@ -14,7 +14,7 @@ import { DroverError } from '../shared/errors.js';
 import { Semaphore } from '../shared/semaphore.js';
 import { Filter } from '../shared/stream/filter.js';
 import { isIndexed, page, type QueryParts } from './event-pages.js';
-import type { Opened, Remembered } from './opened.js';
+import type { JournalMemory, OpenJournal } from './open-journal.js';
 import { Slices } from './slices.js';
 import { readStats } from './stats.js';
 
@@ -35,9 +35,9 @@ export interface AnswerSource {
   epoch: string;
   status(): JournalStatus;
   /** What is open now. */
-  opened(): Opened | undefined;
+  opened(): OpenJournal | undefined;
   /** The same, waiting a while for it. Rejects with `unavailable`. */
-  ready(): Promise<Opened>;
+  ready(): Promise<OpenJournal>;
   /** Takes in and writes all that there is now, or a little later. Never rejects. */
   sync(): Promise<void>;
 }
@@ -45,14 +45,14 @@ export interface AnswerSource {
 export class Answers {
   readonly #source: AnswerSource;
   readonly #names: NameHasher;
-  readonly #labels: Remembered['labels'];
+  readonly #labels: JournalMemory['labels'];
   readonly #filters = new Map<string, Filter>();
   readonly #indexed = new Semaphore(INDEXED);
   readonly #scans = new Semaphore(SCANS);
   readonly #replays = new Semaphore(REPLAYS);
   readonly #replaySlices: Slices;
 
-  constructor(source: AnswerSource, names: NameHasher, labels: Remembered['labels']) {
+  constructor(source: AnswerSource, names: NameHasher, labels: JournalMemory['labels']) {
     this.#source = source;
     this.#names = names;
     this.#labels = labels;
@@ -79,9 +79,9 @@ export class Answers {
       if (this.#replaySlices.isOver) await this.#replaySlices.turn();
       const opened = this.#source.opened();
       if (!opened) throw new DroverError('unavailable', 'the journal was closed');
-      const { past, recorder } = opened;
+      const { reader, recorder } = opened;
       const filter = this.#filter(request.filter);
-      return past.replay(request, filter, (sessions) => recorder.unposted(sessions));
+      return reader.replay(request, filter, (sessions) => recorder.unposted(sessions));
     }, cancelled);
   }
 
@@ -111,10 +111,10 @@ export class Answers {
     const source = this.#source;
     const { state } = await source.ready();
     if (end > state.next) await source.sync();
-    const { tables, past, recorder } = await source.ready();
+    const { tables, reader, recorder } = await source.ready();
     const isOpen = (): boolean => source.opened()?.tables === tables;
     const unposted: QueryParts['unposted'] = (sessions) => recorder.unposted(sessions);
-    return task({ epoch: source.epoch, tables, past, unposted, isOpen, cancelled });
+    return task({ epoch: source.epoch, tables, reader, unposted, isOpen, cancelled });
   }
 
   #filter(key: string | null): Filter | null {

@@ -25,13 +25,13 @@ import { PAGE } from '../../harness/journal.js';
 const EPOCH = 'e';
 let dir: string;
 let tables: Tables;
-let past: JournalReader;
+let reader: JournalReader;
 beforeEach(() => {
   // A part ends after some ms too, on a slow machine before it is full.
   vi.useFakeTimers({ toFake: ['performance'] });
-  dir = mkdtempSync(path.join(tmpdir(), 'drover-past-'));
+  dir = mkdtempSync(path.join(tmpdir(), 'drover-journal-'));
   tables = openTables(path.join(dir, 'journal.mdb'), 'never');
-  past = new JournalReader(tables, () => Number.POSITIVE_INFINITY);
+  reader = new JournalReader(tables, () => Number.POSITIVE_INFINITY);
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -71,7 +71,7 @@ function fill(first: number, blocks: number): void {
 }
 
 const replay = (from: number, maxBytes = 1_000_000) =>
-  past.replay({ from, filter: null, pieceBytes: 200, maxBytes }, null);
+  reader.replay({ from, filter: null, pieceBytes: 200, maxBytes }, null);
 const idsIn = (bytes: Uint8Array): number[] =>
   [
     ...Buffer.from(bytes)
@@ -113,22 +113,22 @@ it('a part is read into the memory that came with the request, or into its own',
     );
   }
   const request = { from: 1, filter: null, pieceBytes: 5000, maxBytes: 100_000 };
-  const whole = past.replay(request, null);
+  const whole = reader.replay(request, null);
   const used = new Uint8Array(200_000).fill(7);
-  const again = past.replay({ ...request, memory: used.buffer }, null);
+  const again = reader.replay({ ...request, memory: used.buffer }, null);
   expect(again.bytes.buffer).toBe(used.buffer);
   expect(again.bytes.length).toBeGreaterThanOrEqual(100_000);
   expect(Buffer.from(again.bytes).equals(whole.bytes)).toBe(true);
   expect(again).toEqual({ ...whole, bytes: again.bytes });
   const tooSmall = new ArrayBuffer(1000);
-  const other = past.replay({ ...request, memory: tooSmall }, null);
+  const other = reader.replay({ ...request, memory: tooSmall }, null);
   expect(other.bytes.buffer).not.toBe(tooSmall);
   expect(Buffer.from(other.bytes).equals(whole.bytes)).toBe(true);
   // What was read before does not change with what is read next.
-  past.replay({ ...request, from: whole.next }, null);
+  reader.replay({ ...request, from: whole.next }, null);
   expect(idsIn(whole.bytes)).toEqual(idsIn(again.bytes));
   // Little does not hold on to much, and nothing lies in memory that Node shares out.
-  const little = past.replay({ ...request, from: 1000, memory: used.buffer }, null);
+  const little = reader.replay({ ...request, from: 1000, memory: used.buffer }, null);
   expect(idsIn(little.bytes)).toEqual([1000]);
   for (const { bytes } of [whole, other, little]) expect(bytes.byteOffset).toBe(0);
   expect(little.bytes.buffer.byteLength).toBe(little.bytes.length);
@@ -144,7 +144,7 @@ it('a part ends where frames are missing, and the next one tells of it', () => {
 
 const everything: PageRequest = { ...PAGE, order: 'oldest' };
 async function find(request: Partial<PageRequest>) {
-  const parts = { epoch: EPOCH, tables, past, unposted: () => [], isOpen: () => true };
+  const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
   const { body, end, cursor } = await page(parts, { ...everything, ...request }, null);
   const lines = Buffer.from(body).toString().split('\n').slice(0, -1);
   const events = lines.map(
@@ -205,7 +205,7 @@ it('a page says where its range ended, so that a download does not run after the
 
 it('a page is the whole answer, with a cursor where it ends for its size', async () => {
   fill(1, 3);
-  const parts = { epoch: EPOCH, tables, past, unposted: () => [], isOpen: () => true };
+  const parts = { epoch: EPOCH, tables, reader, unposted: () => [], isOpen: () => true };
   const { maxBytes } = parseEventQuery([], EPOCH, new NameHasher('key'), null).request;
   expect(maxBytes).toBe(1024 * 1024);
   put(

@@ -14,7 +14,7 @@ import { NO_META, testRing } from '../shared/ring-fixture.js';
 it('lets go of the ring when a frame is not what it has to be', () => {
   const { shared, writer, reader } = testRing(1 << 16, 64);
   const parts = {
-    reader,
+    ring: reader,
     epoch: 'e',
     labels: new JournalLabels(new NameHasher('00')),
     stats: new Stats(),

@@ -16,11 +16,11 @@ const EPOCH = 'e';
 const names = new NameHasher('key');
 let dir: string;
 let tables: Tables;
-let past: JournalReader;
+let reader: JournalReader;
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'drover-replay-'));
   tables = openTables(path.join(dir, 'journal.mdb'), 'never');
-  past = new JournalReader(tables, () => 0);
+  reader = new JournalReader(tables, () => 0);
 });
 afterEach(async () => {
   await tables.close();
@@ -122,7 +122,7 @@ function follow(
   for (let turns = 0; ; turns++) {
     expect(turns).toBeLessThan(20_000);
     const request = { from: cursor, filter: null, pieceBytes: 500, maxBytes: 3000 };
-    const part = past.replay(request, filter, unposted);
+    const part = reader.replay(request, filter, unposted);
     if (part.first === null) return { got, missing, next: cursor };
     if (part.first > cursor) {
       const next = part.firstIsGap ? part.first + 1 : part.first;

@@ -1,5 +1,4 @@
-// Runs in the journal thread. Owns how a file that was opened is brought up to the ring, and what is remembered whatever
-// becomes of the file: labels, counts, the clock.
+// Runs in the journal thread. Owns what the thread knows independently of the file: labels, counts, the clock.
 
 import { statSync } from 'node:fs';
 import type { NameHasher } from '../shared/contract/name-hash.js';
@@ -13,65 +12,65 @@ import { Stats } from './stats.js';
 import { SteadyClock } from './steady-clock.js';
 import { FORM, SEGMENT, type State, type Tables } from './tables.js';
 
-/** A journal that is open. */
-export interface Opened {
+/** An open file, and what works on it. */
+export interface OpenJournal {
   tables: Tables;
   state: State;
   recorder: Recorder;
   retention: Retention;
-  past: JournalReader;
-  /** To find out when somebody has taken it away. */
+  reader: JournalReader;
+  /** Tells when the file has been removed or renamed. */
   inode: number;
 }
 
-export class Remembered {
+export class JournalMemory {
   readonly labels: JournalLabels;
   readonly #stats = new Stats();
   readonly #start: JournalStart;
-  readonly #reader: RingReader;
+  readonly #ring: RingReader;
   #steady: SteadyClock | undefined;
   #hasLabels = false;
 
-  constructor(start: JournalStart, reader: RingReader, names: NameHasher) {
+  constructor(start: JournalStart, ring: RingReader, names: NameHasher) {
     this.#start = start;
-    this.#reader = reader;
+    this.#ring = ring;
     this.labels = new JournalLabels(names);
   }
 
-  /** @param found its state, undefined when it is new. */
-  takeUp(path: string, tables: Tables, found: State | undefined): Opened {
+  /** Brings a file that was opened up to the ring. @param found its state, undefined when the file is new. */
+  resume(path: string, tables: Tables, found: State | undefined): OpenJournal {
     const { first, stream, config } = this.#start;
-    // Counted, but not written: those frames come again.
+    // What was counted but not written is counted again: its frames come again.
     this.#stats.written();
     const state = found ?? newState(stream.epoch, first);
-    this.#takeUpLabels(tables, found);
-    const past = new JournalReader(tables, () => recorder.changing);
-    const newest = past.newest();
+    this.#resumeLabels(tables, found);
+    const reader = new JournalReader(tables, () => recorder.changing);
+    const newest = reader.newest();
     this.#steady ??= new SteadyClock(newest?.writtenMs || (newest?.clock ?? 0));
     const known = { labels: this.labels, stats: this.#stats, steady: this.#steady };
-    const recorder = new Recorder({ reader: this.#reader, epoch: stream.epoch, ...known }, state);
-    for (let block = past.from(state.posted); block; block = past.from(block.next)) {
+    const recorder = new Recorder({ ring: this.#ring, epoch: stream.epoch, ...known }, state);
+    for (let block = reader.from(state.posted); block; block = reader.from(block.next)) {
       recorder.resume(block);
     }
-    // Numbers that a run before this one had reserved, and used or not, nobody knows.
+    // Numbers that an earlier run had reserved: nobody knows which of them were used.
     if (recorder.next < first) recorder.skipTo(first, false);
-    // What is on the ring is there to be kept; what has left it before there was a journal is lost.
-    if (!found) recorder.skipTo(this.#reader.tail(), true);
+    // A new journal keeps what is still on the ring; what has left it is lost.
+    if (!found) recorder.skipTo(this.#ring.tail(), true);
     const retention = new Retention({
       maxBytes: config.max_bytes,
       maxAgeMs: config.max_age_hours * 3_600_000,
       ...known,
     });
-    return { tables, state, recorder, retention, past, inode: statSync(path).ino };
+    return { tables, state, recorder, retention, reader, inode: statSync(path).ino };
   }
 
-  #takeUpLabels(tables: Tables, found: State | undefined): void {
+  #resumeLabels(tables: Tables, found: State | undefined): void {
     const { first } = this.#start;
     if (!found) {
       this.labels.renew(first);
     } else if (!this.#hasLabels) {
       this.labels.load(tables);
-      // A run begins without bots; whoever is there says so before anything else.
+      // A run starts without bots: each bot publishes its snapshot before anything else.
       if (found.next <= first) this.labels.rebase(first - 1, []);
     }
     this.#hasLabels = true;

@@ -1,0 +1,209 @@
+// Runs in the journal thread. Owns the journal's file: examines it before it is opened, opens and reopens it, and sets a
+// broken one aside. Owns the numbering beside it.
+
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JournalStart } from '../shared/contract/threads.js';
+import { faultOf, setAside } from '../shared/lmdb/file-fault.js';
+import { lockFileOf } from '../shared/lmdb/lock-file.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import { PROGRAMS } from '../shared/package-paths.js';
+import { JOURNAL_FILE, Numbering } from '../shared/stream/numbering.js';
+import { JournalReader } from './journal-reader.js';
+import type { JournalMemory, OpenJournal } from './open-journal.js';
+import { FORM, openTables, type Tables } from './tables.js';
+
+export interface JournalFileEvents {
+  /** Something that an operator should know. */
+  notice(message: string): void;
+  /** The check in the background has found the open file broken: {@link JournalFile.replaceBroken} replaces it. */
+  foundBroken(): void;
+}
+
+export class JournalFile {
+  readonly #path: string;
+  readonly #start: JournalStart;
+  readonly #ring: RingReader;
+  readonly #memory: JournalMemory;
+  readonly #events: JournalFileEvents;
+  /** Ends an examination whose result is not needed any more. */
+  readonly #stopping = new AbortController();
+  #numbering: Numbering | undefined;
+  /** How the file was left that is opened next. */
+  #previousShutdown: JournalStart['left'];
+  #opened: OpenJournal | undefined;
+  /** What the check in the background has found. */
+  #fault = '';
+
+  constructor(
+    start: JournalStart,
+    ring: RingReader,
+    memory: JournalMemory,
+    events: JournalFileEvents,
+  ) {
+    this.#start = start;
+    this.#ring = ring;
+    this.#memory = memory;
+    this.#events = events;
+    this.#path = join(start.dir, JOURNAL_FILE);
+    this.#previousShutdown = start.left;
+  }
+
+  /** What is open now. */
+  get opened(): OpenJournal | undefined {
+    return this.#opened;
+  }
+
+  /** Examines the file and opens it, or a new one when it cannot be used. @throws Error when the disk does not allow it. */
+  async open(): Promise<void> {
+    const { dir, stream } = this.#start;
+    const identity = { epoch: stream.epoch, hashKey: stream.hashKey };
+    this.#numbering = Numbering.open(dir, identity, this.#ring.head());
+    this.reserveNumbers();
+    // A disk that was full may have left an empty file.
+    const isNew = !statSync(this.#path, { throwIfNoEntry: false })?.size;
+    const shutdown = this.#previousShutdown;
+    const fault = isNew
+      ? undefined
+      : await this.#examine(shutdown === 'unexamined' ? 'all' : 'newest');
+    if (fault !== undefined) this.#setAside(`is broken (${fault}) and`);
+    let tables = this.#openTables(isNew);
+    let state = tables.state.get('state');
+    if (state && (state.form !== FORM || state.epoch !== stream.epoch)) {
+      await tables.close();
+      this.#setAside('is of another numbering and');
+      tables = this.#openTables(true);
+      state = undefined;
+    }
+    this.#opened = this.#memory.resume(this.#path, tables, state);
+    const isChecked = isNew || fault !== undefined || shutdown !== 'broken-off';
+    if (isChecked) this.#trust();
+    else void this.#checkInBackground(tables);
+  }
+
+  /**
+   * After a failed write: the environment may refuse all further writes, and lmdb does not check for that (it would end the
+   * process). @returns whether the file is open again.
+   */
+  async reopen(): Promise<boolean> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    if (!opened) return false;
+    try {
+      await opened.tables.close();
+      if (this.#stopping.signal.aborted) return false;
+      const tables = openTables(this.#path, this.#start.config.fsync);
+      const reader = new JournalReader(tables, () => opened.recorder.changing);
+      // It must hold what was committed last; otherwise it is another file.
+      if (tables.state.get('state')?.next !== opened.state.next) {
+        await tables.close();
+        return false;
+      }
+      this.#opened = { ...opened, tables, reader };
+      return true;
+    } catch {
+      // The next attempt to open it reports why.
+      return false;
+    }
+  }
+
+  /** Nothing that was read from it may be used after that. */
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.tables.close();
+  }
+
+  /** Opens a new file in place of the open one, which was removed or renamed. */
+  replaceMissing(): Promise<void> {
+    void this.close().catch(() => {});
+    this.#events.notice('its file was taken away; a new one is created');
+    rmSync(lockFileOf(this.#path), { force: true });
+    return this.open();
+  }
+
+  /** Sets the open file aside, which was found broken, and opens a new one. */
+  async replaceBroken(): Promise<void> {
+    await this.close();
+    this.#setAside(`is broken (${this.#fault}) and`);
+    await this.open();
+  }
+
+  /** Has the whole file examined before it is opened the next time. */
+  distrust(): void {
+    this.#previousShutdown = 'unexamined';
+  }
+
+  /** Whether the open file has been removed or renamed. */
+  isMissing({ inode }: OpenJournal): boolean {
+    return statSync(this.#path, { throwIfNoEntry: false })?.ino !== inode;
+  }
+
+  /** Numbers are used whether the journal keeps the frames or not. @throws Error when the reserve cannot be written. */
+  reserveNumbers(): void {
+    this.#numbering?.keepAhead(this.#ring.head());
+  }
+
+  /**
+   * Writes the numbering again when its file was removed: without it the next run would set the journal aside.
+   * @throws Error when it cannot be written.
+   */
+  keepNumbering(): void {
+    this.#numbering?.keep();
+  }
+
+  /** Records a clean shutdown: everything before frame `next` is in the file. */
+  finish(next: number): void {
+    this.#numbering?.finish(next);
+  }
+
+  /** Ends an examination under way. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  #examine(scope: 'all' | 'newest' | 'behind'): Promise<string | undefined> {
+    return faultOf(
+      this.#path,
+      PROGRAMS.verifyJournal,
+      this.#stopping.signal,
+      scope,
+      scope === 'behind',
+    );
+  }
+
+  /**
+   * An unclean shutdown leaves a whole file, unless more than the service has failed. To read all of it takes seconds for
+   * each GiB, so the service does not wait for it. If the file ends this run meanwhile, the next one reads all of it first.
+   */
+  async #checkInBackground(tables: Tables): Promise<void> {
+    const fault = await this.#examine('behind').catch(() => null);
+    const isOther = this.#stopping.signal.aborted || this.#opened?.tables !== tables;
+    // Null: the check itself has failed.
+    if (fault === null || isOther) return;
+    if (fault === undefined) return this.#trust();
+    this.#fault = fault;
+    this.#events.foundBroken();
+  }
+
+  #trust(): void {
+    this.#previousShutdown = 'ended';
+    this.#numbering?.examined();
+  }
+
+  #openTables(isNew: boolean): Tables {
+    try {
+      return openTables(this.#path, this.#start.config.fsync);
+    } catch (thrown) {
+      // Of a new file nothing is left then.
+      if (isNew) rmSync(this.#path, { force: true });
+      throw thrown;
+    }
+  }
+
+  #setAside(why: string): void {
+    const done = setAside(this.#path);
+    rmSync(lockFileOf(this.#path), { force: true });
+    this.#events.notice(`${this.#path} ${why} ${done}; a new one begins empty`);
+  }
+}
