@@ -23,6 +23,7 @@ import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { Quarantine } from './bots/quarantine.js';
 import { BotRegistry } from './bots/registry.js';
 import { Watchdog } from './bots/watchdog.js';
+import { createController } from './controller.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { serviceCommands } from './service-commands.js';
@@ -305,21 +306,25 @@ export class Service {
       },
       config.http.fronts,
     );
-    const tokens = (): TokenRecord[] => this.#access.tokens();
+    const tokens = (): TokenRecord[] => this.#access.tokens.all();
     return new FrontPool(
       { config, pin: this.#pin, bucket, quota, connections, stream, tokens, counts: this.#counts },
       this.#broadcaster,
       this.#journal,
-      {
-        ...this.#access.control(this.#registry, dispatcher, this.#schemas, this.#kinds),
-        figures: () => this.#figures(),
-      },
+      createController({
+        access: this.#access,
+        registry: this.#registry,
+        dispatcher,
+        schemas: this.#schemas,
+        kinds: this.#kinds,
+        metrics: () => this.#metrics(),
+      }),
       (message) => this.#say('error', message),
     );
   }
 
   /** What main counts and measures, for `GET /metrics`. */
-  #figures(): MainMetrics {
+  #metrics(): MainMetrics {
     const fronts = this.#fronts.utilizations();
     const journal = this.#journal.busySeconds;
     // Those of dedicated bots come and go; a sum of what they did would not only grow.
@@ -339,7 +344,7 @@ export class Service {
       ],
       queue: this.#queueFill(),
       hosts: [...this.#hosts.all()].length,
-      tokens: this.#access.tokens().length,
+      tokens: this.#access.tokens.all().length,
       journal: this.#journal.status,
     };
   }

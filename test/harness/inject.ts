@@ -15,6 +15,7 @@ import { Incidents } from '../../src/main/bots/incidents.js';
 import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
+import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
 import {
@@ -238,13 +239,18 @@ export class InjectedService implements ServiceApi {
     );
     const { timeout_ms } = config.invoke;
     const dispatcher = new Dispatcher(this.#registry, this.#events, timeout_ms, commands);
-    const kinds = { modules: [], failed: [] };
     const control: Serves<ControlMethods> = {
-      ...this.#access.control(this.#registry, dispatcher, this.#schemas, kinds),
+      ...createController({
+        access: this.#access,
+        registry: this.#registry,
+        dispatcher,
+        schemas: this.#schemas,
+        kinds: { modules: [], failed: [] },
+        metrics: () => this.#metrics(),
+      }),
       logAccess: ({ text }) => {
         this.log += text;
       },
-      figures: () => this.#metrics(),
       failed: () => {},
     };
     const { fronts, max_connections, max_connections_per_address } = config.http;
@@ -258,7 +264,7 @@ export class InjectedService implements ServiceApi {
       connections: createQuota(limits, fronts),
       stream,
       lags: counts.lags,
-      tokens: this.#access.tokens(),
+      tokens: this.#access.tokens.all(),
       shortage: null,
     };
     for (let front = 0; front < fronts; front++) {
@@ -275,7 +281,7 @@ export class InjectedService implements ServiceApi {
       busy: [],
       queue: 0,
       hosts: HOSTS,
-      tokens: this.#access.tokens().length,
+      tokens: this.#access.tokens.all().length,
       journal: JOURNAL,
     };
   }

@@ -1,0 +1,53 @@
+import type { MainMetrics } from '../shared/contract/metric-layout.js';
+import type { Serves } from '../shared/contract/rpc.js';
+import type { ControlMethods } from '../shared/contract/threads.js';
+import type { Access } from './access/access.js';
+import { writeAccessLog } from './access/access-output.js';
+import { BotAccess } from './access/bot-access.js';
+import type { Dispatcher } from './bots/dispatcher.js';
+import type { KindModules } from './bots/kind-modules.js';
+import type { KindSchemas } from './bots/kind-schemas.js';
+import type { BotRegistry } from './bots/registry.js';
+
+/** The parts of main that the fronts may call. */
+export interface ControllerParts {
+  access: Access;
+  registry: BotRegistry;
+  dispatcher: Dispatcher;
+  schemas: KindSchemas;
+  kinds: KindModules;
+  metrics: () => MainMetrics;
+}
+
+/** What the fronts may ask of main. Each front adds `failed`, which is about itself. */
+export function createController({
+  access: { tokens, tickets, security, pressure },
+  registry,
+  dispatcher,
+  schemas,
+  kinds,
+  metrics,
+}: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
+  const bots = new BotAccess(registry, dispatcher, pressure);
+  return {
+    createPinToken: async ({ address }) => ({ token: await tokens.createForPin(address) }),
+    pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
+    createToken: ({ body, by }) => tokens.create(body, by),
+    tokens: () => ({ tokens: tokens.list() }),
+    revokeToken: ({ id, by }) => tokens.revoke(id, by),
+    tokensUsed: ({ uses }) => tokens.used(uses),
+    createTicket: ({ token }) => tickets.create(token),
+    redeemTicket: ({ ticket }) => ({ token: tickets.redeem(ticket) }),
+    logAccess: ({ text }) => writeAccessLog(text),
+    pressure: () => pressure.report(),
+    createBot: (input) => bots.create(input),
+    updateBot: (input) => bots.update(input),
+    actOnBot: (input) => bots.act(input),
+    actOnBots: (input) => bots.actOnMany(input),
+    botConfig: (input) => bots.config(input),
+    incidents: (input) => bots.incidents(input),
+    invoke: (input, gone) => bots.invoke(input, gone),
+    kinds: () => ({ kinds: schemas.infos(), failed: kinds.failed }),
+    figures: metrics,
+  };
+}
