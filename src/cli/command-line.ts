@@ -15,51 +15,48 @@ import { addTokens } from './commands/token-commands.js';
 import { addWait } from './commands/wait.js';
 import { EXIT, EXIT_MEANING } from './exit-codes.js';
 
-const program = new Command('drover')
-  .description(
-    'Run many bots on one machine and stream everything they do to any number of viewers.',
-  )
-  .version(VERSION)
-  .configureOutput({
-    outputError: (text) => process.stderr.write(`drover: ${usageLine(text)}\n`),
-  })
-  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
-  .addHelpText(
-    'after',
-    `
+export function createProgram(): Command {
+  const program = new Command('drover')
+    .description(
+      'Run many bots on one machine and stream everything they do to any number of viewers.',
+    )
+    .version(VERSION)
+    .configureOutput({
+      outputError: (text) => process.stderr.write(`drover: ${usageLine(text)}\n`),
+    })
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
+    .addHelpText('after', helpFooter());
+
+  for (const add of [
+    addStart,
+    addLogin,
+    addBots,
+    addLogs,
+    addInvoke,
+    addTokens,
+    addWait,
+    addRecord,
+    addCheck,
+    addBench,
+    addDoctor,
+    addCompletion,
+    // Last in the list, where commander puts its own.
+    addHelp,
+  ]) {
+    add(program);
+  }
+  return program;
+}
+
+function helpFooter(): string {
+  const exitCodes = Object.entries(EXIT).map(
+    ([name, code]) => `${String(code).padStart(5)}  ${EXIT_MEANING[name as keyof typeof EXIT]}`,
+  );
+  return `
 Without a command, drover runs the service. docs/CLI.md has examples.
 
 Exit codes:
-${exitCodes()}`,
-  );
-
-for (const add of [
-  addStart,
-  addLogin,
-  addBots,
-  addLogs,
-  addInvoke,
-  addTokens,
-  addWait,
-  addRecord,
-  addCheck,
-  addBench,
-  addDoctor,
-  addCompletion,
-  // Last in the list, where commander puts its own.
-  addHelp,
-]) {
-  add(program);
-}
-
-await program.parseAsync();
-
-function exitCodes(): string {
-  return Object.entries(EXIT)
-    .map(
-      ([name, code]) => `${String(code).padStart(5)}  ${EXIT_MEANING[name as keyof typeof EXIT]}`,
-    )
-    .join('\n');
+${exitCodes.join('\n')}`;
 }
 
 /** commander's error text, which can have several lines, as one line. */

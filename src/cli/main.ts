@@ -3,4 +3,5 @@
 
 import './stop-signals.js';
 
-await import('./command-line.js');
+const { createProgram } = await import('./command-line.js');
+await createProgram().parseAsync();

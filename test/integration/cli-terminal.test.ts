@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { runCli } from '../harness/cli.js';
+import { startCli } from '../harness/cli.js';
 import { requireTool } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
@@ -88,6 +88,6 @@ describe('on a terminal', () => {
 
 it('where it is no terminal nothing is said of it', async () => {
   const args = ['record', file(), '--for', '1s', '--force'];
-  const { stderr } = await runCli(home, args, { env });
+  const { stderr } = await startCli(home, args, { env }).ended;
   expect(stderr).toMatch(/^drover: recorded \d+ events to \S+\n$/);
 });

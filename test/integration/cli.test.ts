@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import type { BotSnapshot, NewToken, TokenInfo } from '../../src/client/index.js';
-import { expectFailure, startOperator } from '../harness/cli.js';
+import { expectFailure, startCli, startOperator } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
 
 const { service, home, env, drover, done } = await startOperator({
@@ -258,10 +258,11 @@ describe('wait', () => {
   });
 
   it('ends when the status comes', async () => {
-    const waiting = drover(['wait', 'demo-3', '--status', 'stopped', '--timeout', '40s']);
+    const args = ['wait', 'demo-3', '--status', 'stopped', '--timeout', '40s'];
+    const waiting = startCli(home, args, { env });
     await expect.poll(() => openStreams()).toBeGreaterThan(0);
     await done(['bots', 'stop', 'demo-3']);
-    expect(await waiting).toMatchObject({
+    expect(await waiting.ended).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^demo-3 stopped/),
     });
@@ -282,10 +283,10 @@ describe('wait', () => {
     const nobody = await drover(['wait', '--timeout', '300ms'], { env: { DROVER_URL: url } });
     expectFailure(nobody, EXIT.timeout, /no service answered at http:/);
     await done(['bots', 'create', 'brief', '--kind', 'synthetic']);
-    const waiting = drover(['wait', 'brief', '--status', 'nowhere']);
+    const waiting = startCli(home, ['wait', 'brief', '--status', 'nowhere'], { env });
     await expect.poll(() => openStreams()).toBeGreaterThan(0);
     await done(['bots', 'rm', 'brief']);
-    expectFailure(await waiting, EXIT.not_found, /brief was deleted/);
+    expectFailure(await waiting.ended, EXIT.not_found, /brief was deleted/);
   });
 
   async function openStreams(): Promise<number> {
