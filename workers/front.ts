@@ -1,34 +1,32 @@
-// Entry of a front thread: wiring only. Owns the sockets; it is never terminated while they are open, because that
-// aborts the whole process: it closes them and ends by itself.
+// Entry of a front thread: wiring only. The thread is never terminated while it has sockets, because that aborts the
+// whole process: it closes them and ends by itself.
 
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { BodyRoom } from '../src/front/body-room.js';
+import { BroadcasterClient } from '../src/front/broadcaster-client.js';
 import { Connections } from '../src/front/connections.js';
+import { controlBounds } from '../src/front/control.js';
+import { Cors } from '../src/front/cors.js';
 import { DashboardFiles } from '../src/front/dashboard-files.js';
-import type { PreparedTls, TlsFiles } from '../src/front/engine/engine.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
+import { frontMethods } from '../src/front/front-methods.js';
 import { JournalClient } from '../src/front/history/journal-client.js';
 import { SnapshotFrames } from '../src/front/initial-state.js';
-import { listenFault } from '../src/front/listen-fault.js';
+import { Listener } from '../src/front/listener.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
-import { createFront, type FrontParts, fixedAnswers } from '../src/front/routes.js';
+import { createFront, fixedResponses } from '../src/front/routes.js';
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
-import { StreamRoute } from '../src/front/stream-route.js';
+import { StreamLeases } from '../src/front/stream-lease.js';
 import { TokenStreams } from '../src/front/token-streams.js';
+import { TokenUses } from '../src/front/token-uses.js';
 import { FRONT, httpCell } from '../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../src/shared/contract/name-hash.js';
-import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
-import type {
-  BroadcasterFrontMethods,
-  ControlMethods,
-  FrontBellMethods,
-  FrontMethods,
-  FrontStart,
-} from '../src/shared/contract/threads.js';
-import { DroverError, messageOf } from '../src/shared/errors.js';
+import { Rpc } from '../src/shared/contract/rpc.js';
+import type { ControlMethods, FrontMethods, FrontStart } from '../src/shared/contract/threads.js';
+import { messageOf } from '../src/shared/errors.js';
 import { Counters } from '../src/shared/memory/counters.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { PinBucket } from '../src/shared/memory/pin-bucket.js';
@@ -39,247 +37,136 @@ import { DASHBOARD_DIR } from '../src/shared/package-paths.js';
 if (!parentPort) throw new Error('workers/front runs in a worker thread only');
 const parent = parentPort;
 const start = workerData as FrontStart;
-const { config, front: number, stream } = start;
+const { front: number, stream } = start;
+const {
+  engine: wantedEngine,
+  http,
+  log: logging,
+  journal: journaling,
+  tls,
+  stream: streaming,
+} = start.config;
 
-const DRILL_AFTER_MS = 50;
-/** Calls to main that wait at once for what bots have no part in, above those of bots. */
-const RESERVED_CALLS = 100;
-/** How often main is told which tokens were used, in ms. */
-const USES_MS = 5000;
+const { kind, line } = await loadEngine(wantedEngine, http.fronts);
+const { maxWriteBytes } = kind;
 
-const { kind: engineKind, line: engineLine } = await loadEngine(config.engine, config.http.fronts);
-
-let port = 0;
-let broadcaster: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
-let broadcasterPort: MessagePort | undefined;
-let nextTls: PreparedTls | undefined;
+// Shared memory.
 const counters = new Counters(start.counts.counters, start.counts.block);
 new LoopLag(start.counts.lag).watch();
 const reader = new RingReader(stream.ring, number);
+const bucket = new PinBucket(start.bucket);
+const streamQuota = new Quota(start.quota, number);
+const connectionQuota = new Quota(start.connections, number);
 const names = new NameHasher(stream.hashKey);
-const mirror = new SnapshotMirror(reader, names, () => void rebase());
-const auth = new Authenticator(start.tokens);
-const streams = new TokenStreams();
-const journal = new JournalClient(config.journal);
+
+// Streams.
+const broadcaster = new BroadcasterClient({
+  reset: (next, sessions) => mirror.reset(next, sessions),
+  wake: () => fanout.wake(),
+});
+const mirror = new SnapshotMirror(reader, names, () => broadcaster.rebase());
+const journal = new JournalClient(journaling);
 const fanout = new Fanout({
   reader,
   epoch: stream.epoch,
-  maxWriteBytes: engineKind.maxWriteBytes,
-  snapshots: new SnapshotFrames(mirror, stream.epoch, engineKind.maxWriteBytes),
-  past: journal,
-  heartbeatMs: config.stream.heartbeat_ms,
-  stallMs: config.stream.stall_ms,
+  maxWriteBytes,
+  snapshots: new SnapshotFrames(mirror, stream.epoch, maxWriteBytes),
+  journal,
+  heartbeatMs: streaming.heartbeat_ms,
+  stallMs: streaming.stall_ms,
   counters,
 });
+const streams = new TokenStreams();
+const admission = { shortage: start.shortage };
 
-/** Takes all snapshots from the broadcaster: at the start, from a new one, and when the ring has lapped the mirror. */
-let rebasing: Promise<void> | undefined;
-function rebase(): Promise<void> {
-  if (rebasing) return rebasing;
-  const mine = takeBaseline().finally(() => {
-    // The next broadcaster may have been asked meanwhile.
-    if (rebasing === mine) rebasing = undefined;
-  });
-  rebasing = mine;
-  return mine;
-}
-
-async function takeBaseline(): Promise<void> {
-  try {
-    const baseline = await broadcaster?.call('baseline', null);
-    if (!baseline) return;
-    mirror.reset(baseline.next, baseline.sessions);
-    // Subscribers that were lost together with the mirror wait for this.
-    fanout.wake();
-  } catch {
-    // It died over it; its successor's attachment begins anew.
-  }
-}
-
-/** Calls `task` when the mirror holds all that is published: at once, unless the ring has lapped it. */
-function whenCurrent(task: () => void): void | Promise<void> {
-  if (mirror.sync()) return task();
-  return rebase().then(() => whenCurrent(task));
-}
-
-function detachBroadcaster(): void {
-  broadcaster?.close(new DroverError('unavailable', 'the broadcaster was lost'));
-  broadcasterPort?.close();
-  rebasing = undefined;
-}
-
-const methods: Serves<FrontMethods> = {
-  async attachBroadcaster({ port: channel }) {
-    detachBroadcaster();
-    broadcasterPort = channel;
-    broadcaster = new Rpc<FrontBellMethods, BroadcasterFrontMethods>(channel, {
-      wake: () => fanout.wake(),
-    });
-    await rebase();
-    fanout.wake();
-  },
-  attachJournal: ({ port: channel }) => journal.attach(channel),
-  async listen(input) {
-    const { host } = config.http;
-    try {
-      // Alone first: with a shared port the system would let a stranger's process that shares it too go unnoticed.
-      if (input.probe) {
-        port = await engine.listen(host, input.port, false);
-        if (input.shared) engine.stopListening();
-      }
-      if (!input.probe || input.shared)
-        port = await engine.listen(host, input.probe ? port : input.port, input.shared);
-    } catch (thrown) {
-      // As with orInternal().
-      const reason = (await listenFault(host, input.port)) ?? messageOf(thrown);
-      throw new DroverError('internal', reason);
-    }
-    return { port, engine: engineLine, wantsCensus: !engineKind.knowsAddresses };
-  },
-  prepareTls(files) {
-    nextTls?.drop();
-    nextTls = undefined;
-    nextTls = orInternal(() => engine.prepareTls(files));
-  },
-  settleTls({ apply }) {
-    const prepared = nextTls;
-    nextTls = undefined;
-    if (apply) orInternal(() => prepared?.apply());
-    else prepared?.drop();
-  },
-  addToken: ({ token }) => auth.add(token),
-  removeToken({ id }) {
-    auth.remove(id);
-    streams.end(id);
-  },
-  pressure({ shortage }) {
-    streamRoute.shortage = shortage;
-  },
-  crowded(addresses) {
-    connections.crowd = addresses;
-  },
-  async close({ head, withinMs }) {
-    engine.stopListening();
-    await fanout.finish(head, withinMs);
-    end();
-  },
-  drill() {
-    // Not at once: the answer to whoever asked for it may go through this front.
-    setTimeout(() => {
-      throw new Error('a drill');
-    }, DRILL_AFTER_MS);
-  },
-};
-/**
- * Calls to main are bounded as the requests of one route are: each is a body in memory here and work at hand there. One more
- * gets 503 with `Retry-After`. Nothing that the front answers by itself (`/health`, lists, streams) is counted.
- * Bots can keep a call waiting for as long as they like. What main answers by itself has a reserve, so that no caller of
- * bots stands in the way of a revocation, a login or a look at what is short.
- */
-const main = new Rpc<FrontMethods, ControlMethods>(parent, methods, {
-  open: config.http.max_requests_in_flight,
-  reserve: {
-    calls: RESERVED_CALLS,
-    methods: new Set([
-      'createPinToken',
-      'createToken',
-      'tokens',
-      'revokeToken',
-      'createTicket',
-      'redeemTicket',
-      'pressure',
-      'figures',
-    ]),
-  },
+// Requests.
+const auth = new Authenticator(start.tokens);
+const log = new AccessLog(logging.access, start.pin, (text) => control.tell('logAccess', { text }));
+const uses = new TokenUses(auth, (report) => control.tell('tokensUsed', { uses: report }));
+const cors = new Cors(http.cors_origins);
+const connections = new Connections(connectionQuota, names);
+const engine = kind.create((exchange) => front.handle(exchange), fixedResponses({ cors, log }), {
+  // The configuration has both files or neither.
+  tls: tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key } : null,
+  responded: (route, status) => counters.add(httpCell(route, status), 1),
+  connections,
+  maxUrlBytes: http.max_url_bytes,
+  maxHeaderBytes: http.max_header_bytes,
+  headerTimeoutMs: http.header_timeout_ms,
+  bodyTimeoutMs: http.body_timeout_ms,
+  idleTimeoutMs: http.idle_timeout_ms,
 });
+const listener = new Listener(engine, http.host);
 
-/** Tells main which tokens were used since it was last told. */
-function tellUses(): void {
-  const uses = auth.takeUses();
-  if (Object.keys(uses).length > 0) main.tell('tokensUsed', { uses });
-}
-const usesTimer = setInterval(tellUses, USES_MS);
-
-const bucket = new PinBucket(start.bucket);
-const connectionCounts = new Quota(start.connections, number);
-const parts: FrontParts = {
-  config,
-  limits: {
-    maxBytes: config.http.max_body_bytes,
-    timeoutMs: config.http.body_timeout_ms,
-    maxDepth: config.http.max_json_depth,
-    room: new BodyRoom(config.http.max_bodies_bytes),
-  },
+const methods = frontMethods({
+  listener,
+  engine: { engine: line, wantsCensus: !kind.knowsAddresses },
+  broadcaster,
+  journal,
   auth,
-  pin: new PinExchange(start.pin, bucket, (refusal) => {
-    counters.add(FRONT.wrongPins, 1);
-    main.tell('pinRefused', refusal);
-  }),
-  log: new AccessLog(config.log.access, start.pin, (text) => main.tell('logAccess', { text })),
-  dashboard: new DashboardFiles(DASHBOARD_DIR),
+  streams,
+  admission,
+  connections,
+  fanout,
+  end,
+});
+const control = new Rpc<FrontMethods, ControlMethods>(
+  parent,
+  methods,
+  controlBounds(http.max_requests_in_flight),
+);
+const front = createFront({
+  auth,
+  cors,
+  log,
+  control,
   mirror,
-  whenCurrent,
   fanout,
   journal,
-  streams,
-  quota: new Quota(start.quota, number),
   names,
+  admission,
+  maxWriteBytes,
+  uses,
   epoch: stream.epoch,
-  maxWriteBytes: engineKind.maxWriteBytes,
-  control: main,
-  counted: {
+  maxUrlBytes: http.max_url_bytes,
+  maxInFlight: http.max_requests_in_flight,
+  retryMs: streaming.retry_ms,
+  limits: {
+    maxBytes: http.max_body_bytes,
+    timeoutMs: http.body_timeout_ms,
+    maxDepth: http.max_json_depth,
+    room: new BodyRoom(http.max_bodies_bytes),
+  },
+  pin: new PinExchange(start.pin, bucket, (refusal) => {
+    counters.add(FRONT.wrongPins, 1);
+    control.tell('pinRefused', refusal);
+  }),
+  leases: new StreamLeases(streamQuota, names, streams),
+  dashboard: new DashboardFiles(DASHBOARD_DIR),
+  metrics: {
     counters: start.counts.counters,
+    fronts: http.fronts,
     lags: start.lags,
     bucket,
-    connections: connectionCounts,
+    connections: connectionQuota,
+    streams: streamQuota,
     reader,
   },
-  tellUses,
-  port: () => port,
-};
-const streamRoute = new StreamRoute(parts, start.shortage);
-const front = createFront(parts, streamRoute);
-const connections = new Connections(connectionCounts, names);
-const engine = engineKind.create((exchange) => front.handle(exchange), fixedAnswers(config), {
-  tls: tlsFiles(),
-  answered: (route, status) => counters.add(httpCell(route, status), 1),
-  connections,
-  maxUrlBytes: config.http.max_url_bytes,
-  maxHeaderBytes: config.http.max_header_bytes,
-  headerTimeoutMs: config.http.header_timeout_ms,
-  bodyTimeoutMs: config.http.body_timeout_ms,
-  idleTimeoutMs: config.http.idle_timeout_ms,
+  port: () => listener.port,
 });
 
-/** No client is told of such a fault: main gives it to the operator, and only a DroverError keeps its message on the way. */
-function orInternal<T>(task: () => T): T {
-  try {
-    return task();
-  } catch (thrown) {
-    throw new DroverError('internal', messageOf(thrown));
-  }
-}
-
-/** Main has made sure that both are there or neither. */
-function tlsFiles(): TlsFiles | null {
-  const { cert, key } = config.tls;
-  return cert !== null && key !== null ? { cert, key } : null;
-}
-
-/** Closes every socket and everything that keeps the thread alive. */
+/** Closes everything that keeps the thread alive. */
 function end(): void {
-  nextTls?.drop();
-  engine.close();
+  listener.close();
   fanout.stop();
-  clearInterval(usesTimer);
-  tellUses();
-  parts.log.flush();
-  detachBroadcaster();
+  uses.stop();
+  log.flush();
+  broadcaster.detach();
   journal.detach();
   parent.close();
 }
 
 process.on('uncaughtException', (error) => {
-  main.tell('failed', { message: messageOf(error) });
+  control.tell('failed', { message: messageOf(error) });
   end();
 });

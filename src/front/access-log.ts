@@ -43,6 +43,11 @@ export class AccessLog {
     return this.#mode !== 'off';
   }
 
+  /** Logs every request, not only those that fail. */
+  get logsAll(): boolean {
+    return this.#mode === 'all';
+  }
+
   add({ method, path, query, address, token, status, ms }: LoggedRequest): void {
     if (this.#mode === 'off' || (this.#mode === 'errors' && status < 400)) return;
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);

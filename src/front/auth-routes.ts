@@ -1,9 +1,21 @@
-// Runs in a front thread. Owns the routes of PINs, tokens and tickets.
-
+import type { Authenticator } from './auth.js';
 import { FREE_BYTES } from './body-room.js';
+import type { Control } from './control.js';
+import type { Handlers } from './handlers.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
-import { emptyAnswer, secretAnswer } from './responses.js';
-import type { FrontParts, Handlers } from './routes.js';
+import type { PinExchange } from './pin-exchange.js';
+import { emptyResponse, secretResponse } from './responses.js';
+import type { TokenUses } from './token-uses.js';
+
+export interface AuthRoutesParts {
+  auth: Pick<Authenticator, 'recheck'>;
+  control: Control;
+  limits: BodyLimits;
+  pin: Pick<PinExchange, 'check'>;
+  uses: Pick<TokenUses, 'flush'>;
+  /** The port that clients use. */
+  port: () => number;
+}
 
 type AuthRoutes =
   | 'POST /auth/pin'
@@ -14,47 +26,47 @@ type AuthRoutes =
   | 'DELETE /api/tokens/current'
   | 'DELETE /api/tokens/{id}';
 
-export function authRoutes(parts: FrontParts): Pick<Handlers, AuthRoutes> {
+export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
   const { auth, control, limits } = parts;
   const readPin = jsonBody('PinBody');
-  // Anybody may send one: it takes nothing of the room that others' bodies share.
+  // No token is needed to send one, so it takes nothing of the shared room for bodies.
   const pinLimits: BodyLimits = { ...limits, maxBytes: Math.min(limits.maxBytes, FREE_BYTES) };
   const readToken = jsonBody('CreateTokenBody');
   return {
     async 'POST /auth/pin'(exchange) {
-      // Read now: after the wait for the body the engine may have forgotten it.
+      // Read before the await: the engine may have dropped it after that.
       const { address } = exchange;
       const { pin } = await readPin(exchange, pinLimits);
       parts.pin.check(pin, address);
       const { token } = await control.call('createPinToken', { address });
-      exchange.answer(secretAnswer(JSON.stringify({ token })));
+      exchange.respond(secretResponse(JSON.stringify({ token })));
     },
     async 'POST /auth/ticket'(exchange, { record }) {
       const ticket = await control.call('createTicket', { token: record.id });
-      exchange.answer(secretAnswer(JSON.stringify(ticket)));
+      exchange.respond(secretResponse(JSON.stringify(ticket)));
     },
     'GET /api-info'(exchange, { token }) {
-      exchange.answer(secretAnswer(`{"port":${parts.port()},"token":${JSON.stringify(token)}}`));
+      exchange.respond(secretResponse(`{"port":${parts.port()},"token":${JSON.stringify(token)}}`));
     },
     async 'GET /api/tokens'(exchange) {
-      // In order on one port: what was used here until now is in the list.
-      parts.tellUses();
-      exchange.answer(secretAnswer(JSON.stringify(await control.call('tokens', null))));
+      // Both messages use one port, so the list has what was used here until now.
+      parts.uses.flush();
+      exchange.respond(secretResponse(JSON.stringify(await control.call('tokens', null))));
     },
     async 'POST /api/tokens'(exchange, caller) {
       const body = await readToken(exchange, limits);
       auth.recheck(caller);
       const by = caller.record.id;
       const { token, info } = await control.call('createToken', { body, by });
-      exchange.answer(secretAnswer(JSON.stringify({ token, ...info }), 201));
+      exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
     },
     async 'DELETE /api/tokens/current'(exchange, { record: { id } }) {
       await control.call('revokeToken', { id, by: id });
-      exchange.answer(emptyAnswer(204));
+      exchange.respond(emptyResponse(204));
     },
     async 'DELETE /api/tokens/{id}'(exchange, { record }, [id = '']) {
       await control.call('revokeToken', { id, by: record.id });
-      exchange.answer(emptyAnswer(204));
+      exchange.respond(emptyResponse(204));
     },
   };
 }

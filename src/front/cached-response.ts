@@ -18,8 +18,8 @@ export class CachedResponse {
   }
 
   /** To be called before the handler's first await. */
-  answer(exchange: Exchange): void {
+  respond(exchange: Exchange): void {
     const hasIt = isHad(exchange.header('if-none-match'), this.#tag);
-    exchange.answer(hasIt ? this.#unchanged : this.#whole);
+    exchange.respond(hasIt ? this.#unchanged : this.#whole);
   }
 }

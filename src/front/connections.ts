@@ -5,7 +5,7 @@ import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError } from '../shared/errors.js';
 import type { Quota, QuotaNames } from '../shared/memory/quota.js';
 import type { ConnectionGate, Response } from './engine/engine.js';
-import { errorAnswer } from './responses.js';
+import { errorResponse } from './responses.js';
 
 const REFUSALS: Record<'total' | 'perAddress', Response> = {
   total: refusal(new DroverError('unavailable', 'too many connections are open')),
@@ -60,5 +60,5 @@ export class Connections implements ConnectionGate {
 }
 
 function refusal(error: DroverError): Response {
-  return { ...errorAnswer(error), close: true };
+  return { ...errorResponse(error), close: true };
 }

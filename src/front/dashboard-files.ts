@@ -77,7 +77,7 @@ function readStatic(path: string, cacheControl: string): StaticFile {
 
 function serve(exchange: Exchange, file: StaticFile | undefined): void {
   if (!file) throw new DroverError('not_found');
-  exchange.answer(
+  exchange.respond(
     answerFor(file, exchange.header('accept-encoding'), exchange.header('if-none-match')),
   );
 }

@@ -1,31 +1,29 @@
-// Runs in a front thread. Owns what is done to every answer of one request when CORS or the access log are on; without
-// them requests go their way undressed.
-
 import type { BodyShare } from './body-room.js';
 import type { Exchange, Response, StreamSink } from './engine/engine.js';
 import type { InFlightSlot } from './in-flight-limiter.js';
 
-export interface Dress {
-  /** Added to the headers of whatever answer there is. */
+export interface Decoration {
+  /** Added to the headers of the response. */
   headers: readonly string[];
-  /** Called once, with the status. */
-  answered: (exchange: Exchange, status: number) => void;
+  /** Called once, with the status. A stream reports 200 when it starts. */
+  responded: (exchange: Exchange, status: number) => void;
 }
 
+/** An exchange while CORS or the access log is on: adds headers to its response and reports the status. */
 export class ExchangeDecorator implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly address: string;
   readonly #inner: Exchange;
-  readonly #dress: Dress;
-  turn: InFlightSlot | undefined;
-  #answered = false;
+  readonly #decoration: Decoration;
+  slot: InFlightSlot | undefined;
+  #hasResponded = false;
 
-  constructor(inner: Exchange, dress: Dress) {
+  constructor(inner: Exchange, decoration: Decoration) {
     this.#inner = inner;
-    this.#dress = dress;
-    // Now: the engine has the request's head only until the handler's first await.
+    this.#decoration = decoration;
+    // Copied now: the engine has the request's head only until the handler's first await.
     this.method = inner.method;
     this.path = inner.path;
     this.query = inner.query;
@@ -56,19 +54,22 @@ export class ExchangeDecorator implements Exchange {
     return this.#inner.gone();
   }
 
-  answer(answer: Response): void {
-    this.#tell(answer.status);
-    this.#inner.answer({ ...answer, headers: [...answer.headers, ...this.#dress.headers] });
+  respond(response: Response): void {
+    this.#report(response.status);
+    this.#inner.respond({
+      ...response,
+      headers: [...response.headers, ...this.#decoration.headers],
+    });
   }
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
-    this.#tell(200);
-    return this.#inner.stream([...headers, ...this.#dress.headers], closed, writable);
+    this.#report(200);
+    return this.#inner.stream([...headers, ...this.#decoration.headers], closed, writable);
   }
 
-  #tell(status: number): void {
-    if (this.#answered) return;
-    this.#answered = true;
-    this.#dress.answered(this, status);
+  #report(status: number): void {
+    if (this.#hasResponded) return;
+    this.#hasResponded = true;
+    this.#decoration.responded(this, status);
   }
 }

@@ -44,8 +44,8 @@ export interface FanoutOptions extends UpkeepOptions {
   maxWriteBytes: number;
   /** Snapshot frames for a new or lost subscriber; keeps the mirror current. */
   snapshots: SnapshotFrames;
-  /** What has left the ring. */
-  past: ReplaySource;
+  /** Frames that have left the ring. */
+  journal: ReplaySource;
   /** Where it counts (src/shared/contract/metric-layout.ts). */
   counters: Counters;
 }
@@ -87,7 +87,7 @@ export class Fanout {
 
   constructor(options: FanoutOptions) {
     this.#options = options;
-    this.#replays = new Replays(options.past, options.maxWriteBytes, {
+    this.#replays = new Replays(options.journal, options.maxWriteBytes, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       missing: (subscriber, next) => this.#missing(subscriber, next),
       lost: (subscriber) => this.#lost(subscriber),

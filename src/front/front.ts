@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns the way of a request: router, authentication, handler, answer.
-
 import { allows } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import type { AccessLog } from './access-log.js';
@@ -7,43 +5,36 @@ import type { Authenticator, Caller } from './auth.js';
 import type { Cors } from './cors.js';
 import type { Exchange } from './engine/engine.js';
 import { ExchangeDecorator } from './exchange-decorator.js';
+import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { InFlightLimiter, InFlightSlot } from './in-flight-limiter.js';
-import { emptyAnswer, errorAnswer } from './responses.js';
+import { emptyResponse, errorResponse } from './responses.js';
 import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
 
-/** A handler of a route that anybody may call, or that asks itself who calls. */
-export type OpenHandler = (
-  exchange: Exchange,
-  parameters: readonly string[],
-) => void | Promise<void>;
-/** A handler of a route that needs a token. */
-export type CallerHandler = (
-  exchange: Exchange,
-  caller: Caller,
-  parameters: readonly string[],
-) => void | Promise<void>;
-
 export interface FrontOptions {
-  auth: Authenticator;
+  auth: Pick<Authenticator, 'authenticate'>;
   cors: Cors;
-  log: AccessLog;
-  /** Longest path with its query. */
+  log: Pick<AccessLog, 'isOn' | 'logsAll' | 'add'>;
+  /** Longest path with its query, in characters. */
   maxUrlBytes: number;
-  /** Requests that are worked on at once, for each route and method. */
+  /** Requests that may wait at one time, for each route and method. */
   maxInFlight: number;
 }
 
-export class Front {
+/**
+ * Runs in a front thread. Owns the way of a request: router, bounds, authentication, handler, response. It needs no thread
+ * and no socket: {@link Front.handle} takes any {@link Exchange}.
+ */
+export class Front implements Guard {
   readonly #router = new Router<OpenHandler>();
   readonly #options: FrontOptions;
-  /** Who sent a request; only while the access log is on. */
+  /** Token ids by request; only while the access log is on. */
   readonly #callers = new WeakMap<Exchange, string>();
-  readonly #dresses: boolean;
+  readonly #decorates: boolean;
 
   constructor(options: FrontOptions) {
     this.#options = options;
-    this.#dresses = options.cors.isOn || options.log.isOn;
+    this.#decorates = options.cors.isOn || options.log.isOn;
   }
 
   /** Takes a handler for every route of the table. */
@@ -59,7 +50,6 @@ export class Front {
     return this;
   }
 
-  /** The handler behind what its route asks of a caller. */
   guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
     return (exchange, parameters) =>
       handler(
@@ -69,7 +59,6 @@ export class Front {
       );
   }
 
-  /** The caller, when the route's access lets it in. @throws DroverError `forbidden`. */
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {
     if (this.#options.log.isOn) this.#callers.set(exchange, caller.record.id);
     const access = ACCESS[route];
@@ -79,11 +68,11 @@ export class Front {
     return caller;
   }
 
-  /** Answers one request. Never throws: what a handler throws becomes the answer. */
+  /** Responds to one request. Never throws or rejects: what a handler throws becomes the response. */
   handle(received: Exchange): void | Promise<void> {
-    const exchange = this.#dresses ? this.#dress(received) : received;
+    const exchange = this.#decorates ? this.#decorate(received) : received;
     try {
-      // Its end is not known before it has come, and engines disagree on how it is spelled (request smuggling).
+      // The length of such a body is not known, and servers disagree on how to read the header (request smuggling).
       if (exchange.header('transfer-encoding') !== '') throw new DroverError('length_required');
       if (exchange.path.length + exchange.query.length > this.#options.maxUrlBytes) {
         throw new DroverError('uri_too_long');
@@ -93,49 +82,52 @@ export class Front {
         case 'handler':
           return match
             .handler(exchange, match.parameters)
-            ?.catch((thrown: unknown) => exchange.answer(errorAnswer(thrown)));
+            ?.catch((thrown: unknown) => exchange.respond(errorResponse(thrown)));
         case 'options': {
           const preflight = this.#options.cors.preflight(exchange.header('origin'), match.allow);
-          return exchange.answer(emptyAnswer(204, ['Allow', match.allow, ...preflight]));
+          return exchange.respond(emptyResponse(204, ['Allow', match.allow, ...preflight]));
         }
         case 'method_not_allowed': {
-          const answer = errorAnswer(new DroverError('method_not_allowed'));
-          return exchange.answer({ ...answer, headers: [...answer.headers, 'Allow', match.allow] });
+          const refusal = errorResponse(new DroverError('method_not_allowed'));
+          return exchange.respond({
+            ...refusal,
+            headers: [...refusal.headers, 'Allow', match.allow],
+          });
         }
         case 'nothing':
           throw new DroverError('not_found');
       }
     } catch (thrown) {
-      exchange.answer(errorAnswer(thrown));
+      exchange.respond(errorResponse(thrown));
     }
   }
 
-  #dress(exchange: Exchange): Exchange {
+  #decorate(exchange: Exchange): Exchange {
     const { cors, log } = this.#options;
     const began = performance.now();
     return new ExchangeDecorator(exchange, {
       headers: cors.isOn ? cors.headersFor(exchange.header('origin')) : [],
-      answered: (dressed, status) => {
+      responded: (decorated, status) => {
         if (!log.isOn) return;
-        const { method, path, query, address } = dressed;
-        const token = this.#callers.get(dressed);
+        const { method, path, query, address } = decorated;
+        const token = this.#callers.get(decorated);
         log.add({ method, path, query, address, token, status, ms: performance.now() - began });
       },
     });
   }
 }
 
-/** The same handler, which refuses a request while `max` of its route wait for something. */
+/** Refuses a request while `max` of the same route wait for something. */
 function boundInFlight(handler: OpenHandler, route: number, max: number): OpenHandler {
-  const load = new InFlightLimiter(max);
+  const limiter = new InFlightLimiter(max);
   return (exchange, parameters) => {
     exchange.route = route;
-    load.check();
-    const turn = new InFlightSlot(load);
-    exchange.turn = turn;
+    limiter.check();
+    const slot = new InFlightSlot(limiter);
+    exchange.slot = slot;
     const pending = handler(exchange, parameters);
     if (!pending) return;
-    turn.begin();
-    return pending.finally(() => turn.end());
+    slot.begin();
+    return pending.finally(() => slot.end());
   };
 }

@@ -1,42 +1,42 @@
-// Runs in a front thread. Owns how many requests of one route are worked on at once.
-
 import { DroverError } from '../shared/errors.js';
 
-/** What a caller above the bound is told to wait, in s. */
 const RETRY_AFTER_S = 1;
 
-/** The requests of one route that wait for something: main, a bot. Each route has a count of its own. */
+/**
+ * Bounds the requests of one route that wait for something: main or a bot. Each route has its own limiter, so that a slow
+ * bot cannot block other routes.
+ */
 export class InFlightLimiter {
   readonly #max: number;
-  #now = 0;
+  #inFlight = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** @throws DroverError `overloaded` when one more would be too many. */
+  /** @throws DroverError `overloaded` when there is no room for another. */
   check(): void {
-    if (this.#now >= this.#max) throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
+    if (this.#inFlight >= this.#max) throw new DroverError('overloaded', undefined, RETRY_AFTER_S);
   }
 
   add(change: 1 | -1): void {
-    this.#now += change;
+    this.#inFlight += change;
   }
 }
 
 /**
- * One request's place in the load of its route. While its body is still coming it has none: anybody can hold back bodies,
+ * One request's place in its route's limiter. It does not count while its body arrives: any client can hold back bodies,
  * and these are bounded by the number of connections and by the time that a body may take.
  */
 export class InFlightSlot {
-  readonly #load: InFlightLimiter;
+  readonly #limiter: InFlightLimiter;
   #state: 'new' | 'receiving' | 'counted' = 'new';
 
-  constructor(load: InFlightLimiter) {
-    this.#load = load;
+  constructor(limiter: InFlightLimiter) {
+    this.#limiter = limiter;
   }
 
-  /** The body, when it has come and there is still room. @throws DroverError `overloaded`. */
+  /** Resolves with the body, if there is still room then. @throws DroverError `overloaded`. */
   async arrival(body: Promise<Uint8Array>): Promise<Uint8Array> {
     this.#state = 'receiving';
     const bytes = await body;
@@ -44,18 +44,18 @@ export class InFlightSlot {
     return bytes;
   }
 
-  /** The handler waits for something: for its body, or it counts from now on. */
+  /** The handler is asynchronous: the request counts from now on, or from the end of its body. */
   begin(): void {
     if (this.#state === 'new') this.#enter();
   }
 
   end(): void {
-    if (this.#state === 'counted') this.#load.add(-1);
+    if (this.#state === 'counted') this.#limiter.add(-1);
   }
 
   #enter(): void {
-    this.#load.check();
-    this.#load.add(1);
+    this.#limiter.check();
+    this.#limiter.add(1);
     this.#state = 'counted';
   }
 }

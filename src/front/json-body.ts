@@ -32,7 +32,7 @@ export function jsonBody<S extends SchemaName>(schema: S): BodyReader<SchemaValu
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
     const share = room.open();
     const body = exchange.body(maxBytes, timeoutMs, share).finally(() => share.close());
-    const bytes = await (exchange.turn?.arrival(body) ?? body);
+    const bytes = await (exchange.slot?.arrival(body) ?? body);
     if (isDeeper(bytes, maxDepth)) {
       throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
     }

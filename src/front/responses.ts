@@ -60,22 +60,22 @@ const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as co
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 
 /** An answer with ready JSON. */
-export function jsonAnswer(body: string | Uint8Array, status = 200): Response {
+export function jsonResponse(body: string | Uint8Array, status = 200): Response {
   return { status, headers: JSON_HEADERS, body };
 }
 
 /** The same for what must not be kept by anybody on the way. */
-export function secretAnswer(body: string, status = 200): Response {
+export function secretResponse(body: string, status = 200): Response {
   return { status, headers: SECRET_HEADERS, body };
 }
 
 /** An answer without a body. */
-export function emptyAnswer(status: 204, headers: readonly string[] = []): Response {
+export function emptyResponse(status: 204, headers: readonly string[] = []): Response {
   return { status, headers: [...SAFE_HEADERS, ...headers], body: '' };
 }
 
 /** The answer to an error: `{"error": message}` and nothing else in the body. */
-export function errorAnswer(thrown: unknown): Response {
+export function errorResponse(thrown: unknown): Response {
   const error = thrown instanceof DroverError ? thrown : new DroverError('internal');
   const headers: string[] = [...JSON_HEADERS];
   if (error.status === 401 && error.code !== 'wrong_pin')

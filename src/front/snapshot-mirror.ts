@@ -29,13 +29,13 @@ export class SnapshotMirror {
   /** Frames below this are in the mirror. */
   #next = 0;
   #version = 0;
-  readonly #lapped: () => void;
+  readonly #rebase: () => Promise<void>;
 
-  /** @param lapped is called when frames were missed: {@link reset} has to be called with a fresh baseline. */
-  constructor(reader: RingReader, names: NameHasher, lapped: () => void) {
+  /** @param rebase is called when frames were missed: it gets a fresh baseline and calls {@link reset} with it. */
+  constructor(reader: RingReader, names: NameHasher, rebase: () => Promise<void>) {
     this.#reader = reader;
     this.#names = names;
-    this.#lapped = lapped;
+    this.#rebase = rebase;
   }
 
   /** Grows with every change. */
@@ -67,8 +67,14 @@ export class SnapshotMirror {
    */
   sync(): boolean {
     const isCurrent = this.#read();
-    if (!isCurrent) this.#lapped();
+    if (!isCurrent) void this.#rebase();
     return isCurrent;
+  }
+
+  /** Calls `task` when all published frames are in the mirror: at once, unless the ring has lapped it. */
+  whenCurrent(task: () => void): void | Promise<void> {
+    if (this.#read()) return task();
+    return this.#rebase().then(() => this.whenCurrent(task));
   }
 
   #read(): boolean {

@@ -1,10 +1,11 @@
-// Runs in a front thread. Owns what is common to all answers without an end, live streams and downloads: how many there may
-// be, and that they end with their token.
-
 import { addressKeyOf } from '../shared/contract/addresses.js';
+import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError, type ErrorCode } from '../shared/errors.js';
+import type { Quota, QuotaNames } from '../shared/memory/quota.js';
 import type { StreamSink } from './engine/engine.js';
-import type { FrontParts } from './routes.js';
+import type { TokenStreams } from './token-streams.js';
+
+type StreamQuota = Quota<'perToken' | 'perAddress'>;
 
 const REFUSALS: Record<'total' | 'perToken' | 'perAddress', [ErrorCode, string]> = {
   total: ['unavailable', 'too many streams are open'],
@@ -12,41 +13,65 @@ const REFUSALS: Record<'total' | 'perToken' | 'perAddress', [ErrorCode, string]>
   perAddress: ['too_many', 'too many streams are open from this address'],
 };
 
-/** One place among the streams. It is held until leave() is called. */
-export class StreamLease {
-  readonly #parts: Pick<FrontParts, 'quota' | 'streams'>;
-  readonly #token: string;
-  readonly #counted: Parameters<FrontParts['quota']['acquire']>[0];
-  #sink: StreamSink | undefined;
+/**
+ * Runs in a front thread. Grants leases for responses without an end, live streams and downloads: bounds how many there
+ * are and closes them when their token ends.
+ */
+export class StreamLeases {
+  readonly #quota: StreamQuota;
+  readonly #names: NameHasher;
+  readonly #streams: TokenStreams;
+
+  constructor(quota: StreamQuota, names: NameHasher, streams: TokenStreams) {
+    this.#quota = quota;
+    this.#names = names;
+    this.#streams = streams;
+  }
 
   /**
    * @param token its id. @param address of the client.
-   * @throws DroverError `unavailable` or `too_many`; there is no place then.
+   * @throws DroverError `unavailable` or `too_many`; nothing has to be released then.
    */
-  constructor(
-    parts: Pick<FrontParts, 'names' | 'quota' | 'streams'>,
-    token: string,
-    address: string,
-  ) {
-    this.#parts = parts;
-    this.#token = token;
-    this.#counted = {
-      perToken: parts.names.of(`token ${token}`),
-      perAddress: parts.names.of(`address ${addressKeyOf(address)}`),
+  acquire(token: string, address: string): StreamLease {
+    const names = {
+      perToken: this.#names.of(`token ${token}`),
+      perAddress: this.#names.of(`address ${addressKeyOf(address)}`),
     };
-    const exceeded = parts.quota.acquire(this.#counted);
+    const exceeded = this.#quota.acquire(names);
     if (exceeded) throw new DroverError(...REFUSALS[exceeded]);
+    return new StreamLease(this.#quota, this.#streams, token, names);
+  }
+}
+
+/** One open stream's part of the quota. */
+export class StreamLease {
+  readonly #quota: StreamQuota;
+  readonly #streams: TokenStreams;
+  readonly #token: string;
+  readonly #names: QuotaNames<'perToken' | 'perAddress'>;
+  #sink: StreamSink | undefined;
+
+  constructor(
+    quota: StreamQuota,
+    streams: TokenStreams,
+    token: string,
+    names: QuotaNames<'perToken' | 'perAddress'>,
+  ) {
+    this.#quota = quota;
+    this.#streams = streams;
+    this.#token = token;
+    this.#names = names;
   }
 
-  /** The stream has begun: it is cut when the token ends. */
-  hold(sink: StreamSink): void {
+  /** The stream has begun: from now on it is closed when the token ends. */
+  bind(sink: StreamSink): void {
     this.#sink = sink;
-    this.#parts.streams.add(this.#token, sink);
+    this.#streams.add(this.#token, sink);
   }
 
-  /** To be called once, when the stream is over or did not begin. */
-  leave(): void {
-    if (this.#sink) this.#parts.streams.remove(this.#token, this.#sink);
-    this.#parts.quota.release(this.#counted);
+  /** To be called once, when the stream is over or could not begin. */
+  release(): void {
+    if (this.#sink) this.#streams.remove(this.#token, this.#sink);
+    this.#quota.release(this.#names);
   }
 }

@@ -1,18 +1,18 @@
-// Runs in a front thread. Owns `GET /events` up to where the fan-out takes the stream over: who may have one, by token or
-// by ticket, how many there may be, and what it is limited to.
-
+import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { Shortage } from '../shared/contract/pressure.js';
 import type { STREAM_QUERY } from '../shared/contract/queries.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { type FILTER_NAMES, parseFilter, type StreamReach } from '../shared/stream/filter.js';
-import type { Caller } from './auth.js';
+import type { Authenticator, Caller } from './auth.js';
+import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
-import type { Front, OpenHandler } from './front.js';
+import type { Fanout } from './fanout.js';
+import type { Guard, OpenHandler } from './handlers.js';
 import { queryPairs } from './query-string.js';
 import { SAFE_HEADERS } from './responses.js';
-import type { FrontParts } from './routes.js';
-import { StreamLease } from './stream-lease.js';
+import type { SnapshotMirror } from './snapshot-mirror.js';
+import type { StreamLeases } from './stream-lease.js';
 import { retryLine } from './stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
@@ -22,93 +22,111 @@ const STREAM_HEADERS = [
   'text/event-stream',
   'Cache-Control',
   'no-cache, no-transform',
-  // nginx and others would collect the stream before they pass it on.
+  // Stops nginx and others from buffering the stream.
   'X-Accel-Buffering',
   'no',
   ...SAFE_HEADERS,
 ];
 
-/** What a request for a stream asks for; read before anything is waited for. */
-interface Wish {
+/** Whether new streams are accepted; main changes it. */
+export interface StreamAdmission {
+  /** Why they are refused, null when they are accepted. */
+  shortage: Shortage | null;
+}
+
+export interface StreamRouteParts {
+  auth: Pick<Authenticator, 'fromTicket'>;
+  control: Control;
+  fanout: Pick<Fanout, 'add' | 'remove' | 'writable'>;
+  leases: StreamLeases;
+  mirror: Pick<SnapshotMirror, 'labels'>;
+  names: NameHasher;
+  admission: StreamAdmission;
+  /** Base of the `retry:` line, in ms. */
+  retryMs: number;
+}
+
+/** What the client asks for; read before the first await. */
+interface StreamRequest {
   pairs: [string, string][];
   lastEventId: string;
 }
 
-export class StreamRoute {
-  readonly #parts: FrontParts;
-  /** Why new streams are refused. */
-  shortage: Shortage | null;
-
-  constructor(parts: FrontParts, shortage: Shortage | null) {
-    this.#parts = parts;
-    this.shortage = shortage;
-  }
-
-  handler(front: Front): OpenHandler {
-    const byToken = front.guarded(ROUTE, (exchange, caller) =>
-      this.#open(exchange, caller, wishOf(exchange)),
-    );
-    return (exchange, parameters) => {
-      // HEAD opens nothing, so it must not use a ticket up.
-      const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
-      if (ticket === undefined) return byToken(exchange, parameters);
-      return this.#redeem(front, exchange, ticket, wishOf(exchange));
-    };
-  }
-
-  async #redeem(front: Front, exchange: Exchange, ticket: string, wish: Wish): Promise<void> {
-    const { auth, control } = this.#parts;
-    const { token } = await control.call('redeemTicket', { ticket });
-    const caller = front.admit(ROUTE, exchange, auth.fromTicket(token));
-    if (!exchange.aborted) this.#open(exchange, caller, wish);
-  }
-
-  #open(exchange: Exchange, { record }: Caller, { pairs, lastEventId }: Wish): void {
-    const { config, fanout, names } = this.#parts;
-    const filter = parseFilter(pairs, names, this.#limit(record.reach));
-    if (exchange.method === 'HEAD') {
-      exchange.answer({ status: 200, headers: STREAM_HEADERS, body: '' });
-      return;
-    }
-    if (this.shortage) throw new DroverError('unavailable', this.shortage.message);
-    const seat = new StreamLease(this.#parts, record.id, exchange.address);
-    let subscriber: Subscriber | undefined;
-    const sink = exchange.stream(
-      STREAM_HEADERS,
-      () => subscriber && fanout.remove(subscriber),
-      () => subscriber && fanout.writable(subscriber),
-    );
-    seat.hold(sink);
-    subscriber = fanout.add(sink, {
-      filter,
-      opening: retryLine(config.stream.retry_ms, Math.random()),
-      lastEventId,
-      snapshots: parameterOf(pairs, 'snapshot') !== '0',
-      removed: () => seat.leave(),
-    });
-  }
-
-  #limit(reach: Reach): StreamReach {
-    if (reach === null || 'bots' in reach) return reach;
-    return { labels: reach.labels, history: this.#parts.mirror.labels };
-  }
+/** `GET /events` until the fan-out takes the stream over: authentication by token or ticket, bounds, filter. */
+export function streamRoute(parts: StreamRouteParts, guard: Guard): OpenHandler {
+  const byToken = guard.guarded(ROUTE, (exchange, caller) =>
+    open(parts, exchange, caller, streamRequest(exchange)),
+  );
+  return (exchange, parameters) => {
+    // HEAD opens no stream, so it must not consume a ticket.
+    const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
+    if (ticket === undefined) return byToken(exchange, parameters);
+    return redeem(parts, guard, exchange, ticket, streamRequest(exchange));
+  };
 }
 
-function wishOf(exchange: Exchange): Wish {
+async function redeem(
+  parts: StreamRouteParts,
+  guard: Guard,
+  exchange: Exchange,
+  ticket: string,
+  request: StreamRequest,
+): Promise<void> {
+  const { token } = await parts.control.call('redeemTicket', { ticket });
+  const caller = guard.admit(ROUTE, exchange, parts.auth.fromTicket(token));
+  if (!exchange.aborted) open(parts, exchange, caller, request);
+}
+
+function open(
+  { admission, fanout, leases, mirror, names, retryMs }: StreamRouteParts,
+  exchange: Exchange,
+  { record }: Caller,
+  { pairs, lastEventId }: StreamRequest,
+): void {
+  const filter = parseFilter(pairs, names, streamReach(record.reach, mirror));
+  if (exchange.method === 'HEAD') {
+    exchange.respond({ status: 200, headers: STREAM_HEADERS, body: '' });
+    return;
+  }
+  if (admission.shortage) throw new DroverError('unavailable', admission.shortage.message);
+  const lease = leases.acquire(record.id, exchange.address);
+  let subscriber: Subscriber | undefined;
+  const sink = exchange.stream(
+    STREAM_HEADERS,
+    () => subscriber && fanout.remove(subscriber),
+    () => subscriber && fanout.writable(subscriber),
+  );
+  lease.bind(sink);
+  subscriber = fanout.add(sink, {
+    filter,
+    opening: retryLine(retryMs, Math.random()),
+    lastEventId,
+    snapshots: parameterOf(pairs, 'snapshot') !== '0',
+    removed: () => lease.release(),
+  });
+}
+
+/** A limit to labels needs to know which labels a bot had at each frame. */
+export function streamReach(reach: Reach, mirror: Pick<SnapshotMirror, 'labels'>): StreamReach {
+  if (reach === null || 'bots' in reach) return reach;
+  return { labels: reach.labels, history: mirror.labels };
+}
+
+function streamRequest(exchange: Exchange): StreamRequest {
   const pairs = queryPairs(exchange.query);
   const value = parameterOf(pairs, 'last_event_id') ?? '';
-  // The header is what a browser sends when it reconnects, to the same URL: it is the newer one.
+  // A browser that reconnects sends the header to the same URL, so the header is the newer of the two.
   return { pairs, lastEventId: exchange.header('last-event-id') || value };
 }
 
 function parameterOf(
-  pairs: Wish['pairs'],
+  pairs: StreamRequest['pairs'],
   name: Exclude<keyof typeof STREAM_QUERY, (typeof FILTER_NAMES)[number]>,
 ): string | undefined {
   return pairs.find(([key]) => key === name)?.[1];
 }
 
-/** The ticket, where it counts: a token in the header or in the query goes before it. */
+/** The ticket, unless the request has a token too: a token in the header or the query takes precedence. */
 function ticketOf(exchange: Exchange): string | undefined {
   if (!exchange.query.includes('ticket') || exchange.header('authorization') !== '')
     return undefined;

@@ -48,7 +48,7 @@ class Pipe {
       this.#fanout.wake(),
     );
     const reader = new RingReader(ring, 0);
-    const mirror = new SnapshotMirror(reader, new NameHasher('00'), () => {
+    const mirror = new SnapshotMirror(reader, new NameHasher('00'), async () => {
       const { next, sessions } = broadcaster.baseline();
       mirror.reset(next, sessions);
     });
@@ -57,7 +57,7 @@ class Pipe {
       epoch: EPOCH,
       maxWriteBytes: MAX_FRAME_BYTES,
       snapshots: new SnapshotFrames(mirror, EPOCH, MAX_FRAME_BYTES),
-      past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
+      journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,
       stallMs: 60_000,
       counters: Counters.alone(FRONT.http),

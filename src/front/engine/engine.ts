@@ -27,8 +27,8 @@ export interface Exchange {
   /** Address of the client, in text. */
   readonly address: string;
   /** The front's own: its place among the requests of its route. */
-  turn: InFlightSlot | undefined;
-  /** The front's own: the number of its route, for {@link EngineOptions.answered}. 0 until it is known. */
+  slot: InFlightSlot | undefined;
+  /** The front's own: the number of its route, for {@link EngineOptions.responded}. 0 until it is known. */
   route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
   header(name: string): string;
@@ -45,7 +45,7 @@ export interface Exchange {
    */
   gone(): AbortSignal;
   /** Answers. A HEAD request gets the same without the body. Nothing happens when the client has gone. */
-  answer(answer: Response): void;
+  respond(response: Response): void;
   /**
    * Begins an answer without an end, status 200.
    * @param closed is called once, when the client has gone or the stream was closed, but not after end().
@@ -95,7 +95,7 @@ export interface FixedResponse extends Response {
 }
 
 /** By path: what a GET without `Transfer-Encoding`, of at most `maxUrlBytes`, is always answered with, status 200. The engine may do so by itself. */
-export type FixedAnswers = ReadonlyMap<string, FixedResponse>;
+export type FixedResponses = ReadonlyMap<string, FixedResponse>;
 
 /** Counts connections and refuses those that are too many. */
 export interface ConnectionGate {
@@ -119,8 +119,8 @@ export interface PreparedTls {
    * Uses them for connections that come from now on; those that are open stay as they are.
    * @throws Error when that cannot be: then nothing has changed.
    */
-  apply(): void;
-  drop(): void;
+  commit(): void;
+  rollback(): void;
 }
 
 /** Paths of PEM files. */
@@ -132,7 +132,7 @@ export interface TlsFiles {
 /** What an engine is to hold to. Times in ms. docs/ENGINES.md says what an engine has of its own instead. */
 export interface EngineOptions {
   /** Counts an answer, or the beginning of a stream; called for each, with its exchange's route. */
-  answered: (route: number, status: number) => void;
+  responded: (route: number, status: number) => void;
   tls: TlsFiles | null;
   connections: ConnectionGate;
   /** Longest path with its query that gets a fixed answer; the handler refuses what is longer. */
@@ -154,5 +154,5 @@ export interface EngineKind {
   /** The most bytes that one write to a stream sends in one piece. */
   readonly maxWriteBytes: number;
   /** Makes an engine that answers every request with `handler`, which knows the fixed answers too. */
-  create(handler: Handler, fixed: FixedAnswers, options: EngineOptions): Engine;
+  create(handler: Handler, fixed: FixedResponses, options: EngineOptions): Engine;
 }

@@ -16,7 +16,7 @@ import type {
   EngineKind,
   EngineOptions,
   Exchange,
-  FixedAnswers,
+  FixedResponses,
   Handler,
   PreparedTls,
   Response,
@@ -36,7 +36,7 @@ interface App {
 
 class UwsEngine implements Engine {
   readonly #handler: Handler;
-  readonly #fixed: FixedAnswers;
+  readonly #fixed: FixedResponses;
   readonly #options: EngineOptions;
   /** The last is the one that listens. Those before it have connections of certificates that were in use before. */
   #apps: App[];
@@ -45,7 +45,7 @@ class UwsEngine implements Engine {
   /** Connections that were refused and are not closed yet. */
   #refused = 0;
 
-  constructor(handler: Handler, fixed: FixedAnswers, options: EngineOptions) {
+  constructor(handler: Handler, fixed: FixedResponses, options: EngineOptions) {
     this.#handler = handler;
     this.#fixed = fixed;
     this.#options = options;
@@ -72,7 +72,7 @@ class UwsEngine implements Engine {
    */
   prepareTls(files: TlsFiles): PreparedTls {
     const app = this.#createApp(files);
-    return { apply: () => this.#takeOver(app), drop: () => app.app.close() };
+    return { commit: () => this.#takeOver(app), rollback: () => app.app.close() };
   }
 
   #takeOver(next: App): void {
@@ -112,16 +112,16 @@ class UwsEngine implements Engine {
   }
 
   #createApp(tls: TlsFiles | null): App {
-    const { maxUrlBytes, answered } = this.#options;
+    const { maxUrlBytes, responded } = this.#options;
     const app = tls ? sslApp(tls) : uws.App();
     const entry: App = { app, open: 0 };
     const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req, this.#mustLeave(res), answered);
+      const exchange = new UwsExchange(res, req, this.#mustLeave(res), responded);
       try {
         const pending = this.#handler(exchange);
-        if (pending) exchange.answerLater(pending);
+        if (pending) exchange.respondLater(pending);
       } catch {
-        exchange.answer(BROKEN);
+        exchange.respond(BROKEN);
       }
     };
     app.filter((res, count) => this.#count(entry, res, Number(count)));
@@ -134,7 +134,7 @@ class UwsEngine implements Engine {
         if (this.#mustLeave(res)) return handle(res, req);
         res.writeHeader(name, value);
         res.end(body);
-        answered(route, status);
+        responded(route, status);
       });
     }
     // One catch-all route: the front's own router decides, so that every engine answers alike.
@@ -221,21 +221,21 @@ class UwsExchange implements Exchange {
   #noBody: (() => void) | undefined;
   #goes: AbortController | undefined;
   aborted = false;
-  turn: InFlightSlot | undefined;
+  slot: InFlightSlot | undefined;
   route = 0;
-  readonly #answered: EngineOptions['answered'];
+  readonly #responded: EngineOptions['responded'];
 
   /** @param mustLeave closes the connection behind its answer. */
   constructor(
     res: HttpResponse,
     req: HttpRequest,
     mustLeave: boolean,
-    answered: EngineOptions['answered'],
+    responded: EngineOptions['responded'],
   ) {
     this.#res = res;
     this.#req = req;
     this.#mustLeave = mustLeave;
-    this.#answered = answered;
+    this.#responded = responded;
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
   }
@@ -304,26 +304,26 @@ class UwsExchange implements Exchange {
     return lengths;
   }
 
-  answer(answer: Response): void {
+  respond(response: Response): void {
     if (this.#done) return;
     this.#done = true;
-    this.#answered(this.route, answer.status);
-    // In the handler uWebSockets has corked already; later it is for us to do.
-    if (this.#inHandler) this.#write(answer);
-    else this.#res.cork(() => this.#write(answer));
+    this.#responded(this.route, response.status);
+    // uWebSockets has corked the socket during the handler; after it we have to.
+    if (this.#inHandler) this.#write(response);
+    else this.#res.cork(() => this.#write(response));
   }
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
-    this.#answered(this.route, 200);
+    this.#responded(this.route, 200);
     return new UwsStream(this.#res, headers, closed, writable);
   }
 
   /** The handler goes on after its synchronous part. */
-  answerLater(pending: Promise<void>): void {
+  respondLater(pending: Promise<void>): void {
     this.#inHandler = false;
     if (!this.#done) this.#watch();
-    pending.catch(() => this.answer(BROKEN));
+    pending.catch(() => this.respond(BROKEN));
   }
 
   #watch(): void {
@@ -343,8 +343,8 @@ class UwsExchange implements Exchange {
    * writes `Connection: close` itself, and is the only one that closes the connection: a 204 then says `Content-Length: 0`,
    * and of a large body uWebSockets keeps what the client does not take at once, as this would.
    */
-  #write({ status, headers, body, ...answer }: Response): void {
-    const close = answer.close === true || this.#mustLeave;
+  #write({ status, headers, body, close: isLast }: Response): void {
+    const close = isLast === true || this.#mustLeave;
     const res = this.#res;
     if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
     writeHeaders(res, headers);

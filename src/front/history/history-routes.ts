@@ -1,14 +1,15 @@
-// Runs in a front thread. Owns the routes of what has been: `GET /api/events` and `GET /api/stats`. The journal searches in
-// its own thread; here is only what comes and goes.
-
+import type { NameHasher } from '../../shared/contract/name-hash.js';
 import { DroverError } from '../../shared/errors.js';
-import type { Caller } from '../auth.js';
+import type { Authenticator, Caller } from '../auth.js';
 import type { Exchange, StreamSink } from '../engine/engine.js';
+import type { Handlers } from '../handlers.js';
 import { queryPairs } from '../query-string.js';
-import { jsonAnswer, SAFE_HEADERS } from '../responses.js';
-import type { FrontParts, Handlers } from '../routes.js';
-import { StreamLease } from '../stream-lease.js';
+import { jsonResponse, SAFE_HEADERS } from '../responses.js';
+import type { SnapshotMirror } from '../snapshot-mirror.js';
+import type { StreamLease, StreamLeases } from '../stream-lease.js';
+import { streamReach } from '../stream-route.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
+import type { JournalClient } from './journal-client.js';
 
 /** Events of one part of a download, and bytes of one write. */
 const PART_EVENTS = 1000;
@@ -26,24 +27,35 @@ const DOWNLOAD_HEADERS = [
   ...SAFE_HEADERS,
 ];
 
+export interface HistoryRoutesParts {
+  auth: Pick<Authenticator, 'recheck'>;
+  journal: Pick<JournalClient, 'page' | 'stats'>;
+  leases: Pick<StreamLeases, 'acquire'>;
+  mirror: Pick<SnapshotMirror, 'labels'>;
+  names: NameHasher;
+  epoch: string;
+  /** The most bytes that one write to a stream sends in one piece. */
+  maxWriteBytes: number;
+}
+
+/** `GET /api/events` and `GET /api/stats`. The journal searches in its own thread. */
 export function historyRoutes(
-  parts: FrontParts,
+  parts: HistoryRoutesParts,
 ): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
   const { auth, epoch, journal, names, mirror } = parts;
   return {
     'GET /api/events': async (exchange, caller) => {
       const { reach } = caller.record;
-      const limited =
-        reach && 'labels' in reach ? { labels: reach.labels, history: mirror.labels } : reach;
+      const limited = streamReach(reach, mirror);
       const query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
       if (query.whole) {
         if (exchange.method === 'GET') return download(parts, exchange, caller, query);
-        exchange.answer({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
+        exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
         return;
       }
       const { body } = await journal.page(query.request, exchange.gone());
       auth.recheck(caller);
-      exchange.answer(jsonAnswer(body));
+      exchange.respond(jsonResponse(body));
     },
     'GET /api/stats': async (exchange, caller) => {
       const request = parseStatsQuery(queryPairs(exchange.query));
@@ -52,7 +64,7 @@ export function historyRoutes(
       }
       const { body } = await journal.stats(request, exchange.gone());
       auth.recheck(caller);
-      exchange.answer(jsonAnswer(body));
+      exchange.respond(jsonResponse(body));
     },
   };
 }
@@ -62,26 +74,26 @@ export function historyRoutes(
  * and ends with its token as one.
  */
 async function download(
-  parts: FrontParts,
+  parts: HistoryRoutesParts,
   exchange: Exchange,
   caller: Caller,
   query: EventQuery,
 ): Promise<void> {
-  // Before the first wait: after it the engine may have forgotten the address.
-  const seat = new StreamLease(parts, caller.record.id, exchange.address);
+  // Before the first await: the engine may have dropped the address after that.
+  const lease = parts.leases.acquire(caller.record.id, exchange.address);
   try {
-    await sendPages(parts, exchange, caller, query, seat);
+    await sendPages(parts, exchange, caller, query, lease);
   } finally {
-    seat.leave();
+    lease.release();
   }
 }
 
 async function sendPages(
-  { auth, journal, maxWriteBytes }: FrontParts,
+  { auth, journal, maxWriteBytes }: HistoryRoutesParts,
   exchange: Exchange,
   caller: Caller,
   { request }: EventQuery,
-  seat: StreamLease,
+  lease: StreamLease,
 ): Promise<void> {
   const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
@@ -97,7 +109,7 @@ async function sendPages(
     () => flow.close(),
     () => flow.open(),
   );
-  seat.hold(sink);
+  lease.bind(sink);
   try {
     for (;;) {
       await send(sink, flow, page.body, maxWriteBytes);

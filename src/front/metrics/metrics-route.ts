@@ -1,6 +1,3 @@
-// Runs in a front thread. Owns GET /metrics: gathers what all threads have counted. Its cost does not grow with the number
-// of bots: nothing here looks at each of them.
-
 import { KINDS, LEVELS } from '../../shared/contract/events.js';
 import {
   BROADCASTER,
@@ -16,23 +13,35 @@ import { LAG_BOUNDS, LoopLag } from '../../shared/memory/loop-lag.js';
 import type { PinBucket } from '../../shared/memory/pin-bucket.js';
 import type { Quota } from '../../shared/memory/quota.js';
 import type { RingReader } from '../../shared/memory/ring-reader.js';
-import type { CallerHandler } from '../front.js';
+import type { Control } from '../control.js';
+import type { CallerHandler } from '../handlers.js';
 import { SAFE_HEADERS } from '../responses.js';
 import { ROUTE_NAMES } from '../route-table.js';
-import type { FrontParts } from '../routes.js';
+import type { SnapshotMirror } from '../snapshot-mirror.js';
 import { processFigures } from './process-figures.js';
 import type { Sample } from './sample.js';
 
-/** What is counted outside of the routes. */
-export interface Counted {
+/** Where the threads count. */
+export interface MetricsSources {
+  /** Blocks of the fronts first, then the broadcaster's. */
   counters: SharedCounters;
+  fronts: number;
+  /** The histograms of all loops. */
   lags: SharedArrayBuffer;
   bucket: PinBucket;
   connections: Quota<'perAddress'>;
+  streams: Quota<'perToken' | 'perAddress'>;
   reader: RingReader;
 }
 
-export function metricsRoute(parts: FrontParts): CallerHandler {
+export interface MetricsRouteParts {
+  control: Control;
+  mirror: Pick<SnapshotMirror, 'counts' | 'whenCurrent'>;
+  metrics: MetricsSources;
+}
+
+/** `GET /metrics`: what all threads have counted. The cost does not depend on the number of bots. */
+export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): CallerHandler {
   return async (exchange, { record }) => {
     if (record.reach !== null) {
       throw new DroverError(
@@ -41,13 +50,13 @@ export function metricsRoute(parts: FrontParts): CallerHandler {
       );
     }
     const [main, { exposition, CONTENT_TYPE }] = await Promise.all([
-      parts.control.call('figures', null),
-      // Not before somebody asks: most fronts never need it.
+      control.call('figures', null),
+      // Loaded on the first request: most fronts never need it.
       import('./exposition.js'),
     ]);
-    await parts.whenCurrent(() => {});
-    const body = await exposition(sample(parts, main));
-    exchange.answer({
+    await mirror.whenCurrent(() => {});
+    const body = await exposition(sample(metrics, mirror.counts, main));
+    exchange.respond({
       status: 200,
       headers: ['Content-Type', CONTENT_TYPE, ...SAFE_HEADERS],
       body,
@@ -55,16 +64,18 @@ export function metricsRoute(parts: FrontParts): CallerHandler {
   };
 }
 
-function sample({ config, counted, mirror, quota }: FrontParts, main: MainMetrics): Sample {
-  const { counters, lags, bucket, connections, reader } = counted;
-  const { fronts } = config.http;
+function sample(
+  { counters, fronts, lags, bucket, connections, streams, reader }: MetricsSources,
+  bots: SnapshotMirror['counts'],
+  main: MainMetrics,
+): Sample {
   const ofFronts = (cell: number): number => sumOf(counters, fronts, cell);
   const ofBroadcaster = (cell: number): number =>
     sumOf(counters, fronts + 1, cell) - ofFronts(cell);
   return {
     main,
     process: processFigures(),
-    bots: mirror.counts.list(),
+    bots: bots.list(),
     events: named(KINDS, (at) => ofBroadcaster(BROADCASTER.kinds + at)),
     lines: named(LEVELS, (at) => ofBroadcaster(BROADCASTER.levels + at)),
     ring: {
@@ -73,7 +84,7 @@ function sample({ config, counted, mirror, quota }: FrontParts, main: MainMetric
       waits: ofBroadcaster(BROADCASTER.waits),
     },
     streams: {
-      open: quota.total(),
+      open: streams.total(),
       blocked: ofFronts(FRONT.blocked),
       frames: ofFronts(FRONT.frames),
       bytes: ofFronts(FRONT.bytes),

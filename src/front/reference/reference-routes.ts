@@ -1,9 +1,8 @@
-// Runs in a front thread. Owns the routes of the API's description. They are open: what the API is, is no secret.
-
 import { createHash } from 'node:crypto';
+import { lazy } from '../../shared/lazy.js';
 import { VERSION } from '../../shared/version.js';
 import { CachedResponse } from '../cached-response.js';
-import type { OpenHandler } from '../front.js';
+import type { OpenHandler } from '../handlers.js';
 import { headersWith, SAFE_HEADERS } from '../responses.js';
 import { openApiDocument } from './document.js';
 import { referencePage, STYLE } from './page.js';
@@ -12,15 +11,11 @@ import { referencePage, STYLE } from './page.js';
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', OpenHandler> {
-  // Made for the first who asks: no front needs it to start.
-  let answers: { json: CachedResponse; page: CachedResponse } | undefined;
-  const made = () => {
-    answers ??= describe();
-    return answers;
-  };
+  // Built for the first request: a front starts without it.
+  const responses = lazy(describe);
   return {
-    'GET /openapi.json': (exchange) => made().json.answer(exchange),
-    'GET /docs': (exchange) => made().page.answer(exchange),
+    'GET /openapi.json': (exchange) => responses().json.respond(exchange),
+    'GET /docs': (exchange) => responses().page.respond(exchange),
   };
 }
 

@@ -27,13 +27,13 @@ function request(authorization: string, query = ''): Exchange {
     path: '/api-info',
     query,
     aborted: false,
-    turn: undefined,
+    slot: undefined,
     route: 0,
     address: '',
     header: (name) => (name === 'authorization' ? authorization : ''),
     body: unexpected,
     gone: unexpected,
-    answer: unexpected,
+    respond: unexpected,
     stream: unexpected,
   };
 }

@@ -134,8 +134,8 @@ export class TestFront {
       for (const [id, changes] of before.#labels) this.#labels.set(id, [...changes]);
     }
     this.reader = new RingReader(this.#ring, before ? 1 : 0);
-    // As workers/front.ts does it: the answer comes in a later turn.
-    this.mirror = new SnapshotMirror(this.reader, this.#names, () => {
+    // As in a front thread, the baseline arrives in a later turn of the event loop.
+    this.mirror = new SnapshotMirror(this.reader, this.#names, async () => {
       this.rebases += 1;
       setImmediate(() => this.rebase());
     });
@@ -145,7 +145,7 @@ export class TestFront {
       epoch: EPOCH,
       maxWriteBytes: MAX_FRAME_BYTES,
       snapshots: new SnapshotFrames(this.mirror, EPOCH, MAX_FRAME_BYTES),
-      past: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
+      journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       counters: this.counters,
       ...times,
     });

@@ -5,10 +5,12 @@ import { expect, it } from 'vitest';
 import { Authenticator } from '../../../src/front/auth.js';
 import type { Exchange, Response } from '../../../src/front/engine/engine.js';
 import { historyRoutes } from '../../../src/front/history/history-routes.js';
-import type { FrontParts } from '../../../src/front/routes.js';
+import { StreamLeases } from '../../../src/front/stream-lease.js';
 import { TokenStreams } from '../../../src/front/token-streams.js';
+import type { Page } from '../../../src/shared/contract/journal-messages.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { createQuota, Quota } from '../../../src/shared/memory/quota.js';
+import { LabelHistory } from '../../../src/shared/stream/label-history.js';
 import { tokenDigest } from '../../../src/shared/token-digest.js';
 
 it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
@@ -24,37 +26,42 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     expires_at_ms: null,
   };
   const auth = new Authenticator([record]);
-  const quota = new Quota(createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1), 0);
+  const quota = new Quota<'perToken' | 'perAddress'>(
+    createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
+    0,
+  );
   let found = (): void => {};
-  const page = { body: Buffer.from('{"secret":1}'), cursor: null, end: 1 };
+  const page = { body: Buffer.from('{"secret":1}'), cursor: null, count: 1, end: 1 };
   const journal = {
+    stats: () => expect.unreachable('nobody asks for statistics'),
     page: () =>
-      new Promise((resolve) => {
+      new Promise<Page>((resolve) => {
         found = () => resolve(page);
       }),
   };
+  const names = new NameHasher('00'.repeat(16));
   const routes = historyRoutes({
     auth,
     journal,
-    quota,
-    streams: new TokenStreams(),
-    names: new NameHasher('00'.repeat(16)),
+    leases: new StreamLeases(quota, names, new TokenStreams()),
+    mirror: { labels: new LabelHistory() },
+    names,
     epoch: 'e',
     maxWriteBytes: 1000,
-  } as unknown as FrontParts);
-  const answers: Response[] = [];
+  });
+  const responses: Response[] = [];
   const exchange = {
     method: 'GET',
     query,
     address: '127.0.0.1',
     gone: () => new AbortController().signal,
-    answer: (answer: Response) => answers.push(answer),
+    respond: (response: Response) => responses.push(response),
     stream: () => expect.unreachable('it has begun'),
   } as unknown as Exchange;
   const answered = routes['GET /api/events'](exchange, { token, record }, []);
   auth.remove('a');
   found();
   await expect(answered).rejects.toMatchObject({ code: 'invalid_token' });
-  expect(answers).toEqual([]);
+  expect(responses).toEqual([]);
   expect(quota.total()).toBe(0);
 });

@@ -34,10 +34,10 @@ it.runIf(loaded)(
     const connections = { entered: () => undefined, left: () => {}, hasCrowd: false };
     const engine = uwsEngine.create(
       (exchange) =>
-        exchange.answer({ status: 200, headers: ['Content-Type', 'text/plain'], body: 'ok' }),
+        exchange.respond({ status: 200, headers: ['Content-Type', 'text/plain'], body: 'ok' }),
       new Map(),
       {
-        answered: () => {},
+        responded: () => {},
         tls: null,
         connections: connections as unknown as ConnectionGate,
         maxUrlBytes: 100,
@@ -54,7 +54,7 @@ it.runIf(loaded)(
       return (await connection.response()).body;
     };
     const change = async (): Promise<void> => {
-      engine.prepareTls(null as never).apply();
+      engine.prepareTls(null as never).commit();
       await turn();
       await turn();
     };

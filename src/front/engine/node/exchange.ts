@@ -29,17 +29,17 @@ export class NodeExchange implements Exchange {
   /** Length of the answer's body. */
   bytes = 0;
   aborted = false;
-  turn: InFlightSlot | undefined;
+  slot: InFlightSlot | undefined;
   route = 0;
-  readonly #answered: EngineOptions['answered'];
+  readonly #responded: EngineOptions['responded'];
 
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { idleTimeoutMs, answered }: EngineOptions,
+    { idleTimeoutMs, responded }: EngineOptions,
     expectsContinue: boolean,
   ) {
-    this.#answered = answered;
+    this.#responded = responded;
     this.#request = request;
     this.#response = response;
     this.#idleTimeoutMs = idleTimeoutMs;
@@ -56,7 +56,7 @@ export class NodeExchange implements Exchange {
   }
 
   /** An answer has been given, whole; `closing` when the connection is closed after it. */
-  get answered(): 'no' | 'yes' | 'closing' {
+  get responded(): 'no' | 'yes' | 'closing' {
     if (this.#isClosing) return 'closing';
     return this.#response.writableEnded ? 'yes' : 'no';
   }
@@ -122,12 +122,12 @@ export class NodeExchange implements Exchange {
     return this.#goes.signal;
   }
 
-  answer(answer: Response): void {
+  respond(response: Response): void {
     if (this.#done) return;
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
-    this.#answered(this.route, answer.status);
-    this.#write(answer);
+    this.#responded(this.route, response.status);
+    this.#write(response);
     if (!this.#response.writableFinished) {
       this.#response.setTimeout(this.#idleTimeoutMs, () => this.#request.socket.destroy());
     }
@@ -136,14 +136,14 @@ export class NodeExchange implements Exchange {
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
     this.#request.socket.off('close', this.#gone);
-    this.#answered(this.route, 200);
+    this.#responded(this.route, 200);
     return new NodeStream(this.#response, headers, closed, writable);
   }
 
   /** The handler goes on after its synchronous part. */
-  answerLater(pending: Promise<void>): void {
+  respondLater(pending: Promise<void>): void {
     if (!this.#done) this.#request.socket.once('close', this.#gone);
-    pending.catch(() => this.answer(BROKEN));
+    pending.catch(() => this.respond(BROKEN));
   }
 
   readonly #gone = (): void => {

@@ -11,12 +11,12 @@ import type {
   Engine,
   EngineKind,
   EngineOptions,
-  FixedAnswers,
+  FixedResponses,
   Handler,
   PreparedTls,
   TlsFiles,
 } from '../engine.js';
-import { rawAnswer } from '../raw-answer.js';
+import { rawResponse } from '../raw-response.js';
 import { LINGER_MS, NodeExchange } from './exchange.js';
 import { brokenHead, CONNECT_REFUSED, unreadable } from './refusals.js';
 import { MAX_WRITE_BYTES } from './stream.js';
@@ -75,7 +75,7 @@ class NodeEngine implements Engine {
       .on('connect', (_, socket) => {
         // Node has taken its own listeners off, and an error that nobody hears ends the thread.
         socket.on('error', () => {});
-        socket.end(rawAnswer(CONNECT_REFUSED));
+        socket.end(rawResponse(CONNECT_REFUSED));
         (socket as Socket).destroySoon();
       })
       .on('clientError', (error: NodeJS.ErrnoException, socket) =>
@@ -116,8 +116,8 @@ class NodeEngine implements Engine {
     const files = readTls(named);
     createSecureContext(files);
     return {
-      apply: () => (this.#server as https.Server).setSecureContext(files),
-      drop: () => {},
+      commit: () => (this.#server as https.Server).setSecureContext(files),
+      rollback: () => {},
     };
   }
 
@@ -143,7 +143,7 @@ class NodeEngine implements Engine {
     const refusal = connections.entered(address);
     if (refusal) {
       this.#connection(socket).isRefused = true;
-      if (!tls) socket.write(rawAnswer(refusal));
+      if (!tls) socket.write(rawResponse(refusal));
       socket.destroySoon();
       return;
     }
@@ -158,9 +158,9 @@ class NodeEngine implements Engine {
     const { socket } = request;
     const connection = this.#connection(socket);
     const { last } = connection;
-    if (connection.isRefused || last?.answered === 'closing') return;
+    if (connection.isRefused || last?.responded === 'closing') return;
     // As uWebSockets.js does: one request at a time is all that a connection gets.
-    if (last?.answered === 'no' || !keepsUp(connection)) {
+    if (last?.responded === 'no' || !keepsUp(connection)) {
       socket.destroy();
       return;
     }
@@ -168,14 +168,14 @@ class NodeEngine implements Engine {
     connection.last = exchange;
     const refusal = brokenHead(request);
     if (refusal) {
-      exchange.answer(refusal);
+      exchange.respond(refusal);
       return;
     }
     try {
       const pending = this.#handler(exchange);
-      if (pending) exchange.answerLater(pending);
+      if (pending) exchange.respondLater(pending);
     } catch {
-      exchange.answer(BROKEN);
+      exchange.respond(BROKEN);
     }
   }
 
@@ -194,17 +194,17 @@ class NodeEngine implements Engine {
     if (connection.isRefused) return;
     connection.isRefused = true;
     const { last } = connection;
-    if (last?.answered === 'closing') {
+    if (last?.responded === 'closing') {
       last.endLinger();
       return;
     }
     // Nobody to answer to, or an answer is half out.
-    if (!socket.writable || error.code === 'ECONNRESET' || last?.answered === 'no') {
+    if (!socket.writable || error.code === 'ECONNRESET' || last?.responded === 'no') {
       socket.destroy();
       return;
     }
     const refuse = (): void => {
-      socket.end(rawAnswer(unreadable(error)));
+      socket.end(rawResponse(unreadable(error)));
       socket.resume();
       const timer = setTimeout(() => socket.destroy(), LINGER_MS);
       socket.once('close', () => clearTimeout(timer));
@@ -240,7 +240,7 @@ function readTls({ cert, key }: TlsFiles): { cert: Buffer; key: Buffer } {
 export const nodeEngine: EngineKind = {
   knowsAddresses: true,
   maxWriteBytes: MAX_WRITE_BYTES,
-  create: (handler: Handler, _: FixedAnswers, options: EngineOptions) =>
+  create: (handler: Handler, _: FixedResponses, options: EngineOptions) =>
     new NodeEngine(handler, options),
 };
 

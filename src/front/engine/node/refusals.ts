@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { DroverError, type ErrorCode } from '../../../shared/errors.js';
-import { errorAnswer } from '../../responses.js';
+import { errorResponse } from '../../responses.js';
 import type { Response } from '../engine.js';
 
 /** As many as uWebSockets.js takes. */
@@ -40,5 +40,5 @@ export function brokenHead(request: IncomingMessage): Response | undefined {
 const ONE_HOST = refusal('bad_request', 'one Host header is needed');
 
 function refusal(code: ErrorCode, message?: string): Response {
-  return { ...errorAnswer(new DroverError(code, message)), close: true };
+  return { ...errorResponse(new DroverError(code, message)), close: true };
 }

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Response } from './engine.js';
 
 /** The whole answer, after which the connection is to be closed. */
-export function rawAnswer({ status, headers, body }: Response): Buffer {
+export function rawResponse({ status, headers, body }: Response): Buffer {
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`];
   for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
   lines.push(`Date: ${new Date().toUTCString()}`);

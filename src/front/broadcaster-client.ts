@@ -1,0 +1,66 @@
+import type { MessagePort } from 'node:worker_threads';
+import { Rpc } from '../shared/contract/rpc.js';
+import type { BroadcasterFrontMethods, FrontBellMethods } from '../shared/contract/threads.js';
+import { DroverError } from '../shared/errors.js';
+
+/** What a front does when the broadcaster has news. */
+export interface BroadcasterClientActions {
+  /** The snapshots of all bots as of just before frame `next`, each the JSON of a `session` event. */
+  reset: (next: number, sessions: readonly string[]) => void;
+  /** There are new frames, or the mirror is current again. */
+  wake: () => void;
+}
+
+/**
+ * Runs in a front thread. Owns the channel to the current broadcaster: its doorbell, and the baseline that the mirror
+ * needs at the start, from a new broadcaster, and after the ring has lapped it.
+ */
+export class BroadcasterClient {
+  readonly #actions: BroadcasterClientActions;
+  #peer: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
+  #port: MessagePort | undefined;
+  #rebasing: Promise<void> | undefined;
+
+  constructor(actions: BroadcasterClientActions) {
+    this.#actions = actions;
+  }
+
+  /** Replaces the channel. Resolves when the mirror has the new broadcaster's baseline. */
+  async attach(port: MessagePort): Promise<void> {
+    this.detach();
+    const { wake } = this.#actions;
+    this.#port = port;
+    this.#peer = new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, { wake });
+    await this.rebase();
+    wake();
+  }
+
+  detach(): void {
+    this.#peer?.close(new DroverError('unavailable', 'the broadcaster was lost'));
+    this.#port?.close();
+    this.#rebasing = undefined;
+  }
+
+  /** Resets the mirror to the broadcaster's snapshots. Calls at the same time share one request. Never rejects. */
+  rebase(): Promise<void> {
+    if (this.#rebasing) return this.#rebasing;
+    const rebasing = this.#takeBaseline().finally(() => {
+      // Meanwhile the next broadcaster may have been asked.
+      if (this.#rebasing === rebasing) this.#rebasing = undefined;
+    });
+    this.#rebasing = rebasing;
+    return rebasing;
+  }
+
+  async #takeBaseline(): Promise<void> {
+    try {
+      const baseline = await this.#peer?.call('baseline', null);
+      if (!baseline) return;
+      this.#actions.reset(baseline.next, baseline.sessions);
+      // Subscribers that were lapped together with the mirror wait for it.
+      this.#actions.wake();
+    } catch {
+      // The broadcaster died. Its successor is attached and rebases again.
+    }
+  }
+}

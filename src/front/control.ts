@@ -1,0 +1,34 @@
+import type { CallBounds, Rpc } from '../shared/contract/rpc.js';
+import type { ControlMethods, FrontMethods } from '../shared/contract/threads.js';
+
+/** The calls that routes make to main. A test passes an object with these two methods. */
+export type Control = Pick<Rpc<FrontMethods, ControlMethods>, 'call' | 'cancellableCall'>;
+
+/** Calls to main beyond those of bots, for {@link controlBounds}. */
+const RESERVED_CALLS = 100;
+
+/**
+ * Bounds the calls to main that wait for an answer: each holds a body in memory here and work in main. A call above the
+ * bound gets 503 with `Retry-After`. Responses that the front gives by itself (`/health`, lists, streams) do not count.
+ *
+ * Bots decide how long their calls take. The reserve keeps the calls that main answers by itself available meanwhile:
+ * logins, revocations, reports on pressure.
+ */
+export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
+  return {
+    open: maxInFlight,
+    reserve: {
+      calls: RESERVED_CALLS,
+      methods: new Set([
+        'createPinToken',
+        'createToken',
+        'tokens',
+        'revokeToken',
+        'createTicket',
+        'redeemTicket',
+        'pressure',
+        'figures',
+      ]),
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Serves } from '../shared/contract/rpc.js';
+import type { Bound, FrontMethods } from '../shared/contract/threads.js';
+import type { Authenticator } from './auth.js';
+import type { BroadcasterClient } from './broadcaster-client.js';
+import type { Connections } from './connections.js';
+import type { Fanout } from './fanout.js';
+import type { JournalClient } from './history/journal-client.js';
+import type { Listener } from './listener.js';
+import type { StreamAdmission } from './stream-route.js';
+import type { TokenStreams } from './token-streams.js';
+
+const DRILL_AFTER_MS = 50;
+
+/** What main's calls act on. */
+export interface FrontMethodsParts {
+  listener: Listener;
+  /** What main needs to know of the engine. */
+  engine: Omit<Bound, 'port'>;
+  broadcaster: Pick<BroadcasterClient, 'attach'>;
+  journal: Pick<JournalClient, 'attach'>;
+  auth: Pick<Authenticator, 'add' | 'remove'>;
+  streams: Pick<TokenStreams, 'end'>;
+  admission: StreamAdmission;
+  connections: Pick<Connections, 'crowd'>;
+  fanout: Pick<Fanout, 'finish'>;
+  /** Ends the thread. */
+  end: () => void;
+}
+
+/** What a front does for main. */
+export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
+  const { listener, auth, fanout } = parts;
+  return {
+    attachBroadcaster: ({ port }) => parts.broadcaster.attach(port),
+    attachJournal: ({ port }) => parts.journal.attach(port),
+    listen: async (request) => ({ port: await listener.listen(request), ...parts.engine }),
+    prepareTls: (files) => listener.prepareTls(files),
+    settleTls({ apply }) {
+      if (apply) listener.commitTls();
+      else listener.rollbackTls();
+    },
+    addToken: ({ token }) => auth.add(token),
+    removeToken({ id }) {
+      auth.remove(id);
+      parts.streams.end(id);
+    },
+    pressure({ shortage }) {
+      parts.admission.shortage = shortage;
+    },
+    crowded(addresses) {
+      parts.connections.crowd = addresses;
+    },
+    async close({ head, withinMs }) {
+      listener.stop();
+      await fanout.finish(head, withinMs);
+      parts.end();
+    },
+    drill() {
+      // The response to the request for the drill may go through this front: let it leave first.
+      setTimeout(() => {
+        throw new Error('a drill');
+      }, DRILL_AFTER_MS);
+    },
+  };
+}
