@@ -97,18 +97,18 @@ export class InjectedExchange implements Exchange {
   readonly query: string;
   readonly address: string;
   aborted = false;
-  turn: InFlightSlot | undefined;
+  slot: InFlightSlot | undefined;
   route = 0;
   /** Resolves with the head; the body follows. */
   readonly response: Promise<InjectedResponse>;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
   readonly #gone = new AbortController();
-  readonly #answered: (route: number, status: number) => void;
-  #respond: (response: InjectedResponse) => void = () => {};
+  readonly #responded: (route: number, status: number) => void;
+  #resolve: (response: InjectedResponse) => void = () => {};
   #done = false;
 
-  constructor(request: InjectedRequest, answered: (route: number, status: number) => void) {
+  constructor(request: InjectedRequest, responded: (route: number, status: number) => void) {
     const { method, target, headers = {}, body = '', address = '127.0.0.1' } = request;
     const at = target.indexOf('?');
     this.method = method;
@@ -117,9 +117,9 @@ export class InjectedExchange implements Exchange {
     this.address = address;
     this.#headers = new Map(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v]));
     this.#body = Buffer.from(body);
-    this.#answered = answered;
+    this.#responded = responded;
     this.response = new Promise((resolve) => {
-      this.#respond = resolve;
+      this.#resolve = resolve;
     });
   }
 
@@ -145,27 +145,27 @@ export class InjectedExchange implements Exchange {
     this.#gone.abort();
   }
 
-  answer({ status, headers, body }: Response): void {
+  respond({ status, headers, body }: Response): void {
     if (this.#done) return;
     this.#done = true;
-    this.#answered(this.route, status);
+    this.#responded(this.route, status);
     const bytes = Buffer.from(body);
     const isEmpty = status === 204 || status === 304;
     const length = isEmpty ? [] : ['Content-Length', String(bytes.length)];
     const response = new InjectedResponse(status, [...headers, ...length], () => {});
     if (!isEmpty && this.method !== 'HEAD') response.push(bytes);
     response.finish();
-    this.#respond(response);
+    this.#resolve(response);
   }
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
     this.#done = true;
-    this.#answered(this.route, 200);
+    this.#responded(this.route, 200);
     const response = new InjectedResponse(200, headers, () => {
       // As an engine does: not after end().
       if (!response.complete) closed();
     });
-    this.#respond(response);
+    this.#resolve(response);
     return new InjectedSink(response, writable);
   }
 }

@@ -5,15 +5,18 @@ import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { AccessLog } from '../../src/front/access-log.js';
 import { Authenticator } from '../../src/front/auth.js';
 import { BodyRoom } from '../../src/front/body-room.js';
+import { Cors } from '../../src/front/cors.js';
 import { DashboardFiles } from '../../src/front/dashboard-files.js';
 import { Fanout } from '../../src/front/fanout.js';
 import { JournalClient } from '../../src/front/history/journal-client.js';
 import { SnapshotFrames } from '../../src/front/initial-state.js';
 import { PinExchange } from '../../src/front/pin-exchange.js';
-import { createFront, type FrontParts } from '../../src/front/routes.js';
+import { createFront } from '../../src/front/routes.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
-import { StreamRoute } from '../../src/front/stream-route.js';
+import { StreamLeases } from '../../src/front/stream-lease.js';
+import type { StreamAdmission } from '../../src/front/stream-route.js';
 import { TokenStreams } from '../../src/front/token-streams.js';
+import { TokenUses } from '../../src/front/token-uses.js';
 import { FRONT, httpCell } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Shortage } from '../../src/shared/contract/pressure.js';
@@ -51,11 +54,11 @@ export class InjectedFront {
   readonly fanout: Fanout;
   readonly #auth: Authenticator;
   readonly #streams = new TokenStreams();
-  readonly #streamRoute: StreamRoute;
+  readonly #admission: StreamAdmission;
   readonly #front: ReturnType<typeof createFront>;
   readonly #counters: Counters;
   readonly #log: AccessLog;
-  readonly #tellUses: () => void;
+  readonly #uses: TokenUses;
   readonly #ports: MessagePort[];
   readonly #main: Rpc<FrontMethods, ControlMethods>;
 
@@ -68,12 +71,12 @@ export class InjectedFront {
     this.#main = main;
     const reader = new RingReader(stream.ring, number);
     const names = new NameHasher(stream.hashKey);
-    const rebase = (): void => {
+    const rebase = async (): Promise<void> => {
       const { next, sessions } = broadcaster.baseline();
       mirror.reset(next, sessions);
     };
     const mirror = new SnapshotMirror(reader, names, rebase);
-    rebase();
+    void rebase();
     const counters = new Counters(start.counts.counters, start.counts.block);
     const auth = new Authenticator(start.tokens);
     const journal = new JournalClient(config.journal);
@@ -82,21 +85,24 @@ export class InjectedFront {
       epoch: stream.epoch,
       maxWriteBytes: MAX_WRITE_BYTES,
       snapshots: new SnapshotFrames(mirror, stream.epoch, MAX_WRITE_BYTES),
-      past: journal,
+      journal,
       heartbeatMs: config.stream.heartbeat_ms,
       stallMs: config.stream.stall_ms,
       counters,
     });
     const bucket = new PinBucket(start.bucket, clock);
-    this.#tellUses = (): void => {
-      const uses = auth.takeUses();
-      if (Object.keys(uses).length > 0) main.tell('tokensUsed', { uses });
-    };
+    this.#uses = new TokenUses(auth, (uses) => main.tell('tokensUsed', { uses }));
     this.#log = new AccessLog(config.log.access, start.pin, (text) =>
       main.tell('logAccess', { text }),
     );
-    const parts: FrontParts = {
-      config,
+    const quota = new Quota(start.quota, number);
+    this.#admission = { shortage: start.shortage };
+    this.#front = createFront({
+      cors: new Cors(config.http.cors_origins),
+      maxUrlBytes: config.http.max_url_bytes,
+      maxInFlight: config.http.max_requests_in_flight,
+      retryMs: config.stream.retry_ms,
+      admission: this.#admission,
       limits: {
         maxBytes: config.http.max_body_bytes,
         timeoutMs: config.http.body_timeout_ms,
@@ -111,33 +117,28 @@ export class InjectedFront {
       log: this.#log,
       dashboard: new DashboardFiles(DASHBOARD),
       mirror,
-      whenCurrent(task) {
-        mirror.sync();
-        return task();
-      },
       fanout,
       journal,
-      streams: this.#streams,
-      quota: new Quota(start.quota, number),
+      leases: new StreamLeases(quota, names, this.#streams),
       names,
       epoch: stream.epoch,
       maxWriteBytes: MAX_WRITE_BYTES,
       control: main,
-      counted: {
+      metrics: {
         counters: start.counts.counters,
+        fronts: config.http.fronts,
+        streams: quota,
         lags: start.lags,
         bucket,
         connections: new Quota(start.connections, number),
         reader,
       },
-      tellUses: this.#tellUses,
+      uses: this.#uses,
       port: () => port,
-    };
+    });
     this.fanout = fanout;
     this.#auth = auth;
     this.#counters = counters;
-    this.#streamRoute = new StreamRoute(parts, start.shortage);
-    this.#front = createFront(parts, this.#streamRoute);
   }
 
   /** Resolves with the head of the answer. */
@@ -159,12 +160,12 @@ export class InjectedFront {
   }
 
   tellPressure(shortage: Shortage | null): void {
-    this.#streamRoute.shortage = shortage;
+    this.#admission.shortage = shortage;
   }
 
   /** Tells main what fronts tell it every few seconds. */
   flush(): void {
-    this.#tellUses();
+    this.#uses.flush();
     this.#log.flush();
   }
 
@@ -175,6 +176,7 @@ export class InjectedFront {
 
   close(): void {
     this.fanout.stop();
+    this.#uses.stop();
     for (const port of this.#ports) port.close();
   }
 }
