@@ -1,0 +1,48 @@
+// Decision "log": the access log when its reader does not keep up. test/routes/access-log.test.ts has the rules.
+
+import type { Readable } from 'node:stream';
+import { expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
+import { RawConnection, raw, requestBytes } from '../harness/http.js';
+import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
+
+async function start(access: string): Promise<Service> {
+  const service = await startService({ config: { log: { access } }, args: frontFlags(2) });
+  onTestFinished(() => stopClean(service));
+  return service;
+}
+
+const LINE =
+  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms$/;
+const lines = (service: Service): string[] =>
+  service
+    .stdout()
+    .split('\n')
+    .filter((line) => LINE.test(line));
+const targets = (service: Service): string[] =>
+  lines(service).map((line) => {
+    const [, , , , method, target, status] = LINE.exec(line) ?? [];
+    return `${method} ${target} ${status}`;
+  });
+
+it('lines that nobody reads are left out above a bound, and counted when somebody reads again', async () => {
+  const service = await start('all');
+  const output = service.child.stdout as Readable;
+  output.pause();
+  const path = `/${'a.'.repeat(240)}`;
+  const request = requestBytes('GET', path).toString();
+  const connection = await RawConnection.open(service.port);
+  const BATCH = 20;
+  for (let sent = 0; sent < 15_000; sent += BATCH) {
+    await connection.send(Buffer.from(request.repeat(BATCH)));
+    for (let n = 0; n < BATCH; n++) await connection.response();
+  }
+  connection.close();
+  output.resume();
+  await expect.poll(() => service.stdout()).toMatch(/Z [1-9]\d* lines are left out: nobody read/);
+  // On node:http it does not come so far.
+  await raw(service.port, requestBytes('LONGERTHANSIXTEENLETTERS', '/method'));
+  await call(service, 'GET', '/last');
+  await expect.poll(() => targets(service).join('\n')).toContain('GET /last');
+  expect(service.stdout()).not.toContain('LONGERTHANSIXTEENL');
+});
