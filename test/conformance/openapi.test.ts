@@ -1,20 +1,11 @@
-// The description of the API: it is valid, says of every route what the service does, and is served as text and as a page.
-// That all answers of the other tests are described is for test/harness/described.ts to see.
+// The query parameters that the description of the API names are those that the service reads.
 
-import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument } from '../../src/front/reference/document.js';
-import { ACCESS } from '../../src/front/route-table.js';
 import { call } from '../harness/api.js';
 import { create } from '../harness/bots.js';
-import { expectDescribed, expectDescribedEvent } from '../harness/described.js';
-import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { openStream } from '../harness/sse.js';
-
-/** Files of a page, and a download of what has an example as JSON. */
-const NO_EXAMPLE = /^(text\/(html|javascript|css)|image\/|application\/x-ndjson)/;
 
 let service: Service;
 let document: OpenApiDocument;
@@ -23,91 +14,6 @@ beforeAll(async () => {
   document = (await call(service, 'GET', '/openapi.json', { token: null })).json as OpenApiDocument;
 });
 afterAll(() => stopClean(service));
-
-/** Every value of the document with its place, deepest last. */
-function* walk(value: unknown, at: string[] = []): Generator<{ at: string[]; value: object }> {
-  if (typeof value !== 'object' || value === null) return;
-  yield { at, value };
-  for (const [key, entry] of Object.entries(value)) yield* walk(entry, [...at, key]);
-}
-
-describe('GET /openapi.json', () => {
-  it('is OpenAPI 3.1', async () => {
-    const validator = new Validator();
-    const { valid, errors } = await validator.validate({ ...document });
-    expect(errors ?? []).toEqual([]);
-    expect([valid, validator.version]).toEqual([true, '3.1']);
-  });
-
-  it('has the routes that there are, and what each needs', () => {
-    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { 'x-needs': needs }]) => [
-        `${method.toUpperCase()} ${path}`,
-        needs,
-      ]),
-    );
-    expect(Object.fromEntries(described)).toEqual(ACCESS);
-  });
-
-  it('asks for a token with the scope where one is needed', () => {
-    for (const [name, needs] of Object.entries(ACCESS)) {
-      const [method = '', path = ''] = name.split(' ');
-      const { security } = document.paths[path]?.[method.toLowerCase()] ?? {};
-      if (needs === 'nothing') expect(security).toEqual([]);
-      else expect(security).toContainEqual({ bearer: needs === 'any token' ? [] : [needs] });
-    }
-  });
-
-  it('names each operation once', () => {
-    const ids = Object.values(document.paths)
-      .flatMap((methods) => Object.values(methods))
-      .map(({ operationId }) => operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it('has examples that are what their schemas say', () => {
-    const ajv = new Ajv2020({ strict: false });
-    ajv.addSchema(document, 'openapi');
-    let examples = 0;
-    for (const { at, value } of walk(document)) {
-      const { schema, example, examples: list } = value as Record<string, unknown>;
-      const isNamed = at[0] === 'components' && at[1] === 'schemas' && at.length === 3;
-      const given = isNamed && Array.isArray(list) ? list : example === undefined ? [] : [example];
-      if (given.length === 0 || (!isNamed && typeof schema !== 'object')) continue;
-      const place = (isNamed ? at : [...at, 'schema'])
-        .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-        .join('/');
-      const validate = ajv.compile({ $ref: `openapi#/${place}` });
-      for (const one of given) {
-        expect([place, validate(one), validate.errors]).toEqual([place, true, null]);
-        examples += 1;
-      }
-    }
-    expect(examples).toBeGreaterThan(30);
-  });
-
-  it('gives every answer with a body an example or a named schema', () => {
-    for (const [path, methods] of Object.entries(document.paths)) {
-      for (const [method, { responses, requestBody }] of Object.entries(methods)) {
-        const bodies = [requestBody?.content, responses['200']?.content, responses['201']?.content]
-          .flatMap((content) => Object.entries(content ?? {}))
-          .filter(([type]) => !NO_EXAMPLE.test(type) && path !== '/openapi.json');
-        for (const [type, { example }] of bodies) {
-          expect([method, path, type, example !== undefined]).toEqual([method, path, type, true]);
-        }
-      }
-    }
-  });
-
-  it('refers to nothing that is not there', () => {
-    for (const { value } of walk(document)) {
-      const { $ref } = value as { $ref?: unknown };
-      if (typeof $ref !== 'string') continue;
-      const [, name = ''] = /^#\/components\/schemas\/(\w+)$/.exec($ref) ?? [];
-      expect(Object.keys(document.components.schemas)).toContain(name);
-    }
-  });
-});
 
 describe('query parameters', () => {
   /** A query with each that is described, which changes the answer of its route, and what the answer is then. */
@@ -202,75 +108,5 @@ describe('query parameters', () => {
         for (const value of (values ?? []) as string[]) expect(await status(value)).toBe(200);
       }
     }
-  });
-});
-
-describe.each(['/openapi.json', '/docs'])('%s', (path) => {
-  it('is open, and not sent again to whoever has it', async () => {
-    const first = await raw(service.port, requestBytes('GET', path));
-    const { etag = '' } = first.headers;
-    expect([first.status, first.headers['cache-control']]).toEqual([200, 'no-cache']);
-    expect(etag).toMatch(/^"[\w-]+"$/);
-    for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const again = await raw(service.port, requestBytes('GET', path, { 'If-None-Match': tags }));
-      expect([again.status, again.body, again.headers.etag]).toEqual([304, '', etag]);
-    }
-    const other = await raw(service.port, requestBytes('GET', path, { 'If-None-Match': '"x"' }));
-    expect(other.status).toBe(200);
-  });
-});
-
-describe('GET /docs', () => {
-  it('names every route and schema, and runs nothing', async () => {
-    const { text, headers } = await call(service, 'GET', '/docs', { token: null });
-    for (const methods of Object.values(document.paths)) {
-      for (const { operationId } of Object.values(methods)) {
-        expect(text).toContain(`id="${operationId}"`);
-      }
-    }
-    for (const name of Object.keys(document.components.schemas)) {
-      expect(text).toContain(`id="${name}"`);
-    }
-    expect(text).not.toMatch(/<script|<iframe| on\w+=|style="|https?:\/\//i);
-    const policy = headers.get('content-security-policy') ?? '';
-    expect(policy).toContain("default-src 'none'; style-src 'sha256-");
-    expect(policy).not.toContain('unsafe');
-  });
-
-  it('says of parameters what they may be', async () => {
-    const { text } = await call(service, 'GET', '/docs', { token: null });
-    expect(text).toContain('query, integer, from 1 to 1,000, default <code>100</code>');
-    expect(text).toContain('query, <code>newest</code> or <code>oldest</code>');
-  });
-
-  it('links to nothing that is not on it', async () => {
-    const { text } = await call(service, 'GET', '/docs', { token: null });
-    const ids = new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
-    const links = [...text.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
-    expect(links.length).toBeGreaterThan(40);
-    expect(links.filter((id) => !ids.has(id))).toEqual([]);
-  });
-});
-
-describe('the comparison with the document', () => {
-  const json = { contentType: 'application/json' };
-  const cases: [string, string, string, Parameters<typeof expectDescribed>[2]][] = [
-    ['a route', 'GET', '/api/nothing', { ...json, status: 200, body: '{}' }],
-    ['a method', 'PUT', '/api/bots', { ...json, status: 200, body: '{}' }],
-    ['a status', 'GET', '/api/bots', { ...json, status: 418, body: '{"error":"tea"}' }],
-    ['a body', 'GET', '/api/bots', { ...json, status: 200, body: '{"bots":[{"id":"a"}]}' }],
-    ['a field', 'GET', '/api-info', { ...json, status: 200, body: '{"port":1,"token":"","x":1}' }],
-    ['an error', 'GET', '/api/bots', { ...json, status: 404, body: '{"error":1}' }],
-    ['a type', 'GET', '/health', { ...json, status: 200, body: '"ok"' }],
-    ['no body', 'DELETE', '/api/bots/a', { ...json, status: 204, body: '{}' }],
-  ];
-  it.each(cases)('finds %s that is not described', (_, method, target, answered) => {
-    expect(() => expectDescribed(method, target, answered)).toThrow(/OpenAPI|described/);
-  });
-
-  it('finds events that are not described', () => {
-    expect(() => expectDescribedEvent('news', {})).toThrow('no such event');
-    expect(() => expectDescribedEvent(undefined, {})).toThrow('no such event');
-    expect(() => expectDescribedEvent('gap', { from: 'a-1', to: 'a-2' })).toThrow('dropped');
   });
 });
