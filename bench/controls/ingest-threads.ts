@@ -3,6 +3,7 @@
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Packr } from 'msgpackr';
+import { eventId, sseFrame } from '../../src/shared/stream/frame.js';
 
 /** Handed to each thread. */
 export interface IngestThread {
@@ -63,7 +64,7 @@ function write(): void {
       const json =
         `{"timestamp_ms":${time},"level":"info","scope":"bot","session_id":"load","transport":null,` +
         `"direction":null,"message":${JSON.stringify(message)}}`;
-      at += ring.write(`id: 0123456789-${++seq}\nevent: log\ndata: ${json}\n\n`, at, 'utf8');
+      at += ring.write(sseFrame(eventId('0123456789', ++seq), 'log', json), at, 'utf8');
     }
     Atomics.add(cells, 1, items.length);
     Atomics.sub(cells, 0, bytes.byteLength);

@@ -1,6 +1,9 @@
 // Runs in control processes. Owns the load that a control makes for itself: the lines of one synthetic bot, at the same
 // moments and with the same bytes as the service's own (workers/kinds/synthetic.ts).
 
+import { sseFrame } from '../../src/shared/stream/frame.js';
+import { positionBlock, retryLine } from '../../src/shared/stream/stream-text.js';
+
 /** The service's numbering looks like this too: ten hexadecimal digits, a dash, a number. */
 const EPOCH = '0123456789';
 const TICK_MS = 10;
@@ -21,15 +24,15 @@ export interface Line {
 }
 
 /** What a stream begins with. */
-export const OPENING = `retry: 2000\n\nid: ${EPOCH}-0\n\n`;
+export const OPENING = retryLine(2000, 0.5) + positionBlock(EPOCH, 1);
 
 /** A whole frame. By template, as the service does it. */
 export function frameOf({ id, data }: Line): string {
   const session = data.session_id === null ? 'null' : `"${data.session_id}"`;
-  return (
-    `id: ${id}\nevent: log\ndata: {"timestamp_ms":${data.timestamp_ms},"level":"info","scope":"${data.scope}",` +
-    `"session_id":${session},"transport":null,"direction":null,"message":${JSON.stringify(data.message)}}\n\n`
-  );
+  const json =
+    `{"timestamp_ms":${data.timestamp_ms},"level":"info","scope":"${data.scope}",` +
+    `"session_id":${session},"transport":null,"direction":null,"message":${JSON.stringify(data.message)}}`;
+  return sseFrame(id, 'log', json);
 }
 
 /** Emits what is owed at each tick. One load at a time. */

@@ -2,8 +2,9 @@
 // their numbers follow one another.
 
 import { connect } from 'node:net';
+import { FRAME_START } from '../../src/shared/stream/frame.js';
 
-const ID = Buffer.from('\nid: ');
+const ID = Buffer.from(`\n${FRAME_START}`);
 
 export const CatchUp = {
   /**

@@ -1,5 +1,6 @@
 // Runs in the bench process. Owns the servers whose streams are compared, and how each is told to make load.
 
+import { FRAME_START } from '../../src/shared/stream/frame.js';
 import { Drover, type Settings } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
@@ -45,7 +46,7 @@ export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promi
       url: server.url,
       path: '/events?snapshot=0',
       authorization,
-      frameStart: 'id: ',
+      frameStart: FRAME_START,
     },
     start: ({ rate, messageBytes }) =>
       drover.createSyntheticBot(`load-${++loads}`, {
@@ -61,9 +62,9 @@ export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promi
 }
 
 const SCRIPTS: Record<string, { script: string; frameStart: string }> = {
-  [BARE]: { script: 'controls/streams-uws.js', frameStart: 'id: ' },
-  [BARE_AGAIN]: { script: 'controls/streams-uws.js', frameStart: 'id: ' },
-  [NODE]: { script: 'controls/streams-node.js', frameStart: 'id: ' },
+  [BARE]: { script: 'controls/streams-uws.js', frameStart: FRAME_START },
+  [BARE_AGAIN]: { script: 'controls/streams-uws.js', frameStart: FRAME_START },
+  [NODE]: { script: 'controls/streams-node.js', frameStart: FRAME_START },
   [BETTER_SSE]: { script: 'controls/streams-better-sse.js', frameStart: 'event:' },
 };
 

@@ -12,6 +12,8 @@ import type { FrameMeta } from '../shared/memory/layout.js';
 import { RingWriter } from '../shared/memory/ring-writer.js';
 import {
   eventId,
+  frameData,
+  gapJson,
   KIND_CODE,
   LEVEL_CODE,
   logJson,
@@ -88,7 +90,7 @@ export class Broadcaster {
     this.#lookBack(snapshots);
     const id = eventId(this.#epoch, this.#writer.next);
     Object.assign(this.#meta, NO_META, { kind: KIND_CODE.gap, level: NO_LEVEL });
-    this.#append('gap', JSON.stringify({ from: id, to: id, dropped: null }));
+    this.#append('gap', gapJson(id, id, null));
     // Transitions may be among what is lost: every stream gets the present state of every bot.
     this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
   }
@@ -194,6 +196,6 @@ function lookBackKey(low: number, high: number): number {
 function isDeleted(frame: string): boolean {
   // Few do, and some carry it in their data.
   if (!frame.includes('"status":"deleted"')) return false;
-  const event = JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as { snapshot: BotSnapshot };
+  const event = JSON.parse(frameData(frame)) as { snapshot: BotSnapshot };
   return event.snapshot.status === 'deleted';
 }

@@ -3,6 +3,7 @@
 // ring, and only those that are among their bot's last when the ring gives them up are saved, as text.
 
 import type { LogEvent } from '../shared/contract/events.js';
+import { frameData } from '../shared/stream/frame.js';
 
 /** Lines of a bot that are kept. */
 const LINES = 20;
@@ -127,7 +128,7 @@ export class LastLines {
 }
 
 function shownLine(frame: string): string {
-  const event = JSON.parse(frame.slice(frame.indexOf('\ndata: ') + 7)) as LogEvent;
+  const event = JSON.parse(frameData(frame)) as LogEvent;
   const line = `${event.level} ${event.session_id} ${event.scope}: ${event.message}`;
   if (line.length <= MAX_LINE_UNITS) return line;
   // By way of bytes, or the short line would keep the long one in memory.

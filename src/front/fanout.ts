@@ -14,12 +14,12 @@ import type { Counters } from '../shared/memory/counters.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { eventId } from '../shared/stream/frame.js';
+import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from '../shared/stream/stream-text.js';
 import type { StreamSink } from './engine/engine.js';
 import { GatherArena } from './gather-arena.js';
 import { type ReplaySource, Replays } from './history/replays.js';
 import { InitialState, type SnapshotFrames } from './initial-state.js';
 import { Keepalive, type UpkeepOptions } from './keepalive.js';
-import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from './stream-text.js';
 import { Subscriber, type SubscribeStart } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 

@@ -1,8 +1,8 @@
 // Runs in a front thread. Owns what a stream begins with, or goes on with after a loss: the snapshots of all bots.
 
 import type { Filter } from '../shared/stream/filter.js';
+import { positionBlock, snapshotFrame } from '../shared/stream/stream-text.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
-import { positionBlock, snapshotFrame } from './stream-text.js';
 
 /** Pieces of one write each that a subscriber gets one after the other. The pieces are shared by many subscribers. */
 export class InitialState {

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns what keeps streams alive and gets rid of those that stall: heartbeats, and the stall clock.
 // One wheel for all subscribers; the fan-out's passes turn it, so that 10,000 heartbeats are sliced like all else.
 
-import { HEARTBEAT, positionBlock } from './stream-text.js';
+import { HEARTBEAT, positionBlock } from '../shared/stream/stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
 /** How often a blocked subscriber is tried with a heartbeat, in ms. */

@@ -4,7 +4,7 @@
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
-import { KIND_CODE } from '../shared/stream/frame.js';
+import { frameData, KIND_CODE } from '../shared/stream/frame.js';
 import { LabelHistory } from '../shared/stream/label-history.js';
 import { BotCounts } from './bot-counts.js';
 
@@ -14,9 +14,6 @@ export interface MirroredSession {
   eventJson: string;
   snapshot: BotSnapshot;
 }
-
-const DATA_LINE = '\ndata: ';
-const FRAME_END = '\n\n';
 
 export class SnapshotMirror {
   /** Which labels the bots had, as far back as this front has seen. */
@@ -83,9 +80,7 @@ export class SnapshotMirror {
     if (!this.#reader.protect(this.#next)) return false;
     for (let seq = this.#next; seq < head; seq++) {
       if (this.#reader.kind(seq) !== KIND_CODE.session) continue;
-      const text = this.#reader.text(seq);
-      const json = text.slice(text.indexOf(DATA_LINE) + DATA_LINE.length, -FRAME_END.length);
-      this.#apply(json, seq, seq + 1);
+      this.#apply(frameData(this.#reader.text(seq)), seq, seq + 1);
       this.#version += 1;
     }
     this.#reader.release();

@@ -4,6 +4,7 @@ import type { STREAM_QUERY } from '../shared/contract/queries.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { type FILTER_NAMES, parseFilter, type StreamReach } from '../shared/stream/filter.js';
+import { retryLine } from '../shared/stream/stream-text.js';
 import type { Authenticator, Caller } from './auth.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
@@ -13,7 +14,6 @@ import { queryPairs } from './query-string.js';
 import { SAFE_HEADERS } from './responses.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 import type { StreamLeases } from './stream-lease.js';
-import { retryLine } from './stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
 const ROUTE = 'GET /events';

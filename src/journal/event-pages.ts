@@ -4,7 +4,14 @@ import { withoutEscapes } from '../shared/contract/escapes.js';
 import { KINDS } from '../shared/contract/events.js';
 import type { Page, PageRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
-import { eventId, KIND_CODE } from '../shared/stream/frame.js';
+import {
+  eventId,
+  frameData,
+  frameId,
+  frameMessage,
+  gapJson,
+  KIND_CODE,
+} from '../shared/stream/frame.js';
 import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
 import type { JournalReader } from './journal-reader.js';
 import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
@@ -186,10 +193,6 @@ function segmentsOf(
   return [...inTables, ...inMemory];
 }
 
-const DATA = '\ndata: ';
-const MESSAGE = ',"message":"';
-const LOG_END = '"}\n\n';
-
 /** What a page has so far. */
 class Collected {
   readonly #search: Search;
@@ -223,9 +226,7 @@ class Collected {
 
   /** Frames that are not there any more. */
   missing({ from, to, last }: Gap): void {
-    this.#events.push(
-      `{"id":"${to}","event":"gap","data":${JSON.stringify({ from, to, dropped: null })}}`,
-    );
+    this.#events.push(`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`);
     this.last = last;
   }
 
@@ -239,9 +240,7 @@ class Collected {
     const text = block.text(seq);
     const kind = block.kind(seq);
     if (needle && !needle.isIn(text, kind)) return false;
-    const id = text.slice('id: '.length, text.indexOf('\n'));
-    const data = text.slice(text.indexOf(DATA) + DATA.length, -2);
-    const json = `{"id":"${id}","event":"${KINDS[kind]}","data":${data}}`;
+    const json = `{"id":"${frameId(text)}","event":"${KINDS[kind]}","data":${frameData(text)}}`;
     this.#events.push(json);
     this.#bytes += json.length;
     this.last = seq;
@@ -287,15 +286,8 @@ class Needle {
 
   /** A line has it in its message, without what only colours that; another event anywhere in its data. */
   isIn(text: string, kind: number): boolean {
-    if (kind !== KIND_CODE.log) {
-      return text
-        .slice(text.indexOf(DATA) + DATA.length)
-        .toLowerCase()
-        .includes(this.#json);
-    }
-    // A quote within JSON's strings is escaped, so this can only be the field; it is the last.
-    const from = text.indexOf(MESSAGE) + MESSAGE.length;
-    const message = text.slice(from, -LOG_END.length);
+    if (kind !== KIND_CODE.log) return frameData(text).toLowerCase().includes(this.#json);
+    const message = frameMessage(text);
     const isColored = hasEscapes(message);
     if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
     // What looks like it may be a part of an escape: an n behind a line break.

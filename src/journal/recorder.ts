@@ -5,7 +5,15 @@
 import type { BotSnapshot, LogEvent } from '../shared/contract/events.js';
 import { MAX_FRAME_BYTES } from '../shared/memory/layout.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
-import { eventId, KIND_CODE, NO_LEVEL, sseFrame } from '../shared/stream/frame.js';
+import {
+  eventId,
+  frameData,
+  gapJson,
+  KIND_CODE,
+  NO_LEVEL,
+  sseFrame,
+  timestampOffset,
+} from '../shared/stream/frame.js';
 import { type Block, BlockBuilder, Head, type NameEntry } from './block.js';
 import type { JournalLabels } from './label-table.js';
 import type { Stats } from './stats.js';
@@ -27,7 +35,6 @@ export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 const MAX_SPARE = 32;
 /** Names whose hashes are remembered; forgotten all together when there are more. */
 const MAX_NAMES = 65_536;
-const DATA = '\ndata: ';
 
 interface SessionEntry extends NameEntry {
   /** Where its frames are in the open segment. */
@@ -75,7 +82,7 @@ export class Recorder {
     this.next = state.next;
     this.#clock = state.clock;
     this.#segment = state.posted;
-    this.#timeAt = sseFrame(`${parts.epoch}-`, 'log', '{"timestamp_ms":').length - 2;
+    this.#timeAt = timestampOffset(parts.epoch);
   }
 
   /** Blocks from this frame on may still change in the tables, Infinity when none does. */
@@ -269,10 +276,9 @@ export class Recorder {
     }
     const to = eventId(epoch, next - 1);
     const dropped = used ? next - from : null;
-    const json = JSON.stringify({ from: eventId(epoch, from), to, dropped });
     const time = Date.now();
     if (time > this.#clock) this.#clock = time;
-    const frame = Buffer.from(sseFrame(to, 'gap', json));
+    const frame = Buffer.from(sseFrame(to, 'gap', gapJson(eventId(epoch, from), to, dropped)));
     this.#parts.stats.count(time, NO_LEVEL, undefined);
     this.#makeRoom(next - 1, frame.length);
     this.#open.data.set(frame, this.#open.size);
@@ -368,5 +374,5 @@ function digits(seq: number): number {
 
 /** The data of a frame. */
 function dataOf(text: string): unknown {
-  return JSON.parse(text.slice(text.indexOf(DATA) + DATA.length));
+  return JSON.parse(frameData(text));
 }

@@ -1,5 +1,3 @@
-// Pure; used by the broadcaster. Owns how an event becomes the bytes of an SSE frame.
-
 import {
   type BotSnapshot,
   type KINDS,
@@ -20,12 +18,12 @@ export const LEVEL_CODE: Record<Level, number> = { info: 0, warn: 1, error: 2, s
 /** Level code of frames that have no level. */
 export const NO_LEVEL = LEVELS.length;
 
-/** An event id, `<epoch>-<sequence number>`: the epoch names one numbering, so that ids of another are told apart. */
+/** An event id, `<epoch>-<sequence number>`: the epoch names one numbering, so that ids of another numbering are recognized. */
 export function eventId(epoch: string, seq: number): string {
   return `${epoch}-${seq}`;
 }
 
-/** The last timestamp as text: lines come many to the millisecond, and 13 digits take long to make. */
+/** The last timestamp as text: many lines have the same millisecond, and 13 digits take long to format. */
 let lastTimestamp = 0;
 let lastTimestampText = '0';
 
@@ -36,6 +34,10 @@ function timestampText(timestamp: number): string {
   }
   return lastTimestampText;
 }
+
+const LOG_START = '{"timestamp_ms":';
+const MESSAGE_START = ',"message":"';
+const MESSAGE_END = '"}';
 
 /** The JSON of a log event, fields in the order of interface-seed §2.5. `scope` and `session` are JSON already. */
 export function logJson(item: LogItem, scope: string, session: string): string {
@@ -53,10 +55,42 @@ export function sessionJson(snapshot: BotSnapshot): string {
   return `{"snapshot":${JSON.stringify(snapshot)}}`;
 }
 
+/** The JSON of a gap event: ids of the first and last lost event, and how many, null when that is not known. */
+export function gapJson(from: string, to: string, dropped: number | null): string {
+  return JSON.stringify({ from, to, dropped });
+}
+
+/** What every frame of the ring begins with. */
+export const FRAME_START = 'id: ';
+const DATA_START = '\ndata: ';
+const FRAME_END = '\n\n';
+
 /**
  * One whole SSE frame (interface-seed §6). JSON never holds a raw line break, so `data` is always one line;
  * U+2028 and U+2029 are no line breaks in an event stream.
  */
 export function sseFrame(id: string, kind: (typeof KINDS)[number], json: string): string {
   return `id: ${id}\nevent: ${kind}\ndata: ${json}\n\n`;
+}
+
+/** The id of a whole frame. */
+export function frameId(frame: string): string {
+  return frame.slice(FRAME_START.length, frame.indexOf('\n'));
+}
+
+/** The JSON of a whole frame. */
+export function frameData(frame: string): string {
+  return frame.slice(frame.indexOf(DATA_START) + DATA_START.length, -FRAME_END.length);
+}
+
+/** The message of a whole `log` frame as JSON without its quotes. */
+export function frameMessage(frame: string): string {
+  // A quote inside a JSON string is escaped, so the first match is the field; it is the last of the event.
+  const from = frame.indexOf(MESSAGE_START) + MESSAGE_START.length;
+  return frame.slice(from, -(MESSAGE_END.length + FRAME_END.length));
+}
+
+/** Bytes before the digits of `timestamp_ms` in a `log` frame of this numbering, without the digits of the sequence number. */
+export function timestampOffset(epoch: string): number {
+  return sseFrame(eventId(epoch, 0), 'log', LOG_START).length - '0'.length - FRAME_END.length;
 }

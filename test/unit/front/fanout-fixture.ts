@@ -8,7 +8,6 @@ import type { StreamSink } from '../../../src/front/engine/engine.js';
 import { Fanout } from '../../../src/front/fanout.js';
 import { SnapshotFrames } from '../../../src/front/initial-state.js';
 import { SnapshotMirror } from '../../../src/front/snapshot-mirror.js';
-import { HEARTBEAT } from '../../../src/front/stream-text.js';
 import type { Subscriber } from '../../../src/front/subscriber.js';
 import type { BotSnapshot, Item } from '../../../src/shared/contract/events.js';
 import { FRONT } from '../../../src/shared/contract/metric-layout.js';
@@ -18,6 +17,7 @@ import { createRing, MAX_FRAME_BYTES, type SharedRing } from '../../../src/share
 import { RingReader } from '../../../src/shared/memory/ring-reader.js';
 import { parseFilter } from '../../../src/shared/stream/filter.js';
 import { eventId } from '../../../src/shared/stream/frame.js';
+import { HEARTBEAT } from '../../../src/shared/stream/stream-text.js';
 
 export const EPOCH = 'abcdef0123';
 const FIRST = 1;

@@ -1,5 +1,3 @@
-// Run by vitest. What a client's parser makes of the frames that the broadcaster writes.
-
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -17,12 +15,16 @@ import {
 import { MAX_FRAME_BYTES } from '../../../src/shared/memory/layout.js';
 import {
   eventId,
+  frameData,
+  frameId,
+  frameMessage,
   KIND_CODE,
   LEVEL_CODE,
   logJson,
   NO_LEVEL,
   sessionJson,
   sseFrame,
+  timestampOffset,
 } from '../../../src/shared/stream/frame.js';
 import { anyText, eventOf, logLine } from './ring-fixture.js';
 
@@ -97,6 +99,23 @@ describe('a frame on the wire', () => {
           );
         },
       ),
+    );
+  });
+
+  it('is read by the service as by a real parser', () => {
+    fc.assert(
+      fc.property(fc.oneof(logEvents, snapshots), fc.nat(), (item, seq) => {
+        const isLog = 'level' in item;
+        const json = isLog ? jsonOf(item) : sessionJson(item);
+        const frame = sseFrame(eventId('0a1b', seq), isLog ? 'log' : 'session', json);
+        const [event] = parse(Buffer.from(frame));
+        expect(frameId(frame)).toBe(event?.id);
+        expect(frameData(frame)).toBe(event?.data);
+        if (!isLog) return;
+        expect(JSON.parse(`"${frameMessage(frame)}"`)).toBe(item.message);
+        const time = frame.slice(timestampOffset('0a1b') + String(seq).length);
+        expect(Number.parseInt(time, 10)).toBe(item.timestamp_ms);
+      }),
     );
   });
 

@@ -1,6 +1,6 @@
-// Pure; used by the fronts. Owns the pieces of a stream that are a subscriber's own and not on the ring.
+// The parts of a stream that are written for one subscriber and are not on the ring.
 
-import { eventId, sseFrame } from '../shared/stream/frame.js';
+import { eventId, gapJson, sseFrame } from './frame.js';
 
 /** Keeps an idle stream alive; a comment in the event-stream grammar. */
 export const HEARTBEAT = Buffer.from(':\n\n');
@@ -10,7 +10,7 @@ export function retryLine(ms: number, random: number): string {
   return `retry: ${Math.round(ms * (0.75 + 0.5 * random))}\n\n`;
 }
 
-/** A `session` frame outside the numbering: the snapshots at the beginning of a stream. */
+/** A `session` frame without an id: the snapshots at the start of a stream. */
 export function snapshotFrame(eventJson: string): string {
   return `event: session\ndata: ${eventJson}\n\n`;
 }
@@ -20,7 +20,7 @@ export function positionBlock(epoch: string, next: number): string {
   return `id: ${eventId(epoch, next - 1)}\n\n`;
 }
 
-/** Declares a loss: ids of the first and last lost event, and how many, null when that is not known. */
+/** Declares a loss up to the frame before `next`. @param from id of the first lost event. @param dropped null when not known. */
 export function gapFrame(
   epoch: string,
   from: string,
@@ -28,10 +28,10 @@ export function gapFrame(
   dropped: number | null,
 ): string {
   const to = eventId(epoch, next - 1);
-  return sseFrame(to, 'gap', JSON.stringify({ from, to, dropped }));
+  return sseFrame(to, 'gap', gapJson(from, to, dropped));
 }
 
-/** Where a client that has had `lastEventId` goes on. */
+/** Where a client continues that has received `lastEventId`. */
 export type ResumePoint =
   | { kind: 'live' }
   | { kind: 'at'; next: number }
@@ -39,7 +39,7 @@ export type ResumePoint =
 
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
 
-/** Reads a Last-Event-ID. What is not an id of ours is ignored; ids of another numbering cannot be resumed. */
+/** Reads a Last-Event-ID. A malformed id is ignored; an id of another numbering cannot be resumed. */
 export function resumePoint(lastEventId: string, epoch: string, head: number): ResumePoint {
   const match = EVENT_ID.exec(lastEventId);
   if (!match) return { kind: 'live' };

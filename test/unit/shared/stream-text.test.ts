@@ -3,6 +3,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { eventId } from '../../../src/shared/stream/frame.js';
 import {
   gapFrame,
   HEARTBEAT,
@@ -10,9 +11,8 @@ import {
   resumePoint,
   retryLine,
   snapshotFrame,
-} from '../../../src/front/stream-text.js';
-import { eventId } from '../../../src/shared/stream/frame.js';
-import { anyText } from '../shared/ring-fixture.js';
+} from '../../../src/shared/stream/stream-text.js';
+import { anyText } from './ring-fixture.js';
 
 const EPOCH = '0123456789';
 const epochs = fc.stringMatching(/^[0-9a-f]{10}$/);
