@@ -35,10 +35,8 @@ export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
     attachJournal: ({ port }) => parts.journal.attach(port),
     listen: async (request) => ({ port: await listener.listen(request), ...parts.engine }),
     prepareTls: (files) => listener.prepareTls(files),
-    settleTls({ apply }) {
-      if (apply) listener.commitTls();
-      else listener.rollbackTls();
-    },
+    commitTls: () => listener.commitTls(),
+    rollbackTls: () => listener.rollbackTls(),
     addToken: ({ token }) => auth.add(token),
     removeToken({ id }) {
       auth.remove(id);

@@ -11,7 +11,7 @@ import { messageOf } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
-import { checkTls } from '../shared/tls.js';
+
 import { Access } from './access/access.js';
 import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
@@ -38,6 +38,7 @@ import { BroadcasterThread } from './threads/broadcaster-thread.js';
 import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
 import { JournalThread } from './threads/journal-thread.js';
+import { checkTls } from './tls-snapshot.js';
 
 /** How long the journal may take to write its last events, in ms. */
 const JOURNAL_CLOSE_MS = 1000;

@@ -1,24 +1,54 @@
 // Runs in main. Owns certificate and key as they were when they were read: a front that is started later gets what the others
-// have, and not what lies in the operator's files by then.
+// use, even if the operator's files have changed since.
 
-import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { Config } from '../shared/contract/config.js';
-import { checkTls, readTls } from '../shared/tls.js';
+import { messageOf, StartupError } from '../shared/errors.js';
 
-/** Memory that looks like files. */
+/** Files here are in memory. */
 const MEMORY = '/dev/shm';
 
 /**
- * uWebSockets.js takes nothing but names of files. On Linux there are files in memory that have lost their name: what is in
- * them is reached by their descriptor, in this process alone, and is gone with it. Elsewhere it is the operator's files.
+ * Makes sure that both files are configured or neither, that they can be read, and that they belong together.
+ * @returns a digest of their contents. @throws StartupError
+ */
+export function checkTls(tls: Config['tls']): string {
+  return readTls(tls)?.digest ?? '';
+}
+
+/** The contents of the files, checked; undefined without TLS. @throws StartupError */
+function readTls({
+  cert,
+  key,
+}: Config['tls']): { cert: Buffer; key: Buffer; digest: string } | undefined {
+  if (cert === null && key === null) return undefined;
+  if (cert === null || key === null) {
+    throw new StartupError('tls.cert and tls.key are of use together only; set both or neither');
+  }
+  try {
+    const files = { cert: readFileSync(cert), key: readFileSync(key) };
+    createSecureContext(files);
+    const hash = createHash('sha256').update(files.cert).update('\0').update(files.key);
+    return { ...files, digest: hash.digest('hex') };
+  } catch (thrown) {
+    throw new StartupError(
+      `TLS cannot use the certificate ${cert} with the key ${key}: ${messageOf(thrown)}`,
+    );
+  }
+}
+
+/**
+ * uWebSockets.js accepts file names only. On Linux the snapshot is a pair of unlinked files in memory: they are reached by
+ * their descriptors, from this process alone, and disappear with it. Elsewhere it is the operator's files.
  */
 export class TlsSnapshot {
-  /** What the fronts are to read. */
+  /** What the fronts read. */
   readonly files: Config['tls'];
   readonly #tls: Config['tls'];
   readonly #descriptors: number[] = [];
-  /** Of what is held; undefined where nothing is. */
+  /** Of the snapshot's contents; undefined where the operator's files are used. */
   readonly #digest: string | undefined;
 
   /** @throws StartupError as checkTls does. */
@@ -27,32 +57,32 @@ export class TlsSnapshot {
     this.files = tls;
     const read = readTls(tls);
     if (!read || process.platform !== 'linux') return;
-    const cert = this.#hold(read.cert);
-    const key = this.#hold(read.key);
+    const cert = this.#copy(read.cert);
+    const key = this.#copy(read.key);
     if (cert !== undefined && key !== undefined) {
       this.files = { cert, key };
       this.#digest = read.digest;
     } else this.release();
   }
 
-  /** The digest of what is in {@link files} now. @throws StartupError */
+  /** A digest of the contents of {@link files} now. @throws StartupError */
   check(): string {
     return this.#digest ?? checkTls(this.#tls);
   }
 
-  /** A message about {@link files}, as one about the operator's. */
+  /** Replaces the names of {@link files} in a message with those of the operator's files. */
   named(message: string): string {
     const { cert, key } = this.files;
     if (cert === null || key === null) return message;
     return message.replace(cert, `${this.#tls.cert}`).replace(key, `${this.#tls.key}`);
   }
 
-  /** No front is to read it any more. */
+  /** Call it when no front reads it any more. */
   release(): void {
     for (const descriptor of this.#descriptors.splice(0)) closeSync(descriptor);
   }
 
-  #hold(bytes: Buffer): string | undefined {
+  #copy(bytes: Buffer): string | undefined {
     try {
       const name = `${MEMORY}/drover-${randomBytes(12).toString('hex')}`;
       const descriptor = openSync(name, 'wx', 0o600);
@@ -62,7 +92,7 @@ export class TlsSnapshot {
       const path = `/proc/self/fd/${descriptor}`;
       return existsSync(path) ? path : undefined;
     } catch {
-      // There is no such memory here.
+      // This system has no such memory.
       return undefined;
     }
   }

@@ -10,8 +10,8 @@ import type { Service } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
-import { isLoopback } from '../../shared/tls.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
+import { isLoopback } from '../loopback.js';
 import { stopSignal } from '../stop-signals.js';
 
 const CLEARTEXT =

@@ -129,10 +129,12 @@ export type FrontMethods = {
    * nobody else has it. Throws with the reason when it cannot be bound.
    */
   listen(input: { port: number; shared: boolean; probe: boolean }): Bound;
-  /** Reads certificate and key from these files, and uses them from {@link settleTls} on. Throws when they cannot be used. */
+  /** Loads certificate and key from these files, to be used from {@link commitTls} on. Throws when they cannot be used. */
   prepareTls(input: { cert: string; key: string }): void;
-  /** Uses what was prepared for new connections, or forgets it. */
-  settleTls(input: { apply: boolean }): void;
+  /** Uses what was prepared for new connections. */
+  commitTls(input: null): void;
+  /** Discards what was prepared, if anything. */
+  rollbackTls(input: null): void;
   /** From the answer on, the token is accepted. */
   addToken(input: { token: TokenRecord }): void;
   /** From the answer on, the token is refused and its streams are closed. */

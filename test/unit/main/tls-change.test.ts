@@ -1,12 +1,12 @@
-// Run by vitest. A new certificate is used by all fronts or by none. The fronts are models: that one of several cannot read
-// what the others can is not to be had on purpose.
+// A new certificate is used by all fronts or by none. The fronts are models: one that cannot read what the others can cannot be
+// produced on purpose.
 
 import { describe, expect, it } from 'vitest';
-import { changeTls, type TlsUser } from '../../../src/shared/tls.js';
+import { changeTls, type TlsUser } from '../../../src/main/tls-change.js';
 
-type Fault = 'prepare' | 'apply' | 'hangs' | 'hangs at last' | null;
+type Fault = 'prepare' | 'commit' | 'hangs' | 'hangs in commit' | null;
 
-/** Fronts that note what becomes of them. */
+/** A front that records what it uses. */
 class Model {
   current = 'old';
   #prepared: string | undefined;
@@ -21,14 +21,17 @@ class Model {
         if (fails === 'prepare') throw new Error('it cannot be read');
         this.#prepared = files();
       },
-      settle: async (apply) => {
+      commit: async () => {
         await Promise.resolve();
         const prepared = this.#prepared;
         this.#prepared = undefined;
-        if (!apply) return;
-        if (fails === 'hangs at last') await new Promise(() => {});
-        if (fails === 'apply') throw new Error('the port has gone');
+        if (fails === 'hangs in commit') await new Promise(() => {});
+        if (fails === 'commit') throw new Error('the port has gone');
         this.current = prepared ?? 'nothing';
+      },
+      rollback: async () => {
+        await Promise.resolve();
+        this.#prepared = undefined;
       },
     };
   }
@@ -55,11 +58,11 @@ describe('a new certificate', () => {
       /^certificate and key stay as they were: it cannot be read$/,
     );
     expect(models.map(({ current }) => current)).toEqual(['old', 'old', 'old']);
-    // None keeps what it has read.
+    // Nothing stays prepared.
     expect(models.map(({ isWaiting }) => isWaiting)).toEqual([false, false, false]);
   });
 
-  it('that cannot be used at all is shown to no front', async () => {
+  it('that cannot be used at all is given to no front', async () => {
     const models = fronts([null, null], () => expect.unreachable('it was read'));
     const check = (): string => {
       throw new Error('the files do not belong together');
@@ -78,15 +81,15 @@ describe('a new certificate', () => {
     expect(models.map(({ isWaiting }) => isWaiting)).toEqual([false, false]);
   });
 
-  it('that a front fails to change to at the last moment is told of, with its name', async () => {
-    const models = fronts([null, 'apply', null]);
+  it('that a front fails to commit is reported by name', async () => {
+    const models = fronts([null, 'commit', null]);
     await expect(changeTls(users(models), () => 'digest')).rejects.toThrow(
       /^certificate and key stay as they were in front 1 \(the port has gone\)$/,
     );
     expect(models.map(({ current }) => current)).toEqual(['new', 'old', 'new']);
   });
 
-  it('that a front does not answer about is used by none, and the next change is not held up', async () => {
+  it('that a front does not prepare in time is used by none, and the next change is not held up', async () => {
     const models = fronts([null, 'hangs', null]);
     await expect(changeTls(users(models), () => 'digest', undefined, 50)).rejects.toThrow(
       /^certificate and key stay as they were: front 1 does not answer$/,
@@ -95,8 +98,8 @@ describe('a new certificate', () => {
     expect(models.map(({ isWaiting }) => isWaiting)).toEqual([false, false, false]);
   });
 
-  it('that a front does not answer about at the last moment is told of', async () => {
-    const models = fronts([null, 'hangs at last', null]);
+  it('that a front does not commit in time is reported', async () => {
+    const models = fronts([null, 'hangs in commit', null]);
     await expect(changeTls(users(models), () => 'digest', undefined, 50)).rejects.toThrow(
       /^certificate and key stay as they were in front 1 \(front 1 does not answer\)$/,
     );

@@ -1,0 +1,158 @@
+// Runs in main. Owns one front thread and its connections. A front that breaks closes its own sockets and exits. It is never
+// terminated: that would abort the process while sockets are open.
+
+import type { EventLoopUtilization } from 'node:perf_hooks';
+import { MessageChannel } from 'node:worker_threads';
+import type { Rpc, Serves } from '../../shared/contract/rpc.js';
+import type {
+  Bound,
+  ControlMethods,
+  FrontMethods,
+  FrontStart,
+} from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
+import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
+import { WORKERS } from '../../shared/package-paths.js';
+import type { BroadcasterPeer, EventSink } from '../service-events.js';
+import type { TlsSnapshot } from '../tls-snapshot.js';
+import type { JournalThread } from './journal-thread.js';
+import { SupervisedThread } from './supervised-thread.js';
+import { startWorker } from './thread-source.js';
+
+/** Pause between two attempts to replace a front, in ms. The first attempt is made at once. */
+const RESTART_MS = 1000;
+
+export type FrontPeer = Rpc<ControlMethods, FrontMethods>;
+
+export interface FrontThreadOptions {
+  front: number;
+  /** What a front is started with now. */
+  startData: () => FrontStart;
+  /** What a front is to use for TLS now. */
+  tls: () => TlsSnapshot;
+  /** Where to listen. `isShared` lets other fronts listen there too. */
+  address: () => { host: string; port: number; isShared: boolean };
+  broadcaster: EventSink;
+  journal: JournalThread;
+  control: Serves<ControlMethods>;
+  /** Frees what a front that has exited held in shared memory. */
+  exited: () => void;
+  /** Puts a line about the front on the stream. */
+  report: (message: string) => void;
+}
+
+export class FrontThread {
+  /** What its present thread uses. */
+  tls: TlsSnapshot;
+  readonly #options: FrontThreadOptions;
+  readonly #thread: SupervisedThread<ControlMethods, FrontMethods>;
+  #started = new Deferred();
+  #bound: Bound | undefined;
+  #isClosing = false;
+
+  constructor(options: FrontThreadOptions) {
+    this.#options = options;
+    const { front, report } = options;
+    this.tls = options.tls();
+    this.#thread = new SupervisedThread<ControlMethods, FrontMethods>({
+      source: () => {
+        this.tls = options.tls();
+        this.#started = new Deferred();
+        return startWorker(WORKERS.front, options.startData());
+      },
+      methods: options.control,
+      lost: (reason) => new DroverError('internal', this.tls.named(reason)),
+      prepare: (peer, replaces) => this.#listen(peer, replaces !== undefined),
+      exited: () => {
+        options.exited();
+        options.broadcaster.peer.tell('detachFront', { front });
+        options.journal.detachFront(front);
+        this.#started.resolve();
+      },
+      notReady: (peer, { reason, isRepeated }) => {
+        // What prevents it (a port, a certificate) may be repaired: it is tried until it works.
+        if (!isRepeated) {
+          report(`front ${front} could not be restarted: ${this.tls.named(reason)}`);
+        }
+        peer.tell('close', { head: 0, withinMs: 0 });
+      },
+      restart: { pauseMs: (failures) => (failures === 0 ? 0 : RESTART_MS), healthyMs: 0 },
+    });
+  }
+
+  /** @throws StartupError when the port cannot be bound or the engine does not run here. */
+  async start(): Promise<Bound> {
+    try {
+      await this.#thread.start();
+    } catch (thrown) {
+      throw thrown instanceof StartupError ? thrown : new StartupError(messageOf(thrown));
+    }
+    return this.#bound as Bound;
+  }
+
+  /** Undefined between a loss and the start of the next thread. */
+  get peer(): FrontPeer | undefined {
+    return this.#thread.isAlive ? this.#thread.peer : undefined;
+  }
+
+  /** Resolves when the present thread listens, or will not. */
+  get started(): Promise<void> {
+    return this.#started.promise;
+  }
+
+  utilization(): EventLoopUtilization | undefined {
+    return this.#thread.utilization();
+  }
+
+  /** Gives every stream the frames below `head`, for at most `withinMs`. Resolves when the thread has exited. */
+  async close(head: number, withinMs: number): Promise<void> {
+    this.#isClosing = true;
+    await this.#thread.stop((peer) => peer.tell('close', { head, withinMs }));
+  }
+
+  /** Gives it a channel to a new broadcaster. */
+  async reattach(broadcaster: BroadcasterPeer): Promise<void> {
+    // One that exits meanwhile needs none; its replacement attaches itself.
+    if (this.peer) await this.#attach(this.peer, broadcaster).catch(() => {});
+  }
+
+  /** Gives it a channel to a new journal thread. */
+  reattachJournal(): void {
+    if (this.peer) this.#attachJournal(this.peer);
+  }
+
+  async #listen(peer: FrontPeer, isReplacement: boolean): Promise<void> {
+    const { front, broadcaster, address, report } = this.#options;
+    this.#attachJournal(peer);
+    // One that is not restored yet knows no bots. The restore attaches all fronts that exist by then.
+    await this.#attach(peer, await broadcaster.ready);
+    if (this.#isClosing) throw new DroverError('unavailable');
+    const { host, port, isShared } = address();
+    // The first front checks that nobody else has the port: a shared port would hide another process that shares it too.
+    const probe = front === 0 && !isReplacement;
+    this.#bound = await peer
+      .call('listen', { port, shared: isShared, probe })
+      .catch((thrown: unknown) => {
+        const reason = messageOf(thrown);
+        throw new StartupError(
+          `cannot listen on ${host}:${port}: ${reason}; give another with --port or --host`,
+        );
+      });
+    this.#started.resolve();
+    if (isReplacement) report(`front ${front} was replaced`);
+  }
+
+  async #attach(peer: FrontPeer, broadcaster: BroadcasterPeer): Promise<void> {
+    // The front keeps the last channel that it was given: it must not be a late one to a lost broadcaster.
+    if (broadcaster !== this.#options.broadcaster.peer) return;
+    const { port1, port2 } = new MessageChannel();
+    const { front } = this.#options;
+    broadcaster.tell('attachFront', { front, port: port1 }, [port1]);
+    await peer.call('attachBroadcaster', { port: port2 }, [port2]);
+  }
+
+  #attachJournal(peer: FrontPeer): void {
+    const port = this.#options.journal.attachFront(this.#options.front);
+    if (port) peer.tell('attachJournal', { port }, [port]);
+  }
+}
