@@ -5,6 +5,10 @@
 import { Semaphore } from '../../src/shared/semaphore.js';
 import type { CliEnd } from './cli.js';
 
+type CommandLine = typeof import('../../src/cli/command-line.js');
+
+/** The build: the sources lie at another depth below the configuration that they read. */
+const BUILD = new URL('../../dist/src/cli/command-line.js', import.meta.url).href;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const turns = new Semaphore({ permits: 1, maxQueued: 100 });
 
@@ -26,7 +30,7 @@ export function runCliInProcess(args: string[], surroundings: CliSurroundings): 
   return turns.run(async () => {
     // Its handlers of signals are for a process of its own.
     const handlers = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
-    const { createProgram } = await import('../../src/cli/command-line.js');
+    const { createProgram } = (await import(BUILD)) as CommandLine;
     for (const [signal, before] of handlers) {
       for (const listener of process.listeners(signal)) {
         if (!before.includes(listener)) process.off(signal, listener);

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { runCliInProcess } from './cli-in-process.js';
 import {
   type Ended,
   type Env,
@@ -25,14 +26,25 @@ export type FailingStart = (args: string[], config?: string | object, env?: Env)
 
 /** @param base is where its data directory and its configuration are. */
 export function failingIn(base: string): FailingStart {
+  return (args, config, env) => runToExit(argumentsIn(base, args, config), env);
+}
+
+/** The same for what is refused before anything of the service is loaded: it runs in the test's process. */
+export function refusedConfigIn(base: string): FailingStart {
+  return (args, config, env = {}) => {
+    const given = Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]);
+    const surroundings = { env: Object.fromEntries(given), cwd: base };
+    return runCliInProcess(argumentsIn(base, args, config), surroundings);
+  };
+}
+
+function argumentsIn(base: string, args: string[], config?: string | object): string[] {
   const dataDir = path.join(base, 'data');
   const always = ['--host', '127.0.0.1', '--port', '0', '--data-dir', dataDir, '--no-demo'];
-  return (args, config, env) => {
-    if (config === undefined) return runToExit([...always, ...args], env);
-    const file = path.join(base, 'config.json');
-    writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config));
-    return runToExit([...always, '--config', file, ...args], env);
-  };
+  if (config === undefined) return [...always, ...args];
+  const file = path.join(base, 'config.json');
+  writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config));
+  return [...always, '--config', file, ...args];
 }
 
 /** One line on standard error that names the culprit; no stack trace, no PIN line. */

@@ -1,225 +1,25 @@
-// The journal as clients see it: streams that resume across restarts and beyond the ring, pages and downloads of the past,
-// statistics, what a token reaches of all that, and what is forgotten.
+// The journal as clients see it: pages and downloads of the past, statistics, and what a token reaches of them.
 
-import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import { act, create, eventually, invoke, remove, watch } from '../harness/bots.js';
 import {
   allPages,
   epochOf,
-  journalOf,
-  keptBy,
   type PastEvent,
   pastDownload,
   pastPage,
   seqOf,
 } from '../harness/history.js';
-import { Ledger } from '../harness/ledger.js';
-import { RawStream } from '../harness/raw-stream.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
-import { makeToken, streamOf } from '../harness/tokens.js';
+import { makeToken } from '../harness/tokens.js';
 
 const synthetic = (id: string, rate: number, labels: Record<string, string> = {}) => ({
   id,
   kind: 'synthetic',
   config: { events_per_second: rate, message_bytes: 80 },
   labels,
-});
-
-const rssOf = (status: string): number => 1024 * Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]);
-
-/** Reads on from an id until `until` is in it, and keeps the books. */
-async function readOn(
-  service: Service,
-  lastEventId: string,
-  until: number,
-  query = '',
-): Promise<{ ledger: Ledger; ids: number[] }> {
-  const ids: number[] = [];
-  const ledger = new Ledger({ filtered: query !== '', onFrame: (seq) => ids.push(seq) });
-  ledger.epoch = epochOf(lastEventId);
-  ledger.last = seqOf(lastEventId);
-  const token = encodeURIComponent(await service.token());
-  const stream = await RawStream.open(service.port, {
-    target: `/events?token=${token}${query}`,
-    headers: { 'Last-Event-ID': lastEventId },
-    onBlock: ledger.take,
-  });
-  await stream.until(() => (ledger.last ?? 0) >= until, 60_000);
-  stream.close();
-  return { ledger, ids };
-}
-
-describe('a stream that resumes', () => {
-  let home: string;
-  let service: Service;
-  beforeAll(() => {
-    home = makeDir();
-  });
-  afterEach(() => stopClean(service));
-  afterAll(() => removeDir(home));
-
-  it('after a clean restart: the same epoch, and every id once, without a gap', async () => {
-    const dataDir = path.join(home, 'clean');
-    service = await startService({ dataDir, config: { bots: [synthetic('a', 500)] } });
-    const first = await watch(service);
-    await first.until(() => first.frames.length > 300);
-    const id =
-      first.frames.findLast((frame) => frame.id !== undefined && frame.id !== '')?.id ?? '';
-    await stopClean(service);
-    // Everything up to the last line of all.
-    expect(await first.ended).toBe(true);
-    const end = first.frames.at(-1)?.id ?? '';
-    service = await startService({ dataDir, config: { bots: [synthetic('a', 500)] } });
-    const { events } = await pastPage(service, '?limit=1');
-    expect(epochOf(events[0]?.id ?? '')).toBe(epochOf(id));
-    for (const from of [id, end, first.frames.find((frame) => frame.id)?.id ?? '']) {
-      const { ledger } = await readOn(service, from, seqOf(end) + 200);
-      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
-    }
-  });
-
-  it('beyond a small ring, under load, many at once: every id once and in order', {
-    timeout: 120_000,
-  }, async () => {
-    service = await startService({
-      dataDir: path.join(home, 'small-ring'),
-      config: {
-        stream: { ring_bytes: 262_144 },
-        bots: [synthetic('a', 1500), synthetic('b', 500)],
-      },
-    });
-    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
-    const { events } = await pastPage(service, '?order=oldest&limit=3');
-    const { newest } = await journalOf(service);
-    const until = seqOf(newest ?? '') + 500;
-    const from = events[2]?.id ?? '';
-    const whole = Array.from({ length: 25 }, () => readOn(service, from, until));
-    const ofB = Array.from({ length: 5 }, () => readOn(service, from, until, '&session=b'));
-    const results = await Promise.all(whole);
-    for (const { ledger, ids } of results) {
-      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
-      expect(ids[0]).toBe(seqOf(from) + 1);
-      expect(ids.length).toBe((ledger.last ?? 0) - seqOf(from));
-    }
-    const wanted = (await pastDownload(service, `&session=b&after=${from}`)).map(({ id }) =>
-      seqOf(id),
-    );
-    for (const { ledger, ids } of await Promise.all(ofB)) {
-      expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
-      expect(ids).toEqual(wanted.slice(0, ids.length));
-    }
-  });
-
-  it('live streams go on while others come from far behind', { timeout: 120_000 }, async () => {
-    service = await startService({
-      dataDir: path.join(home, 'live'),
-      config: { stream: { ring_bytes: 1_048_576 }, bots: [synthetic('a', 3000)] },
-    });
-    const token = encodeURIComponent(await service.token());
-    const ledger = new Ledger();
-    const live = await RawStream.open(service.port, {
-      target: `/events?token=${token}`,
-      onBlock: ledger.take,
-    });
-    await eventually(async () => (await keptBy(service)) > 12_000, 'enough is kept', 60_000);
-    const { events } = await pastPage(service, '?order=oldest&limit=1');
-    const until = (ledger.last ?? 0) + 3000;
-    await Promise.all(
-      Array.from({ length: 10 }, () => readOn(service, events[0]?.id ?? '', until)),
-    );
-    await live.until(() => (ledger.last ?? 0) >= until);
-    expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
-    live.close();
-  });
-
-  it('one that does not read while it is in the past goes on where it stood', async () => {
-    service = await startService({
-      dataDir: path.join(home, 'slow'),
-      config: {
-        stream: { ring_bytes: 2_097_152 },
-        bots: [
-          { ...synthetic('a', 2000), config: { events_per_second: 2000, message_bytes: 2000 } },
-        ],
-      },
-    });
-    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
-    // The journal's file is mapped: that is memory which the system can take back, and no reason to refuse anything.
-    if (process.platform === 'linux') {
-      const status = readFileSync(`/proc/${service.child.pid}/status`, 'latin1');
-      const mapped = 1024 * Number(/^RssFile:\s*(\d+) kB$/m.exec(status)?.[1]);
-      const { memory } = (await call(service, 'GET', '/api/pressure')).json as {
-        memory: { used_bytes: number };
-      };
-      expect(mapped).toBeGreaterThan(20_000_000);
-      expect(memory.used_bytes).toBeLessThan(rssOf(status) - mapped / 2);
-    }
-    const { events } = await pastPage(service, '?order=oldest&limit=1');
-    const from = events[0]?.id ?? '';
-    const ledger = new Ledger();
-    ledger.epoch = epochOf(from);
-    ledger.last = seqOf(from);
-    const stream = await RawStream.open(service.port, {
-      target: `/events?token=${encodeURIComponent(await service.token())}`,
-      headers: { 'Last-Event-ID': from },
-      onBlock: ledger.take,
-    });
-    stream.pause();
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    const until = seqOf((await journalOf(service)).newest ?? '');
-    stream.resume();
-    await stream.until(() => (ledger.last ?? 0) >= until, 60_000);
-    expect({ faults: ledger.faults, gaps: ledger.gaps }).toEqual({ faults: [], gaps: [] });
-    stream.close();
-  });
-
-  it('what is forgotten by then is one gap, the snapshots, and then all that is there', {
-    timeout: 120_000,
-  }, async () => {
-    service = await startService({
-      dataDir: path.join(home, 'forgotten'),
-      config: {
-        stream: { ring_bytes: 4_194_304 },
-        journal: { max_bytes: 1_048_576 },
-        bots: [synthetic('a', 20_000)],
-      },
-    });
-    const { events } = await pastPage(service, '?order=oldest&limit=1');
-    const from = events[0]?.id ?? '';
-    await eventually(
-      async () => seqOf((await journalOf(service)).oldest ?? '') > seqOf(from) + 2000,
-      'the oldest are gone',
-      60_000,
-    );
-    const info = await journalOf(service);
-    expect(info.bytes).toBeLessThan(1_500_000);
-    // Pages of what is gone are used again.
-    expect(statSync(path.join(service.dataDir, 'journal', 'journal.mdb')).size).toBeLessThan(
-      4_000_000,
-    );
-    // Else what comes next could be forgotten, too, before it is read.
-    await act(service, 'a', 'stop');
-    await eventually(
-      async () => (await journalOf(service)).bytes <= 1_048_576,
-      'no more is forgotten',
-    );
-    const stream = await streamOf(service, await service.token(), `?last_event_id=${from}`);
-    const frame = await stream.waitFor(({ event }) => event === 'gap');
-    const gap = frame.json as { from: string; to: string; dropped: number | null };
-    expect(gap).toEqual({
-      from: `${epochOf(from)}-${seqOf(from) + 1}`,
-      to: frame.id,
-      dropped: null,
-    });
-    await stream.until(() => stream.frames.length > 3000);
-    const rest = stream.frames.slice(stream.frames.indexOf(frame) + 1);
-    expect(rest[0]).toMatchObject({ event: 'session' });
-    const ids = rest.slice(1).map(({ id }) => seqOf(id ?? ''));
-    expect(ids).toEqual(ids.map((_, at) => seqOf(gap.to) + 1 + at));
-    stream.response.destroy();
-  });
 });
 
 describe('GET /api/events and /api/stats', () => {

@@ -7,14 +7,22 @@ import { call, expectError, tryPin } from '../harness/api.js';
 import { makeDir, removeDir, type ServiceOptions } from '../harness/service.js';
 import { snapshotOf } from '../harness/shapes.js';
 import { openStream } from '../harness/sse.js';
-import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
+import {
+  expectRefusal,
+  type FailingStart,
+  failingIn,
+  refusedConfigIn,
+  startOwn,
+} from '../harness/starts.js';
 
 let base: string;
 let failing: FailingStart;
+let refused: FailingStart;
 beforeEach((context) => {
   const dir = makeDir();
   base = dir;
   failing = failingIn(dir);
+  refused = refusedConfigIn(dir);
   // Runs after the services that the test registers later have ended.
   context.onTestFinished(() => removeDir(dir));
 });
@@ -29,54 +37,54 @@ describe('a start that cannot work', () => {
   });
 
   it('Bad input: an unknown key in the configuration, on any level', async () => {
-    expectRefusal(await failing([], { no_such_key: 1 }), 'no_such_key');
-    expectRefusal(await failing([], { http: { no_such_key: 1 } }), 'no_such_key');
-    expectRefusal(await failing([], { http: { Port: 1 } }), 'Port');
+    expectRefusal(await refused([], { no_such_key: 1 }), 'no_such_key');
+    expectRefusal(await refused([], { http: { no_such_key: 1 } }), 'no_such_key');
+    expectRefusal(await refused([], { http: { Port: 1 } }), 'Port');
   });
 
   it('Bad input: a wrong type in the configuration', async () => {
-    expectRefusal(await failing([], { http: { max_body_bytes: 'many' } }), 'max_body_bytes');
-    expectRefusal(await failing([], { http: [] }), 'http');
-    expectRefusal(await failing([], { pin: { capacity: 1.5 } }), 'capacity');
-    expectRefusal(await failing([], { pin: { capacity: -1 } }), 'capacity');
-    expectRefusal(await failing([], { data_dir: 7 }), 'data_dir');
-    expectRefusal(await failing([], { bots: {} }), 'bots');
-    expectRefusal(await failing([], { demo: { enabled: 'yes please' } }), 'enabled');
+    expectRefusal(await refused([], { http: { max_body_bytes: 'many' } }), 'max_body_bytes');
+    expectRefusal(await refused([], { http: [] }), 'http');
+    expectRefusal(await refused([], { pin: { capacity: 1.5 } }), 'capacity');
+    expectRefusal(await refused([], { pin: { capacity: -1 } }), 'capacity');
+    expectRefusal(await refused([], { data_dir: 7 }), 'data_dir');
+    expectRefusal(await refused([], { bots: {} }), 'bots');
+    expectRefusal(await refused([], { demo: { enabled: 'yes please' } }), 'enabled');
   });
 
   it('Bad input: times of a shutdown that are more than a shutdown has', async () => {
     const shutdown = { bots_ms: 5000, streams_ms: 2501 };
-    expectRefusal(await failing([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
+    expectRefusal(await refused([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
     const env = { DROVER_SHUTDOWN_BOTS_MS: '7000' };
-    expectRefusal(await failing([], undefined, env), /shutdown\.streams_ms \(2500\)/);
-    expectRefusal(await failing([], { shutdown: { streams_ms: 7501 } }), 'streams_ms');
+    expectRefusal(await refused([], undefined, env), /shutdown\.streams_ms \(2500\)/);
+    expectRefusal(await refused([], { shutdown: { streams_ms: 7501 } }), 'streams_ms');
   });
 
   it('Bad input: a port out of range', async () => {
-    expectRefusal(await failing(['--port', '70000']), /port/);
+    expectRefusal(await refused(['--port', '70000']), /port/);
     // 2: no number at all is wrong usage (docs/CLI.md).
-    expectRefusal(await failing(['--port', '-1']), /port/, 2);
-    expectRefusal(await failing(['--port', 'many']), /port/, 2);
+    expectRefusal(await refused(['--port', '-1']), /port/, 2);
+    expectRefusal(await refused(['--port', 'many']), /port/, 2);
   });
 
   it('Bad input: a wrong type or an unknown key in the environment', async () => {
     expectRefusal(
-      await failing([], undefined, { DROVER_PIN_CAPACITY: 'many' }),
+      await refused([], undefined, { DROVER_PIN_CAPACITY: 'many' }),
       /PIN_CAPACITY|pin.capacity/,
     );
-    expectRefusal(await failing([], undefined, { DROVER_NO_SUCH_KEY: '1' }), 'NO_SUCH_KEY');
+    expectRefusal(await refused([], undefined, { DROVER_NO_SUCH_KEY: '1' }), 'NO_SUCH_KEY');
   });
 
   it('Bad input: a configuration that is no JSON, no object, or not there', async () => {
-    expectRefusal(await failing([], '{"http": {'), 'config.json');
-    expectRefusal(await failing([], ''), 'config.json');
-    expectRefusal(await failing([], '[]'), /config/);
-    expectRefusal(await failing([], 'null'), /config/);
-    expectRefusal(await failing(['--config', path.join(base, 'missing.json')]), 'missing.json');
+    expectRefusal(await refused([], '{"http": {'), 'config.json');
+    expectRefusal(await refused([], ''), 'config.json');
+    expectRefusal(await refused([], '[]'), /config/);
+    expectRefusal(await refused([], 'null'), /config/);
+    expectRefusal(await refused(['--config', path.join(base, 'missing.json')]), 'missing.json');
   });
 
   it('Bad input: `__proto__` in the configuration is an unknown key', async () => {
-    expectRefusal(await failing([], '{"__proto__": {"http": {"port": 1}}}'), '__proto__');
+    expectRefusal(await refused([], '{"__proto__": {"http": {"port": 1}}}'), '__proto__');
   });
 
   it('Bad input: an unknown bot kind', async () => {

@@ -11,7 +11,7 @@ import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createRing, type RingSize } from '../../src/shared/memory/layout.js';
 
-const BUILD = new URL('../../dist/src/shm/', import.meta.url);
+const BUILD = new URL('../../dist/src/shared/memory/', import.meta.url);
 const THREAD = new URL('ring-torture-thread.mjs', import.meta.url);
 const FRAMES = Number(process.env['TORTURE_FRAMES'] ?? 1_800_000);
 /** Enough to tear many times over where tearing is possible at all. */
