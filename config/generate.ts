@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { configKeys, envNames } from '../src/main/load-config.js';
 import { CreateBotBody } from '../src/shared/contract/bots.js';
 import { Config } from '../src/shared/contract/config.js';
-import type { Json, JsonObject } from '../src/shared/contract/events.js';
+import type { Json, JsonObject } from '../src/shared/contract/json.js';
 
 /** The flags that set a key (src/cli/main.ts). The test holds this against the command line's own list. */
 export const FLAGS: Readonly<Record<string, string>> = {

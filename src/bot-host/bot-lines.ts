@@ -1,6 +1,7 @@
 // Runs in a bot host thread. Owns the lines of one bot: how each becomes an event, and which are skipped.
 
-import type { Level, LogEvent } from '../shared/contract/events.js';
+import type { Level } from '../shared/contract/event-kinds.js';
+import type { LogEvent } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Outbox } from './outbox.js';
 import { blotter } from './redact.js';

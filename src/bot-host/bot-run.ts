@@ -13,12 +13,8 @@ import type {
   TcpConnection,
   TcpOptions,
 } from '../bot-sdk/index.js';
-import {
-  type BotSnapshot,
-  type Json,
-  type JsonObject,
-  SERVICE_STATUSES,
-} from '../shared/contract/events.js';
+import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { BotExit, HostedState } from '../shared/contract/threads.js';
 import { MAX_TIMER_MS } from '../shared/contract/timers.js';
 import { DroverError, messageOf } from '../shared/errors.js';

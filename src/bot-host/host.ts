@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind } from '../bot-sdk/index.js';
-import type { Json } from '../shared/contract/events.js';
+import type { Json } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import type { BotExit, HostedState, HostMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';

@@ -1,6 +1,6 @@
 // What a bot author imports as `drover/bot-sdk`. Types and defineBot only; the bot host (src/bot-host) does the work.
 
-import type { Json, JsonObject } from '../shared/contract/events.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import Type, { type Static, type TSchema } from '../shared/contract/typebox.js';
 
 export { BotError, type BotErrorOptions } from './bot-error.js';

@@ -1,7 +1,8 @@
 // Runs in the broadcaster thread. Owns the writing end of the frame ring and the latest snapshot of every bot.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { BotSnapshot, Item, Kind, LogItem } from '../shared/contract/events.js';
+import type { Kind } from '../shared/contract/event-kinds.js';
+import type { BotSnapshot, Item, LogItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';

@@ -5,7 +5,8 @@ import type {
   RestartPolicy,
   UpdateBotBody,
 } from '../shared/contract/bots.js';
-import type { BotSnapshot, JsonObject } from '../shared/contract/events.js';
+import type { BotSnapshot } from '../shared/contract/events.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import type { CallOptions, Http } from './http.js';
 import { SNAPSHOT } from './response-shapes.js';
 

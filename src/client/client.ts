@@ -1,6 +1,6 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, LoadedKinds } from '../shared/contract/bots.js';
-import type { Json, JsonObject } from '../shared/contract/events.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
 import { ApiError } from './api-error.js';
 import { BotCalls, botPath } from './bot-calls.js';

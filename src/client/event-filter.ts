@@ -1,4 +1,4 @@
-import type { Kind, Level } from '../shared/contract/events.js';
+import type { Kind, Level } from '../shared/contract/event-kinds.js';
 
 /** An event passes if it matches one value of each given list (docs/API.md, Filters). An empty list matches nothing. */
 export interface EventFilter {

@@ -11,16 +11,15 @@ export type {
   StackFrame,
   UpdateBotBody,
 } from '../shared/contract/bots.js';
+export type { Level } from '../shared/contract/event-kinds.js';
 export type {
   BotSnapshot,
   GapEvent,
-  Json,
-  JsonObject,
-  Level,
   LogEvent,
   SessionEvent,
 } from '../shared/contract/events.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';
+export type { Json, JsonObject } from '../shared/contract/json.js';
 export type { PressureReport, Resource } from '../shared/contract/pressure.js';
 export type { CreateTokenBody, Scope, TokenInfo } from '../shared/contract/tokens.js';
 export { ApiError } from './api-error.js';

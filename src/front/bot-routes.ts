@@ -1,5 +1,5 @@
 import type { BotAction } from '../shared/contract/bots.js';
-import type { JsonObject } from '../shared/contract/events.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
 import type { Rights } from '../shared/contract/tokens.js';
 import type { SchemaName, SchemaValue } from '../shared/schemas.js';

@@ -1,7 +1,7 @@
 // Runs in the journal thread. Owns the pages of `GET /api/events`: which frames a page has, and what they look like.
 
 import { withoutEscapes } from '../shared/contract/escapes.js';
-import { KINDS } from '../shared/contract/events.js';
+import { KINDS } from '../shared/contract/event-kinds.js';
 import type { Page, PageRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
 import {

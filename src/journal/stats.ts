@@ -1,6 +1,6 @@
 // Runs in the journal thread. Owns the counts of events over time, in buckets of 10 s, by level and by scope.
 
-import { LEVELS } from '../shared/contract/events.js';
+import { LEVELS } from '../shared/contract/event-kinds.js';
 import type {
   JournalStatus,
   StatsAnswer,

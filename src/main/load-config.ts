@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
-import type { Json, JsonObject } from '../shared/contract/events.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { TSchema } from '../shared/contract/typebox.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { DEFAULT_CONFIG } from '../shared/package-paths.js';

@@ -1,6 +1,6 @@
 // Runs in main. Owns the commands of the service itself: `POST /invoke` with `session_id: null`.
 
-import type { JsonObject } from '../shared/contract/events.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import { HOST_FAULTS } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
 import type { ServiceCommands } from './bots/dispatcher.js';

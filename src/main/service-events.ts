@@ -1,6 +1,7 @@
 // Runs in main. Owns the events that the service itself puts on the stream.
 
-import type { BotSnapshot, Item, Level } from '../shared/contract/events.js';
+import type { Level } from '../shared/contract/event-kinds.js';
+import type { BotSnapshot, Item } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Rpc } from '../shared/contract/rpc.js';
 import type { BroadcasterMethods } from '../shared/contract/threads.js';

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../shared/contract/config.js';
-import type { Level } from '../shared/contract/events.js';
+import type { Level } from '../shared/contract/event-kinds.js';
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ACCESS } from '../../src/front/route-table.js';
 import { INCIDENT_TYPES } from '../../src/shared/contract/bots.js';
-import { KINDS, LEVELS } from '../../src/shared/contract/events.js';
+import { KINDS, LEVELS } from '../../src/shared/contract/event-kinds.js';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { type Family, readMetrics } from '../harness/metrics-text.js';

@@ -1,4 +1,4 @@
-import { KINDS, LEVELS } from '../../shared/contract/events.js';
+import { KINDS, LEVELS } from '../../shared/contract/event-kinds.js';
 import {
   BROADCASTER,
   FLUSH_BOUNDS,

@@ -1,7 +1,7 @@
 // Runs in main. Owns the security events on the stream, scope `auth`: who was refused, which tokens come and go. Never a
 // PIN, a token or a ticket.
 
-import type { Level } from '../../shared/contract/events.js';
+import type { Level } from '../../shared/contract/event-kinds.js';
 
 const SCOPE = 'auth';
 /** Lines of one sort in one window, at most; what is more is counted, and the count is told at the window's end. */

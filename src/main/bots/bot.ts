@@ -1,7 +1,8 @@
 // Runs in main. Owns one bot: executes the effects of bot-life.ts with its host, the stream and the store.
 
 import type { BotSpec } from '../../shared/contract/bots.js';
-import type { BotSnapshot, Json, JsonObject } from '../../shared/contract/events.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import type { BotExit } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';

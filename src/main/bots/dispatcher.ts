@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { InvokeOutcome, InvokeOutput } from '../../shared/contract/api.js';
-import type { Json, JsonObject } from '../../shared/contract/events.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import type { InvokeInput } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';

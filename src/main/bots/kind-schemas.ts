@@ -2,8 +2,8 @@
 
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
-import type { JsonObject } from '../../shared/contract/events.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
+import type { JsonObject } from '../../shared/contract/json.js';
 import { withoutSecrets } from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { lazy } from '../../shared/lazy.js';

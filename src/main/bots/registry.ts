@@ -13,7 +13,8 @@ import {
   type RestartPolicy,
   type UpdateBotBody,
 } from '../../shared/contract/bots.js';
-import type { BotSnapshot, Json, JsonObject } from '../../shared/contract/events.js';
+import type { BotSnapshot } from '../../shared/contract/events.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';

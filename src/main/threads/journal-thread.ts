@@ -2,7 +2,7 @@
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Config } from '../../shared/contract/config.js';
-import type { Level } from '../../shared/contract/events.js';
+import type { Level } from '../../shared/contract/event-kinds.js';
 import { JOURNAL_OFF, type JournalStatus } from '../../shared/contract/journal-messages.js';
 import type {
   JournalControlMethods,

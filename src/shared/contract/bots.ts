@@ -1,6 +1,6 @@
 // Imported by main and the fronts. Owns the schemas of bots: what one is made of, and what can be asked of it.
 
-import type { JsonObject } from './events.js';
+import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 

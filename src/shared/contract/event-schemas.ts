@@ -1,6 +1,6 @@
-// Imported by the fronts; the other threads import the types only (events.ts). Owns what stands in the data of a frame.
+// The data of each kind of frame. Loads TypeBox: import the types from events.ts.
 
-import { LEVELS } from './events.js';
+import { LEVELS } from './event-kinds.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 

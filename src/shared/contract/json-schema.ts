@@ -1,6 +1,6 @@
-// Pure; used by the schemas of the contract. Owns the few forms that TypeBox writes longer than JSON Schema needs them.
+// Forms that TypeBox writes longer than JSON Schema needs them.
 
-import type { Json, JsonObject } from './events.js';
+import type { Json, JsonObject } from './json.js';
 import Type, { type Static, type TSchema, type TUnsafe } from './typebox.js';
 
 interface Notes {
@@ -8,7 +8,7 @@ interface Notes {
   examples?: unknown[];
 }
 
-/** One of these texts. */
+/** One of these strings. */
 export function oneOf<T extends string>(values: readonly T[], notes: Notes = {}): TUnsafe<T> {
   return Type.Unsafe<T>({ type: 'string', enum: [...values], ...notes });
 }
@@ -26,7 +26,7 @@ export function time(description: string) {
   return Type.Integer({ description: `${description} Unix epoch milliseconds.` });
 }
 
-/** An object whose fields are not the service's. */
+/** An object whose fields a bot defines. */
 export function freeObject(description: string): TUnsafe<JsonObject> {
   return Type.Unsafe<JsonObject>({ type: 'object', description });
 }
@@ -36,7 +36,7 @@ export function anyJson(description: string): TUnsafe<Json> {
   return Type.Unsafe<Json>({ description });
 }
 
-/** An object with these values under whatever names. */
+/** An object with any field names. */
 export function named<S extends TSchema>(
   values: S,
   description: string,

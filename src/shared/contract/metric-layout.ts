@@ -1,7 +1,7 @@
 // Imported by the fronts, the broadcaster and main. Owns which cell of a block of counters stands for what.
 
 import { ERRORS } from '../errors.js';
-import { KINDS, LEVELS } from './events.js';
+import { KINDS, LEVELS } from './event-kinds.js';
 import type { JournalStatus } from './journal-messages.js';
 
 /** Upper bounds of the buckets for how long a pass over a front's streams takes, in s. */

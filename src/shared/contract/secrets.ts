@@ -1,7 +1,7 @@
 // Pure; used by main and bot hosts. Owns what of a bot's configuration may be shown: its schema marks secrets as `writeOnly`.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Json, JsonObject } from './events.js';
+import type { Json, JsonObject } from './json.js';
 
 /** Keywords whose schemas apply to the same value. Which of them holds is not looked at: secret in one is secret. */
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else'];

@@ -20,7 +20,7 @@ import type {
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
-import type { BotSnapshot, Item, Json, JsonObject } from './events.js';
+import type { BotSnapshot, Item } from './events.js';
 import type {
   JournalStatus,
   Page,
@@ -29,6 +29,7 @@ import type {
   ReplayRequest,
   StatsRequest,
 } from './journal-messages.js';
+import type { Json, JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';

@@ -1,10 +1,5 @@
-import {
-  type BotSnapshot,
-  type KINDS,
-  LEVELS,
-  type Level,
-  type LogItem,
-} from '../contract/events.js';
+import { type KINDS, LEVELS, type Level } from '../contract/event-kinds.js';
+import type { BotSnapshot, LogItem } from '../contract/events.js';
 
 /** Codes of the ring's index for `kind`. */
 export const KIND_CODE = { log: 0, session: 1, gap: 2 } as const satisfies Record<

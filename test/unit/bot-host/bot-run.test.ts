@@ -13,7 +13,8 @@ import {
   type TSchema,
   Type,
 } from '../../../src/bot-sdk/index.js';
-import type { Item, JsonObject } from '../../../src/shared/contract/events.js';
+import type { Item } from '../../../src/shared/contract/events.js';
+import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { secretStrings } from '../../../src/shared/contract/secrets.js';
 
 type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;

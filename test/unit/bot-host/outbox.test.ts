@@ -6,12 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { Outbox } from '../../../src/bot-host/outbox.js';
 import { type Batch, decodeBatch } from '../../../src/shared/contract/batch.js';
-import {
-  type Item,
-  LEVELS,
-  type Level,
-  type LogItem,
-} from '../../../src/shared/contract/events.js';
+import { LEVELS, type Level } from '../../../src/shared/contract/event-kinds.js';
+import type { Item, LogItem } from '../../../src/shared/contract/events.js';
 import { InFlight } from '../../../src/shared/memory/in-flight.js';
 import { logLine } from '../shared/ring-fixture.js';
 

@@ -6,7 +6,8 @@ import { afterEach, expect, it } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
-import type { Item, JsonObject } from '../../../src/shared/contract/events.js';
+import type { Item } from '../../../src/shared/contract/events.js';
+import type { JsonObject } from '../../../src/shared/contract/json.js';
 import irc from '../../../workers/kinds/irc.js';
 import { eventually } from '../../harness/bots.js';
 

@@ -4,7 +4,8 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBatch, encodeBatch } from '../../../src/shared/contract/batch.js';
-import { type Item, LEVELS } from '../../../src/shared/contract/events.js';
+import { LEVELS } from '../../../src/shared/contract/event-kinds.js';
+import type { Item } from '../../../src/shared/contract/events.js';
 import { anyText } from './ring-fixture.js';
 
 /** Text as UTF-8 can carry it: what is not well formed is replaced by one U+FFFD or several. */

@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';
-import { type BotSnapshot, type Item, KINDS, LEVELS } from '../../../src/shared/contract/events.js';
+import { KINDS, LEVELS } from '../../../src/shared/contract/event-kinds.js';
+import type { BotSnapshot, Item } from '../../../src/shared/contract/events.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { DroverError } from '../../../src/shared/errors.js';
 import { type Filter, parseFilter } from '../../../src/shared/stream/filter.js';

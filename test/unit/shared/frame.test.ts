@@ -1,12 +1,8 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type BotSnapshot,
-  KINDS,
-  LEVELS,
-  type LogEvent,
-} from '../../../src/shared/contract/events.js';
+import { KINDS, LEVELS } from '../../../src/shared/contract/event-kinds.js';
+import type { BotSnapshot, LogEvent } from '../../../src/shared/contract/events.js';
 import {
   boundMessage,
   MAX_MESSAGE_UNITS,

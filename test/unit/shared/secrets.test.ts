@@ -1,7 +1,7 @@
 // Run by vitest. What a schema lets be read, for all the ways in which it can say that something is secret.
 
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/shared/contract/events.js';
+import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { keepSecretsInLists, withoutSecrets } from '../../../src/shared/contract/secrets.js';
 
 const secret: JsonObject = { type: 'string', writeOnly: true };

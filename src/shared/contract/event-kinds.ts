@@ -1,0 +1,7 @@
+/** Levels of a log event (interface-seed §2.5). The order is that of the `level` code in the ring's index. */
+export const LEVELS = ['info', 'warn', 'error', 'state'] as const;
+export type Level = (typeof LEVELS)[number];
+
+/** Kinds of SSE frames. `log` and `session` are interface-seed §6; `gap` declares a loss (docs/API.md). */
+export const KINDS = ['log', 'session', 'gap'] as const;
+export type Kind = (typeof KINDS)[number];
