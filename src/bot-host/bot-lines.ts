@@ -1,18 +1,18 @@
-// Runs in a bot host thread. Owns the lines of one bot: how each becomes an event, and which are skipped.
+// Runs in a bot host thread. Owns the line budget of one bot.
 
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Outbox } from './outbox.js';
-import { blotter } from './redact.js';
+import { redactor } from './redact.js';
 
-/** Skipped lines are counted for this long, in ms, before one line says how many they were. */
+/** Skipped lines are counted for this long, in ms, before a line reports them. */
 const REPORT_MS = 1000;
 
-/** A bot writes much when it has spent more than this part of its budget. */
+/** A bot that has spent more than this part of its budget writes much. */
 const MUCH = 0.1;
 
-/** What a line is besides its message. */
+/** A line without its message. */
 export interface LineKind {
   level: Level;
   scope: string;
@@ -21,37 +21,37 @@ export interface LineKind {
 }
 
 /**
- * Bounded twice: by the bot's own rate (a token bucket as large as one second's lines) and by the outbox. Over either
- * bound `info` lines are skipped and counted, and a `warn` line says how many; other lines are never skipped.
+ * Bounded twice: by the bot's rate (a token bucket that holds the lines of one second) and by the outbox. Above either
+ * bound `info` lines are skipped and counted, and a `warn` line reports the count. Other lines are never skipped.
  */
 export class BotLines {
   readonly #outbox: Outbox;
   readonly #id: string;
   readonly #perSecond: number;
-  /** Undefined for a bot without secrets, so that its lines cost nothing more. */
-  readonly #blot: ((text: string) => string) | undefined;
+  /** Undefined for a bot without secrets, whose lines then need no search. */
+  readonly #redact: ((text: string) => string) | undefined;
   #budget: number;
   #filledAt = Date.now();
   #skipped = 0;
   #closed = false;
   #report: NodeJS.Timeout | undefined;
 
-  /** @param perSecond 0 for no limit. @param secrets are not to be seen in anything that the bot says. */
+  /** @param perSecond 0 for no limit. @param secrets are removed from everything that the bot publishes. */
   constructor(outbox: Outbox, id: string, perSecond: number, secrets: readonly string[] = []) {
     this.#outbox = outbox;
     this.#id = id;
     this.#perSecond = perSecond;
-    this.#blot = blotter(secrets);
+    this.#redact = redactor(secrets);
     this.#budget = perSecond;
   }
 
   get hasSecrets(): boolean {
-    return this.#blot !== undefined;
+    return this.#redact !== undefined;
   }
 
-  /** The text as it may be shown: without the bot's secrets. */
-  shown(text: string): string {
-    return this.#blot ? this.#blot(text) : text;
+  /** The text without the bot's secrets. */
+  redact(text: string): string {
+    return this.#redact ? this.#redact(text) : text;
   }
 
   write({ level, scope, transport, direction }: LineKind, message: string): void {
@@ -70,24 +70,24 @@ export class BotLines {
       session_id: this.#id,
       transport,
       direction,
-      // Bot code is not always TypeScript: what is not a string must not break the batch.
+      // Bot code is not always TypeScript, and a message that is no string must not break the batch.
       message_json: messageJson(
-        this.shown(typeof message === 'string' ? message : String(message)),
+        this.redact(typeof message === 'string' ? message : String(message)),
       ),
     });
   }
 
-  /** Says now how many lines were skipped, if any were. */
+  /** Reports skipped lines now, if there are any. */
   flush(): void {
     clearTimeout(this.#report);
     this.#report = undefined;
     if (this.#skipped === 0) return;
-    const message = `${this.#skipped} info lines were skipped: they came faster than they may`;
+    const message = `${this.#skipped} info lines were skipped: rate limit exceeded`;
     this.#skipped = 0;
     this.write({ level: 'warn', scope: 'bot', transport: null, direction: null }, message);
   }
 
-  /** No more lines are taken. */
+  /** No lines are accepted after this. */
   close(): void {
     this.flush();
     this.#closed = true;

@@ -1,24 +1,23 @@
 // Runs in a bot host thread. Owns the bots that run here.
 
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind } from '../bot-sdk/index.js';
 import type { Json } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import type { BotExit, HostedState, HostMethods } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
+import { withTimeout } from '../shared/with-timeout.js';
 import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { Outbox } from './outbox.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 
-/** What a host tells of its bots. */
+/** What a host reports about its bots. */
 export interface BotHostEvents {
   exited(exit: BotExit): void;
   settled(run: number): void;
 }
 
-/** The bots of one host, by id. */
 export class BotHost {
   readonly #kinds: ReadonlyMap<string, BotKind>;
   readonly #outbox: Outbox;
@@ -38,14 +37,14 @@ export class BotHost {
     this.#events = events;
   }
 
-  /** What this host owns of its bots' snapshots. */
+  /** The host's part of its bots' snapshots. */
   states(): HostedState[] {
     return [...this.#runs.values()].map((run) => run.hostedState());
   }
 
   start({ id, run: number, kind: name, config }: Input<'start'>): void {
     const kind = this.#kinds.get(name);
-    // Main knows it, or it would not ask: it did not load here.
+    // Main knows the kind, so it did not load on this host.
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
@@ -53,7 +52,7 @@ export class BotHost {
     const run = new BotRun(kind, id, number, config, this.#outbox, lines);
     this.#runs.set(id, run);
     void run.ended.then((end) => {
-      // Stopped by stop(), which answers itself; or abandoned by it, and its place may be another's by now.
+      // After stop() the run is no longer here, and a later run may have its id.
       if (this.#runs.get(id) !== run) return;
       this.#runs.delete(id);
       this.#outbox.flush();
@@ -62,16 +61,14 @@ export class BotHost {
     void run.settled.then(() => this.#events.settled(number));
   }
 
-  /** Answers when the bot has stopped, or has been abandoned after `graceMs`; its last lines are posted by then. */
+  /** Resolves when the bot has stopped, or is abandoned after `graceMs`. Its last lines are posted by then. */
   async stop({ id, graceMs }: Input<'stop'>): Promise<{ abandoned: boolean }> {
     const run = this.#runs.get(id);
     if (!run) return { abandoned: false };
     this.#runs.delete(id);
     run.stop();
-    const grace = new AbortController();
-    const late = delay(graceMs, true, { signal: grace.signal }).catch(() => false);
-    const abandoned = await Promise.race([run.ended.then(() => false), late]);
-    grace.abort();
+    const stopped = run.ended.then(() => false);
+    const abandoned = await withTimeout(stopped, graceMs, () => true);
     if (abandoned) {
       run.log.warn(`did not stop within ${graceMs} ms and is abandoned`);
       run.abandon();
@@ -86,6 +83,6 @@ export class BotHost {
   ): Promise<Json> {
     const run = this.#runs.get(id);
     if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
-    return run.invoke(command, args, timeoutMs, cancelled);
+    return run.invoke({ command, args, timeoutMs, cancelled });
   }
 }

@@ -1,19 +1,17 @@
-// Pure; used by bot hosts. Owns what must not be seen of a URL, and of a text.
-
 const SECRET = /pass|secret|token|ticket|key|auth|credential|signature|^pin$|^code$|^sig$/i;
 
-/** Tokens in paths: of Telegram's bots, and of webhooks of Discord and Slack. What is before them is kept. */
+/** Tokens in paths, of Telegram bots and of Discord and Slack webhooks. The part before them is kept. */
 const SECRET_PATHS = [
   /(\/bot)\d+:[^/]+/,
   /(\/webhooks\/\d+\/)[^/]+/,
   /(\/(?:services|workflows|triggers)\/[TE]\w+\/)[^?]+/,
 ];
-/** Shorter secrets would blot out half of every line. */
+/** Shorter secrets would hide half of every line. */
 const MIN_SECRET_LENGTH = 4;
 
 /**
- * The URL as it may be shown: no user name or password, no fragment (it is never sent, and is where some logins put a
- * token), the values of parameters that sound secret as `***`, and so the tokens that some services have in paths.
+ * The URL without secrets: user name, password, parameters with secret-sounding names and tokens in known paths become
+ * `***`. The fragment is removed: it is never sent, and some logins put a token there.
  */
 export function redactUrl(url: URL): string {
   const shown = new URL(url);
@@ -29,17 +27,17 @@ export function redactUrl(url: URL): string {
   return shown.href;
 }
 
-/** Text as it may be shown: without the user names and passwords of URLs in it, as Node quotes them in errors. */
+/** The text without user names and passwords of URLs, which Node quotes in errors. */
 export function redactText(text: string): string {
-  // To the last @: one that stands in a password as it is ends nothing.
+  // To the last @: a password may contain one.
   return text.replace(/\/\/[^\s/]*@/g, '//***@');
 }
 
-/** @returns what blots these secrets out of a text, also where they are percent-encoded; undefined without any. */
-export function blotter(secrets: readonly string[]): ((text: string) => string) | undefined {
+/** @returns a function that hides these secrets in a text, also percent-encoded ones; undefined without secrets. */
+export function redactor(secrets: readonly string[]): ((text: string) => string) | undefined {
   const long = secrets.filter(({ length }) => length >= MIN_SECRET_LENGTH);
   if (long.length === 0) return undefined;
-  // The longest first: another one may be a part of it.
+  // The longest first, because it may contain another.
   const forms = [...new Set(long.flatMap((secret) => [secret, percentEncoded(secret)]))].sort(
     (one, other) => other.length - one.length,
   );
@@ -47,6 +45,6 @@ export function blotter(secrets: readonly string[]): ((text: string) => string) 
 }
 
 function percentEncoded(secret: string): string {
-  // Half of a surrogate pair cannot be.
+  // encodeURIComponent throws on half a surrogate pair.
   return encodeURIComponent(secret.toWellFormed());
 }

@@ -11,7 +11,7 @@ import { messageOf } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
-
+import { unlessAborted } from '../shared/unless-aborted.js';
 import { Access } from './access/access.js';
 import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
@@ -373,16 +373,6 @@ export class Service {
   #say(level: 'info' | 'warn' | 'error', message: string): void {
     this.#events.tell(logItem(level, SERVICE_SCOPE, message));
   }
-}
-
-/** Settles as the task does, or rejects when the signal is aborted before; the task then goes on by itself. */
-function unlessAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    task.then(resolve, reject);
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 function newQuota({ stream, http }: Config): SharedQuota<'perToken' | 'perAddress'> {

@@ -61,28 +61,35 @@ afterEach(async () => {
 
 /** Listeners and combined signals that the bot's signal holds; its run's own sleep is one. */
 function held(): number {
-  const dependants = Object.getOwnPropertySymbols(bot.signal).find((symbol) =>
+  const dependants = Object.getOwnPropertySymbols(bot.context.signal).find((symbol) =>
     String(symbol).includes('kDependantSignals'),
   );
   const combined =
-    dependants && (bot.signal as never as Record<symbol, { size: number }>)[dependants];
-  return getEventListeners(bot.signal, 'abort').length + (combined?.size ?? 0);
+    dependants && (bot.context.signal as never as Record<symbol, { size: number }>)[dependants];
+  return getEventListeners(bot.context.signal, 'abort').length + (combined?.size ?? 0);
 }
 
 it('commands, also those that fail or are cancelled', async () => {
   for (let n = 0; n < 100; n++) {
-    await bot.invoke('listen', {}, 60_000, new AbortController().signal);
-    await bot.invoke('listen', {}, 60_000, AbortSignal.abort()).catch(() => {});
-    await bot.invoke('fail', {}, 60_000).catch(() => {});
+    await bot.invoke({
+      command: 'listen',
+      args: {},
+      timeoutMs: 60_000,
+      cancelled: new AbortController().signal,
+    });
+    await bot
+      .invoke({ command: 'listen', args: {}, timeoutMs: 60_000, cancelled: AbortSignal.abort() })
+      .catch(() => {});
+    await bot.invoke({ command: 'fail', args: {}, timeoutMs: 60_000 }).catch(() => {});
   }
   expect(held()).toBeLessThanOrEqual(1);
 });
 
 it('requests, with a signal of their own or without', async () => {
   for (let n = 0; n < 100; n++) {
-    await (await bot.fetch(url)).text();
-    await (await bot.fetch(url, { signal: new AbortController().signal })).text();
-    await bot.fetch(url, { signal: AbortSignal.abort() }).catch(() => {});
+    await (await bot.context.fetch(url)).text();
+    await (await bot.context.fetch(url, { signal: new AbortController().signal })).text();
+    await bot.context.fetch(url, { signal: AbortSignal.abort() }).catch(() => {});
   }
   await expect
     .poll(() => {
@@ -95,8 +102,8 @@ it('requests, with a signal of their own or without', async () => {
 
 it('a request ends with either signal, its body too', async () => {
   const own = new AbortController();
-  const first = await bot.fetch(`${url}/slow`, { signal: own.signal });
-  const second = await bot.fetch(`${url}/slow`, { signal: new AbortController().signal });
+  const first = await bot.context.fetch(`${url}/slow`, { signal: own.signal });
+  const second = await bot.context.fetch(`${url}/slow`, { signal: new AbortController().signal });
   const bodies = [first, second].map((response) => response.text().catch((thrown) => thrown));
   own.abort(new Error('the bot’s own reason'));
   expect(await bodies[0]).toMatchObject({ message: 'the bot’s own reason' });

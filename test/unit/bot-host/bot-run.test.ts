@@ -98,7 +98,7 @@ describe('a timer', () => {
         },
       },
     });
-    const answer = bot.invoke('dawdle', {}, 60_000);
+    const answer = bot.invoke({ command: 'dawdle', args: {}, timeoutMs: 60_000 });
     bot.stop();
     await expect(answer).rejects.toThrow('has stopped');
     await bot.ended;
@@ -111,12 +111,12 @@ describe('a timer', () => {
 
   it('does not wait longer than Node can', async () => {
     const { bot } = start({});
-    await expect(bot.sleep(2 ** 31)).rejects.toThrow(RangeError);
+    await expect(bot.context.sleep(2 ** 31)).rejects.toThrow(RangeError);
     for (const ms of [2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
-      expect(() => bot.every(ms, () => {})).toThrow(RangeError);
-      expect(() => bot.after(ms, () => {})).toThrow(RangeError);
+      expect(() => bot.context.every(ms, () => {})).toThrow(RangeError);
+      expect(() => bot.context.after(ms, () => {})).toThrow(RangeError);
     }
-    bot.after(2 ** 31 - 1, () => {})();
+    bot.context.after(2 ** 31 - 1, () => {})();
   });
 });
 
@@ -160,9 +160,13 @@ describe('a secret of the configuration', () => {
       values,
     );
     bot.log.warn(`anna 12 ${token}, ${encodeURIComponent(token)}, hunter2 and inside`);
-    expect(await bot.invoke('tell', {}, 60_000)).toEqual({ token: ['<***>', 'anna', 12] });
-    await expect(bot.invoke('fail', {}, 60_000)).rejects.toThrow('not with ***');
-    await bot.invoke('end', {}, 60_000);
+    expect(await bot.invoke({ command: 'tell', args: {}, timeoutMs: 60_000 })).toEqual({
+      token: ['<***>', 'anna', 12],
+    });
+    await expect(bot.invoke({ command: 'fail', args: {}, timeoutMs: 60_000 })).rejects.toThrow(
+      'not with ***',
+    );
+    await bot.invoke({ command: 'end', args: {}, timeoutMs: 60_000 });
     const { error, stack } = await bot.ended;
     expect(error).toBe('it was ***');
     expect(stack).toContain('it was ***');
@@ -182,7 +186,7 @@ it('a server that does not read ends its connection, and memory does not grow', 
   try {
     const { port } = server.address() as AddressInfo;
     const { bot } = start({});
-    const connection = await bot.connectTcp({ host: '127.0.0.1', port }, () => null);
+    const connection = await bot.context.connectTcp({ host: '127.0.0.1', port }, () => null);
     const failed: unknown[] = [];
     const chunk = Buffer.alloc(65_536);
     // More than the system's buffers of both ends hold, and one for the bound.
@@ -208,16 +212,18 @@ it('the code of a BotError and its cause stand behind its message', async () => 
   };
   const shown = 'no entry (code banned, cause: by http://***@host/)';
   const { bot } = start({ commands: { enter: { args: Type.Object({}), run } } });
-  await expect(bot.invoke('enter', {}, 60_000)).rejects.toThrow(shown);
+  await expect(bot.invoke({ command: 'enter', args: {}, timeoutMs: 60_000 })).rejects.toThrow(
+    shown,
+  );
   expect((await start({ run }).bot.ended).error).toBe(shown);
 });
 
 it('fetch tells of a failure, and nothing of a request that is not sent', async () => {
   const { bot, items } = start({});
   const url = 'http://127.0.0.1:1/';
-  await expect(bot.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
+  await expect(bot.context.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
   expect(items).toEqual([]);
-  await expect(bot.fetch(url)).rejects.toThrow('fetch failed');
+  await expect(bot.context.fetch(url)).rejects.toThrow('fetch failed');
   const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
   expect(lines[0]).toBe(`GET ${url}`);
   expect(lines[1]).toMatch(/^GET http:\/\/127\.0\.0\.1:1\/ failed: fetch failed \(cause: .+\)$/);
@@ -232,7 +238,7 @@ it('a last line without an ending is not lost', async () => {
   const { bot } = start({});
   const options = { host: '127.0.0.1', port, describe: (line: string) => line };
   const lines: string[] = [];
-  for await (const line of await bot.connectLines(options)) lines.push(line);
+  for await (const line of await bot.context.connectLines(options)) lines.push(line);
   expect(lines).toEqual(['one', 'two', 'three']);
   server.close();
 });

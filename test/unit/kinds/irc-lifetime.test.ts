@@ -93,7 +93,7 @@ it('leaves no timer, socket or listener behind, after many connections and a sto
     },
     { channels: ['#a', '#b'], reconnect: { attempts: 1000, wait_ms: 1, max_wait_ms: 1 } },
   );
-  const { signal } = bot;
+  const { signal } = bot.context;
   const { error } = await bot.ended;
   expect(error).toBeNull();
   expect(connections).toBe(21);
@@ -121,7 +121,12 @@ it('a command that the server never answers, and one whose connection is lost, f
   await expect.poll(() => statuses(items)).toContain('online');
   const cancelled = new AbortController();
   const say = (text: string): Promise<unknown> =>
-    bot.invoke('say', { target: '#a', text }, 300, cancelled.signal);
+    bot.invoke({
+      command: 'say',
+      args: { target: '#a', text },
+      timeoutMs: 300,
+      cancelled: cancelled.signal,
+    });
   await expect(say('hello')).rejects.toThrow(/did not answer/);
   await expect(say('gone')).rejects.toThrow(/connection was lost/);
   expect((await bot.ended).error).toMatch(/connection was lost/);
@@ -139,7 +144,14 @@ it('does not send faster than a server likes, and refuses what would wait too lo
   const never = new AbortController().signal;
   setMaxListeners(0, never);
   const said = Array.from({ length: 40 }, () =>
-    bot.invoke('say', { target: '#a', text: 'x' }, 500, never).catch(({ message }) => message),
+    bot
+      .invoke({
+        command: 'say',
+        args: { target: '#a', text: 'x' },
+        timeoutMs: 500,
+        cancelled: never,
+      })
+      .catch(({ message }) => message),
   );
   const answers = await Promise.all(said);
   expect(answers).toContain('too many lines wait to be sent');

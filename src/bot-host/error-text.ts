@@ -1,0 +1,48 @@
+import type { BotExit } from '../shared/contract/threads.js';
+import { messageOf } from '../shared/errors.js';
+import type { BotLines } from './bot-lines.js';
+import { redactText } from './redact.js';
+
+/** How a run ended: `error` is null when it returned or was asked to stop. */
+export type RunEnd = Omit<BotExit, 'id' | 'run'>;
+
+/** Longest error and stack, in UTF-16 units. */
+const MAX_ERROR_UNITS = 8192;
+const MAX_STACK_UNITS = 16_384;
+
+/** The message of what was thrown; in brackets the code of a BotError, and the cause. */
+export function explain(thrown: unknown): string {
+  const message = messageOf(thrown);
+  try {
+    const { name, code, cause } = (thrown ?? {}) as Record<string, unknown>;
+    const more: string[] = [];
+    if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
+    if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
+    return more.length === 0 ? message : `${message} (${more.join(', ')})`;
+  } catch {
+    return message;
+  }
+}
+
+/** The same without secrets. */
+export function errorText(thrown: unknown, lines: BotLines): string {
+  return lines.redact(redactText(explain(thrown)));
+}
+
+/** The end of a run that threw; the value thrown can be anything. */
+export function failedRun(thrown: unknown, lines: BotLines): RunEnd {
+  const error = errorText(thrown, lines).slice(0, MAX_ERROR_UNITS);
+  try {
+    const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
+    // The first line of a stack is the message.
+    const shown = typeof stack === 'string' ? lines.redact(redactText(stack)) : undefined;
+    return {
+      error,
+      stack: shown?.slice(0, MAX_STACK_UNITS) ?? null,
+      // A BotError may come from another copy of the SDK, so instanceof does not tell.
+      restart: restart !== false,
+    };
+  } catch {
+    return { error, stack: null, restart: true };
+  }
+}

@@ -1,0 +1,133 @@
+// Runs in a bot host thread. Owns the timers, requests and connections of one run; all end with its signal.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type {
+  BotContext,
+  Describe,
+  FetchOptions,
+  LineConnection,
+  LineConnectionOptions,
+  Logger,
+  TcpConnection,
+  TcpOptions,
+} from '../bot-sdk/index.js';
+import type { JsonObject } from '../shared/contract/json.js';
+import { MAX_TIMER_MS } from '../shared/contract/timers.js';
+import { connectLines, connectTcp } from './connection.js';
+import { type CurrentRun, runAsBot } from './current-bot.js';
+import { explain } from './error-text.js';
+import { linkSignals, releaseWith } from './linked-signal.js';
+import { redactText, redactUrl } from './redact.js';
+import type { RunStatus } from './run-status.js';
+
+/** What a bot's code gets; the same object for `run` and for every command of one run. */
+export class RunContext implements BotContext {
+  readonly id: string;
+  readonly config: JsonObject;
+  readonly state: unknown;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly #run: CurrentRun;
+  readonly #status: RunStatus;
+
+  constructor(
+    run: CurrentRun,
+    own: Pick<BotContext, 'config' | 'state' | 'signal' | 'log'>,
+    status: RunStatus,
+  ) {
+    this.id = run.id;
+    this.config = own.config;
+    this.state = own.state;
+    this.signal = own.signal;
+    this.log = own.log;
+    this.#run = run;
+    this.#status = status;
+  }
+
+  setStatus(status: string): void {
+    if (!this.signal.aborted) this.#status.choose(status);
+  }
+
+  updateData(patch: JsonObject): void {
+    this.#status.updateData(patch);
+  }
+
+  async sleep(ms: number): Promise<void> {
+    checkWait(ms);
+    return delay(ms, undefined, { signal: this.signal });
+  }
+
+  every(ms: number, task: () => void | Promise<void>): () => void {
+    checkWait(ms);
+    // Code that continues after the end must not start a timer that nothing clears.
+    if (this.signal.aborted) return () => {};
+    const timer = setInterval(() => void this.#attempt(task), ms);
+    return this.#untilAborted(() => clearInterval(timer));
+  }
+
+  after(ms: number, task: () => void | Promise<void>): () => void {
+    checkWait(ms);
+    if (this.signal.aborted) return () => {};
+    const timer = setTimeout(() => {
+      cancel();
+      void this.#attempt(task);
+    }, ms);
+    const cancel = this.#untilAborted(() => clearTimeout(timer));
+    return cancel;
+  }
+
+  async fetch(
+    url: string | URL,
+    { scope = 'http', ...init }: FetchOptions = {},
+  ): Promise<Response> {
+    const log = this.log.scope(scope);
+    const line = `${(init.method ?? 'GET').toUpperCase()} ${redactUrl(new URL(url))}`;
+    const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
+    const signal = link?.signal ?? this.signal;
+    // Before the line: the request would not be sent.
+    signal.throwIfAborted();
+    log.wire('http', 'outgoing', line);
+    let response: Response;
+    try {
+      response = await fetch(url, { ...init, signal });
+    } catch (thrown) {
+      link?.release();
+      log.info(`${line} failed: ${redactText(explain(thrown))}`);
+      throw thrown;
+    }
+    // The body is still to come, and must end with the bot too.
+    if (link) releaseWith(response.body ?? response, link);
+    log.wire('http', 'incoming', `${response.status} ${line}`);
+    return response;
+  }
+
+  connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
+    return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
+  }
+
+  connectLines(options: LineConnectionOptions): Promise<LineConnection> {
+    return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
+  }
+
+  async #attempt(task: () => void | Promise<void>): Promise<void> {
+    try {
+      await runAsBot(this.#run, task);
+    } catch (thrown) {
+      this.#run.fail(thrown);
+    }
+  }
+
+  /** Calls `release` when the bot stops, or when the returned function is called before that. */
+  #untilAborted(release: () => void): () => void {
+    this.signal.addEventListener('abort', release, { once: true });
+    return () => {
+      this.signal.removeEventListener('abort', release);
+      release();
+    };
+  }
+}
+
+function checkWait(ms: number): void {
+  if (ms <= MAX_TIMER_MS) return;
+  throw new RangeError(`a wait of ${ms} ms is too long, ${MAX_TIMER_MS} are allowed`);
+}
