@@ -1,6 +1,7 @@
 // Runs in a bot host thread. Owns the status and `data` of one run, and publishes their changes.
 
-import { type BotSnapshot, type JsonObject, SERVICE_STATUSES } from '../shared/contract/events.js';
+import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import type { HostedState } from '../shared/contract/threads.js';
 import type { Outbox } from './outbox.js';
 
