@@ -3,20 +3,30 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import type { StreamEvent } from '../../src/client/index.js';
-import { type CliOptions, type CliRun, startCli } from '../harness/cli.js';
+import { type CliOptions, type CliRun, runCli, startCli } from '../harness/cli.js';
 import { skipWithout } from '../harness/needs.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
+const BOTS = [{ id: 'busy', kind: 'synthetic' }];
+
+/** For all tests that leave it as it was. */
+let shared: Service;
+/** Of one test. */
 let service: Service | undefined;
 let home: string;
 let env: Record<string, string>;
 
-beforeEach(() => {
+beforeAll(async () => {
+  shared = await startService({ demo: true, config: { bots: BOTS } });
+});
+afterAll(() => stopClean(shared));
+beforeEach(async () => {
   home = makeDir();
+  env = await environmentOf(shared);
 });
 afterEach(async () => {
   await stopClean(service);
@@ -24,15 +34,21 @@ afterEach(async () => {
   removeDir(home);
 });
 
+const environmentOf = async ({ url, token }: Service): Promise<Record<string, string>> => ({
+  DROVER_URL: url,
+  DROVER_TOKEN: await token(),
+});
+
 async function start(options: Parameters<typeof startService>[0] = {}): Promise<Service> {
   service = await startService({ demo: true, ...options });
-  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
+  env = await environmentOf(service);
   return service;
 }
 
 const run = (args: string[], options: CliOptions = {}): CliRun =>
   startCli(home, args, { ...options, env: { ...env, ...options.env } });
-const drover = (args: string[], options?: CliOptions) => run(args, options).ended;
+const drover = (args: string[], options: CliOptions = {}) =>
+  runCli(home, args, { ...options, env: { ...env, ...options.env } });
 
 const until = (fits: () => boolean) => expect.poll(fits).toBe(true);
 const linesOf = ({ stdout }: { stdout(): string }): string[] => stdout().split('\n').slice(0, -1);
@@ -42,7 +58,6 @@ const ESCAPE = /\u001b/;
 
 describe('logs -f', () => {
   it('follows what is asked for, on lines without colours, and ends well with Ctrl-C', async () => {
-    await start();
     const logs = run(['logs', '-f', '--bot', 'demo-1', '--scope', 'tcp']);
     await until(() => linesOf(logs).length >= 4);
     logs.child.kill('SIGINT');
@@ -55,7 +70,6 @@ describe('logs -f', () => {
   });
 
   it('has colours where they are wanted, and not where NO_COLOR or --no-color say so', async () => {
-    await start();
     const first = async (args: string[], more: Record<string, string>): Promise<string> => {
       const logs = run(['logs', '-f', ...args], { env: more });
       await until(() => linesOf(logs).length > 0);
@@ -94,7 +108,6 @@ describe('logs -f', () => {
   });
 
   it('ends with one line when its token is revoked', async () => {
-    await start();
     const token = (await drover(['tokens', 'create', 'brief', '--scope', 'read'])).stdout.trim();
     const logs = run(['logs', '-f', '--token', token]);
     await until(() => linesOf(logs).length > 0);
@@ -107,7 +120,6 @@ describe('logs -f', () => {
   });
 
   it('ends quietly when nobody reads any more', async () => {
-    await start();
     const logs = run(['logs', '-f']);
     await once(logs.child.stdout as NodeJS.ReadableStream, 'data');
     logs.child.stdout?.destroy();
@@ -115,7 +127,6 @@ describe('logs -f', () => {
   });
 
   it('shows control characters of a line and does not obey them', async () => {
-    await start();
     await drover(['wait', 'demo-1', '--status', 'in_world']);
     const logs = run(['logs', '-f', '-g', 'SAY{TEXT']);
     const json = run(['logs', '-f', '-g', 'SAY{TEXT', '--json']);
@@ -260,7 +271,6 @@ describe('record and check', () => {
   });
 
   it('records until Ctrl-C, and passes it on to a command', async () => {
-    await start();
     const file = path.join(home, 'run.ndjson');
     const recording = run(['record', file, '--kind', 'log']);
     await until(() => readIfThere(file).split('\n').length > 5);
@@ -277,7 +287,6 @@ describe('record and check', () => {
 
   it('says that the disk is full', async (context) => {
     skipWithout(context, existsSync('/dev/full'), '/dev/full, which Linux has');
-    await start({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
     const recording = await drover(['record', '/dev/full', '--force']);
     expect(recording).toMatchObject({
       code: EXIT.failed,
@@ -287,7 +296,6 @@ describe('record and check', () => {
   });
 
   it('looks at a service that runs', async () => {
-    await start({ config: { bots: [{ id: 'busy', kind: 'synthetic' }] } });
     const met = await drover([
       'check',
       '--live',
