@@ -131,6 +131,12 @@ const anchor = (heading: string): string =>
     .trim()
     .replaceAll(' ', '-');
 
+/** A decision by its number. */
+const DECISION = /^docs\/decisions\/\d{4}$/;
+const decisions = new Set(
+  filesIn('docs/decisions', '.md').map((file) => file.slice(0, 'docs/decisions/0000'.length)),
+);
+
 it.each(documents)('%s: what it links to and the files that it names are there', (file) => {
   const text = readFileSync(path.join(ROOT, file), 'utf8');
   for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -142,10 +148,23 @@ it.each(documents)('%s: what it links to and the files that it names are there',
     const headings = readFileSync(path.join(ROOT, target), 'utf8').matchAll(/^#+ (.*)$/gm);
     expect([...headings].map(([, words = '']) => anchor(words))).toContain(heading);
   }
-  const named = /(?<![\w/.-])(?:docs|src|test|bench|config|workers|dashboard)\/[\w./-]*\w\.\w+/g;
+  const named = /(?<![\w/.-])(?:docs|src|test|bench|config|workers|dashboard)\/[\w./-]*\w/g;
   for (const [name] of text.matchAll(named)) {
-    expect(existsSync(path.join(ROOT, name)), name).toBe(true);
+    const found = DECISION.test(name) ? decisions.has(name) : existsSync(path.join(ROOT, name));
+    expect(found, name).toBe(true);
   }
+});
+
+it('docs/OWNERSHIP.md: the messages between threads that it names exist', () => {
+  const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+  const contract =
+    read('src/shared/contract/threads.ts') + read('src/kinds/demo-world/messages.ts');
+  const [, ports = ''] = /^## Ports$(.*?)^## /ms.exec(read('docs/OWNERSHIP.md')) ?? [];
+  const names = [...ports.matchAll(/^\|(?:[^|]*\|){3}([^|]*)\|/gm)].flatMap(([, messages = '']) =>
+    [...messages.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  );
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(contract))).toEqual([]);
 });
 
 it.each(documents)('%s: the scripts, keys and variables that it names are there', (file) => {
