@@ -12,7 +12,7 @@ import { Cors } from '../src/front/cors.js';
 import { DashboardFiles } from '../src/front/dashboard-files.js';
 import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
-import { frontMethods } from '../src/front/front-methods.js';
+import { frontMethods } from '../src/front/front-rpc.js';
 import { JournalClient } from '../src/front/history/journal-client.js';
 import { SnapshotFrames } from '../src/front/initial-state.js';
 import { Listener } from '../src/front/listener.js';

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Rpc } from '../shared/contract/rpc.js';
 import type { BroadcasterFrontMethods, FrontBellMethods } from '../shared/contract/threads.js';
+import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
 /** What a front does when the broadcaster has news. */
@@ -20,6 +21,8 @@ export class BroadcasterClient {
   #peer: Rpc<FrontBellMethods, BroadcasterFrontMethods> | undefined;
   #port: MessagePort | undefined;
   #rebasing: Promise<void> | undefined;
+  /** Resolves when there is a channel. */
+  #attached = new Deferred();
 
   constructor(actions: BroadcasterClientActions) {
     this.#actions = actions;
@@ -31,6 +34,7 @@ export class BroadcasterClient {
     const { wake } = this.#actions;
     this.#port = port;
     this.#peer = new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, { wake });
+    this.#attached.resolve();
     await this.rebase();
     wake();
   }
@@ -38,6 +42,8 @@ export class BroadcasterClient {
   detach(): void {
     this.#peer?.close(new DroverError('unavailable', 'the broadcaster was lost'));
     this.#port?.close();
+    if (this.#peer) this.#attached = new Deferred();
+    this.#peer = undefined;
     this.#rebasing = undefined;
   }
 
@@ -53,9 +59,10 @@ export class BroadcasterClient {
   }
 
   async #takeBaseline(): Promise<void> {
+    // Without a channel it waits: one that returned at once would be called in a loop.
+    if (!this.#peer) return this.#attached.promise;
     try {
-      const baseline = await this.#peer?.call('baseline', null);
-      if (!baseline) return;
+      const baseline = await this.#peer.call('baseline', null);
       this.#actions.reset(baseline.next, baseline.sessions);
       // Subscribers that were lapped together with the mirror wait for it.
       this.#actions.wake();

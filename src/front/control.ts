@@ -27,7 +27,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
         'createTicket',
         'redeemTicket',
         'pressure',
-        'figures',
+        'metrics',
       ]),
     },
   };

@@ -10,17 +10,19 @@
 // before it is read (16 writes in a row cost 1.1 to 1.6 times the CPU).
 
 import { FLUSH_BOUNDS, FRONT } from '../shared/contract/metric-layout.js';
+import { Deferred } from '../shared/deferred.js';
 import type { Counters } from '../shared/memory/counters.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
-import { eventId } from '../shared/stream/frame.js';
-import { gapFrame, HEARTBEAT, positionBlock, resumePoint } from '../shared/stream/stream-text.js';
+import { HEARTBEAT } from '../shared/stream/stream-text.js';
+import { withTimeout } from '../shared/with-timeout.js';
 import type { StreamSink } from './engine/engine.js';
 import { GatherArena } from './gather-arena.js';
 import { type ReplaySource, Replays } from './history/replays.js';
-import { InitialState, type SnapshotFrames } from './initial-state.js';
-import { Keepalive, type UpkeepOptions } from './keepalive.js';
-import { Subscriber, type SubscribeStart } from './subscriber.js';
+import type { SnapshotFrames } from './initial-state.js';
+import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
+import { Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 
 /** Longest that the front stays with its streams before requests get a turn, in ms. */
@@ -38,7 +40,7 @@ const MAX_REST_MS = 5;
 /** Subscribers between two looks at the clock. */
 const CLOCK_EVERY = 16;
 
-export interface FanoutOptions extends UpkeepOptions {
+export interface FanoutOptions extends KeepaliveOptions {
   reader: RingReader;
   /** The most bytes that one write sends in one piece. */
   maxWriteBytes: number;
@@ -48,17 +50,6 @@ export interface FanoutOptions extends UpkeepOptions {
   journal: ReplaySource;
   /** Where it counts (src/shared/contract/metric-layout.ts). */
   counters: Counters;
-}
-
-/** What a new subscriber asks for. */
-export interface SubscribeOptions {
-  filter: Filter | null;
-  /** Sent before everything else: `retry:`. */
-  opening: string;
-  lastEventId: string;
-  snapshots: boolean;
-  /** Called once, when the fan-out has let go of the stream. */
-  removed: () => void;
 }
 
 export class Fanout {
@@ -79,11 +70,12 @@ export class Fanout {
   #behind = false;
   #passMs = 0;
   readonly #keepalive: Keepalive;
+  readonly #starts: StreamStarts;
   /** The streams that have not come up to the ring yet. */
   readonly #replays: Replays;
   /** This pass also looks for heartbeats and stalls. */
-  #tending = false;
-  #closing: { head: number; done: () => void } | undefined;
+  #sweeping = false;
+  #closing: { head: number; done: Deferred } | undefined;
 
   constructor(options: FanoutOptions) {
     this.#options = options;
@@ -93,9 +85,10 @@ export class Fanout {
       lost: (subscriber) => this.#lost(subscriber),
       arrived: () => this.wake(),
       hasLive: () => this.size > this.#replays.size,
-      isOnRing: (cursor, filter) => this.#isOnRing(cursor, filter),
+      isOnRing: (cursor, filter) => this.#starts.isOnRing(cursor, filter),
     });
     this.#counters = options.counters;
+    this.#starts = new StreamStarts(options);
     this.#keepalive = new Keepalive(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {
@@ -112,30 +105,11 @@ export class Fanout {
 
   /** Takes a stream over. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
-    const { filter, opening, lastEventId, snapshots, removed } = wanted;
-    const { reader, epoch } = this.#options;
+    const { filter, removed } = wanted;
     const subscriber = new Subscriber(sink, this.#group(filter), this.#subscribers.length, removed);
     this.#subscribers.push(subscriber);
-    const resume = resumePoint(lastEventId, epoch, reader.head());
-    subscriber.resumes = resume.kind === 'at';
-    const oldest = this.#oldest(filter);
-    if (resume.kind === 'at' && resume.next >= oldest) {
-      subscriber.cursor = resume.next;
-      subscriber.prelude = new InitialState([Buffer.from(opening)]);
-    } else if (resume.kind === 'at' && this.#replays.isThere) {
-      subscriber.cursor = resume.next;
-      subscriber.prelude = new InitialState([Buffer.from(opening)]);
-      this.#replays.add(subscriber);
-    } else if (resume.kind === 'live') {
-      subscriber.beginning = { opening, loss: null, snapshots };
-    } else {
-      const loss =
-        resume.kind === 'lost'
-          ? { from: resume.from, first: null }
-          : { from: eventId(epoch, resume.next), first: resume.next };
-      subscriber.beginning = { opening, loss, snapshots: true };
-    }
-    if (subscriber.beginning) this.#begun(subscriber, subscriber.beginning);
+    const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
+    if (replays) this.#replays.add(subscriber);
     // Where it stands is settled now, what it gets is not sent at once: this is called in a request handler, which is corked and has room for no more than its headers.
     setImmediate(() => this.wake());
     return subscriber;
@@ -179,17 +153,13 @@ export class Fanout {
 
   /** Resolves when every subscriber has had the frames below `head` and was ended, or after `withinMs`. */
   async finish(head: number, withinMs: number): Promise<void> {
-    const done = new Promise<void>((resolve) => {
-      this.#closing = { head, done: resolve };
-    });
+    const closing = { head, done: new Deferred() };
+    this.#closing = closing;
     this.wake();
     this.#checkClosed();
-    const timeout = setTimeout(() => {
+    await withTimeout(closing.done.promise, withinMs, () => {
       for (const subscriber of [...this.#subscribers]) subscriber.sink.close();
-      this.#closing?.done();
-    }, withinMs);
-    await done;
-    clearTimeout(timeout);
+    });
     this.stop();
   }
 
@@ -208,7 +178,7 @@ export class Fanout {
     this.#woken = false;
     this.#behind = false;
     this.#passMs = 0;
-    this.#tending = this.#keepalive.takeDue();
+    this.#sweeping = this.#keepalive.takeDue();
     this.#blocked = 0;
     this.#slice();
   }
@@ -219,7 +189,7 @@ export class Fanout {
     while (this.#at < this.#subscribers.length) {
       const subscriber = this.#subscribers[this.#at++] as Subscriber;
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
-      if (this.#tending) {
+      if (this.#sweeping) {
         this.#keepalive.sweep(subscriber, began);
         if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
@@ -239,7 +209,7 @@ export class Fanout {
   }
 
   #countPass(): void {
-    if (this.#tending) this.#counters.set(FRONT.blocked, this.#blocked);
+    if (this.#sweeping) this.#counters.set(FRONT.blocked, this.#blocked);
     if (this.size > 0) this.#counters.observe(FRONT.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
@@ -260,14 +230,14 @@ export class Fanout {
   /** One turn of one subscriber: at most one write. @returns whether it could take more now. */
   #serve(subscriber: Subscriber, head: number): boolean {
     if (subscriber.blockedAt !== 0) return false;
-    if (subscriber.beginning && !this.#begun(subscriber, subscriber.beginning)) return false;
-    if (subscriber.prelude) {
-      const part = subscriber.prelude.next();
+    if (subscriber.start && !this.#starts.prepare(subscriber, subscriber.start)) return false;
+    if (subscriber.initialState) {
+      const part = subscriber.initialState.next();
       if (part) {
         this.#write(subscriber, part);
         return true;
       }
-      subscriber.prelude = undefined;
+      subscriber.initialState = undefined;
     }
     if (this.#replays.has(subscriber)) {
       this.#replays.resume(subscriber);
@@ -276,7 +246,7 @@ export class Fanout {
     if (subscriber.cursor < head) this.#advance(subscriber, head);
     if (subscriber.blockedAt !== 0 || subscriber.index === -1) return false;
     if (this.#replays.has(subscriber)) return false;
-    if (subscriber.cursor < head || subscriber.beginning) return true;
+    if (subscriber.cursor < head || subscriber.start) return true;
     if (this.#closing && subscriber.cursor >= this.#closing.head) this.#end(subscriber);
     return false;
   }
@@ -286,7 +256,7 @@ export class Fanout {
     const isThere = subscriber.cursor >= (filter?.since ?? 0);
     if (!isThere || !this.#options.reader.protect(subscriber.cursor)) {
       if (subscriber.resumes && this.#replays.isThere) this.#replays.add(subscriber);
-      else subscriber.beginning = this.#startOver(subscriber);
+      else subscriber.start = this.#starts.over(subscriber);
       return;
     }
     const { bytes, next } = subscriber.group.next(subscriber.cursor, head);
@@ -296,62 +266,18 @@ export class Fanout {
     this.#write(subscriber, bytes);
   }
 
-  /** What it has missed is lost: it begins anew, with what is now. */
-  #startOver({ cursor }: Subscriber): SubscribeStart {
-    const loss = { from: eventId(this.#options.epoch, cursor), first: cursor };
-    return { opening: '', loss, snapshots: true };
-  }
-
-  /** A stream in the past comes to a place where something is missing. */
+  /** Part of what a replaying stream needs is in no journal. */
   #missing(subscriber: Subscriber, next: number): void {
-    // How many of the numbers were ever given out is not known.
-    const loss = { from: eventId(this.#options.epoch, subscriber.cursor), first: null };
-    subscriber.beginning = { opening: '', loss, snapshots: true, at: next };
+    subscriber.start = this.#starts.afterHole(subscriber, next);
     this.wake();
   }
 
-  /** There is no journal for a stream in the past: it goes on with the ring, where it can. */
+  /** The journal has nothing for a replaying stream: it continues on the ring. */
   #lost(subscriber: Subscriber): void {
-    if (subscriber.cursor < this.#oldest(subscriber.group.filter)) {
-      subscriber.beginning = this.#startOver(subscriber);
+    if (subscriber.cursor < this.#starts.oldest(subscriber.group.filter)) {
+      subscriber.start = this.#starts.over(subscriber);
     }
     this.wake();
-  }
-
-  /** The oldest frame that a stream can have from the ring: of those before it this front may not know the labels. */
-  #oldest(filter: Filter | null): number {
-    return Math.max(this.#options.reader.tail(), filter?.since ?? 0);
-  }
-
-  /** Whether a stream can go on there without being lapped at once: it stands in the newer half of the ring. */
-  #isOnRing(cursor: number, filter: Filter | null): boolean {
-    if (cursor < (filter?.since ?? 0)) return false;
-    const tail = this.#options.reader.tail();
-    return cursor - tail >= (this.#options.reader.head() - tail) / 2;
-  }
-
-  /**
-   * Gives a subscriber its prelude: the loss if there was one, the current snapshots, and where the stream goes on.
-   * @returns false while the snapshots are not current; it then waits, and the next pass tries again.
-   */
-  #begun(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
-    const { epoch, snapshots: source } = this.#options;
-    const { filter } = subscriber.group;
-    const current = source.frames(filter, snapshots);
-    if (!current) return false;
-    const { parts } = current;
-    const next = at ?? current.next;
-    const position = at === undefined ? current.position : Buffer.from(positionBlock(epoch, at));
-    let head = opening;
-    if (loss) {
-      const dropped = loss.first === null || filter ? null : next - loss.first;
-      head += gapFrame(epoch, loss.from, next, dropped);
-      this.#counters.add(FRONT.gaps, 1);
-    }
-    subscriber.prelude = new InitialState([Buffer.from(head), ...parts, position]);
-    subscriber.cursor = next;
-    subscriber.beginning = undefined;
-    return true;
   }
 
   #write(subscriber: Subscriber, bytes: Uint8Array): void {
@@ -386,6 +312,6 @@ export class Fanout {
   }
 
   #checkClosed(): void {
-    if (this.#closing && this.#subscribers.length === 0) this.#closing.done();
+    if (this.#closing && this.#subscribers.length === 0) this.#closing.done.resolve();
   }
 }

@@ -1,15 +1,12 @@
-// Runs in a front thread. Owns what keeps streams alive and gets rid of those that stall: heartbeats, and the stall clock.
-// One wheel for all subscribers; the fan-out's passes turn it, so that 10,000 heartbeats are sliced like all else.
-
 import { HEARTBEAT, positionBlock } from '../shared/stream/stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
-/** How often a blocked subscriber is tried with a heartbeat, in ms. */
+/** How often a blocked subscriber gets a heartbeat, in ms. */
 const TOUCH_MS = 4000;
-/** How often heartbeats and stalls are looked for, in ms, at most. */
+/** Longest interval between two sweeps, in ms. */
 const SWEEP_MS = 1000;
 
-export interface UpkeepOptions {
+export interface KeepaliveOptions {
   epoch: string;
   /** A stream that was silent for this long gets a heartbeat, in ms. */
   heartbeatMs: number;
@@ -17,22 +14,25 @@ export interface UpkeepOptions {
   stallMs: number;
 }
 
-/** What it does to a subscriber. */
-export interface UpkeepActions {
+export interface KeepaliveActions {
   write(subscriber: Subscriber, bytes: Uint8Array): void;
-  /** It has stalled. */
+  /** Closes a stream that has stalled. */
   evict(subscriber: Subscriber): void;
-  /** It is time for a pass, or somebody takes bytes again. */
+  /** A sweep is due, or a subscriber accepts bytes again. */
   wake(): void;
 }
 
+/**
+ * Runs in a front thread. Owns the sweep timer. A sweep sends heartbeats and closes stalled streams. It runs inside the
+ * fan-out's passes, so that 10,000 heartbeats are sliced like everything else.
+ */
 export class Keepalive {
-  readonly #options: UpkeepOptions;
-  readonly #actions: UpkeepActions;
+  readonly #options: KeepaliveOptions;
+  readonly #actions: KeepaliveActions;
   readonly #timer: NodeJS.Timeout;
   #due = false;
 
-  constructor(options: UpkeepOptions, actions: UpkeepActions) {
+  constructor(options: KeepaliveOptions, actions: KeepaliveActions) {
     this.#options = options;
     this.#actions = actions;
     const sweepMs = Math.min(SWEEP_MS, options.heartbeatMs, options.stallMs);
@@ -42,14 +42,14 @@ export class Keepalive {
     }, sweepMs);
   }
 
-  /** Whether the next pass is to tend every subscriber; the one after that is not, until it is time again. */
+  /** Whether the next pass has to sweep. Resets until the timer fires again. */
   takeDue(): boolean {
     const due = this.#due;
     this.#due = false;
     return due;
   }
 
-  /** Closes a subscriber that stalls; gives one that has heard nothing for long a heartbeat. */
+  /** Closes the subscriber if it stalls, or sends a heartbeat if it was silent for too long. */
   sweep(subscriber: Subscriber, now: number): void {
     const { epoch, heartbeatMs, stallMs } = this.#options;
     const { write, evict, wake } = this.#actions;
@@ -57,8 +57,8 @@ export class Keepalive {
       if (now - subscriber.blockedAt >= stallMs) {
         evict(subscriber);
       } else if (now - subscriber.writtenAt >= TOUCH_MS) {
-        // Three bytes, and two reasons: uWebSockets closes a connection that is not written to for 10 s, whatever the
-        // stall clock says; and a client that reads slowly but steadily shows so long before the engine tells of it.
+        // Two reasons: uWebSockets closes a connection that is not written to for 10 s, whatever the stall limit is; and
+        // a client that reads slowly but steadily accepts three bytes long before the engine reports it as writable.
         const { blockedAt } = subscriber;
         subscriber.blockedAt = 0;
         write(subscriber, HEARTBEAT);
@@ -66,8 +66,8 @@ export class Keepalive {
         else wake();
       }
     } else if (subscriber.isLive && now - subscriber.writtenAt >= heartbeatMs) {
-      // Where a filter lets nothing through the client's last id grows old; this keeps it where the stream is, so that
-      // a resume long after is still exact.
+      // When the filter matches nothing, the client's last event id grows old. The position keeps it current, so that a
+      // later resume is still exact.
       const { filter } = subscriber.group;
       const beat = filter
         ? Buffer.from(`:\n${positionBlock(epoch, subscriber.cursor)}`)
@@ -76,7 +76,7 @@ export class Keepalive {
     }
   }
 
-  /** Lets go of what keeps the thread alive. */
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }

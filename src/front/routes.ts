@@ -2,17 +2,17 @@ import { type AuthRoutesParts, authRoutes } from './auth-routes.js';
 import { type BotRoutesParts, botRoutes } from './bot-routes.js';
 import type { DashboardFiles } from './dashboard-files.js';
 import type { FixedResponse, FixedResponses } from './engine/engine.js';
-import { Front, type FrontOptions } from './front.js';
 import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { type HistoryRoutesParts, historyRoutes } from './history/history-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './metrics/metrics-route.js';
 import { referenceRoutes } from './reference/reference-routes.js';
+import { RequestHandler, type RequestHandlerOptions } from './request-handler.js';
 import { SAFE_HEADERS } from './responses.js';
 import { type GuardedRoute, routeNumber } from './route-table.js';
 import { type StreamRouteParts, streamRoute } from './stream-route.js';
 
 /** What the route groups need, each as its own module declares it. */
-export type FrontParts = FrontOptions &
+export type FrontParts = RequestHandlerOptions &
   AuthRoutesParts &
   BotRoutesParts &
   HistoryRoutesParts &
@@ -28,7 +28,10 @@ const HEALTHY: FixedResponse = {
 };
 
 /** What an engine may answer by itself: nothing if each response is logged or depends on the request's origin. */
-export function fixedResponses({ cors, log }: Pick<FrontOptions, 'cors' | 'log'>): FixedResponses {
+export function fixedResponses({
+  cors,
+  log,
+}: Pick<RequestHandlerOptions, 'cors' | 'log'>): FixedResponses {
   const isFixed = !cors.isOn && !log.logsAll;
   return new Map(isFixed ? [['/health', HEALTHY]] : []);
 }
@@ -39,14 +42,14 @@ export function fixedResponses({ cors, log }: Pick<FrontOptions, 'cors' | 'log'>
  * It needs neither threads nor sockets, so a test can compose it in its own process:
  * - `control` is any object with `call` and `cancellableCall`; it stands for main.
  * - `mirror` is a SnapshotMirror on a RingReader of the test's own ring. Its `reset()` feeds it by hand.
- * - `Front.handle()` takes the request: any object that implements `Exchange`, whose `respond()` records the response.
+ * - `RequestHandler.handle()` takes the request: any object that implements `Exchange`, whose `respond()` records the response.
  */
-export function createFront(parts: FrontParts): Front {
+export function createFront(parts: FrontParts): RequestHandler {
   const { dashboard } = parts;
-  const front = new Front(parts);
+  const handler = new RequestHandler(parts);
   const { 'POST /auth/pin': exchangePin, ...guardedAuth } = authRoutes(parts);
-  return front.routes({
-    ...guardAll(front, {
+  return handler.routes({
+    ...guardAll(handler, {
       ...guardedAuth,
       ...botRoutes(parts),
       ...historyRoutes(parts),
@@ -57,7 +60,7 @@ export function createFront(parts: FrontParts): Front {
     'GET /assets/{file}': (exchange, [file = '']) => dashboard.asset(exchange, file),
     'GET /health': (exchange) => exchange.respond(HEALTHY),
     'POST /auth/pin': exchangePin,
-    'GET /events': streamRoute(parts, front),
+    'GET /events': streamRoute(parts, handler),
   });
 }
 

@@ -1,34 +1,33 @@
-// Runs in a front thread. Owns the state of one stream.
-
 import type { StreamSink } from './engine/engine.js';
 import type { InitialState } from './initial-state.js';
 import type { SubscriberGroup } from './subscriber-group.js';
 
-/** How a stream begins, or goes on after a loss. */
+/** How a stream starts, or continues after a loss. */
 export interface SubscribeStart {
   /** Sent before everything else. */
   opening: string;
-  /** What is to be declared: id of the first lost event, and its number, null when that is not known. */
+  /** Declared with a `gap`: id of the first lost event, and its number, null when that is not known. */
   loss: { from: string; first: number | null } | null;
   snapshots: boolean;
-  /** Where it then goes on, when that is not where the snapshots are from: in the past. */
+  /** Sequence number to continue from, if that is not where the snapshots are from: the stream is replaying. */
   at?: number;
 }
 
+/** State of one stream. The fan-out, or the replays while the stream is behind the ring, move its cursor. */
 export class Subscriber {
   readonly sink: StreamSink;
   readonly group: SubscriberGroup;
-  /** To be called when it has left the fan-out. */
+  /** Called when it has left the fan-out. */
   readonly removed: () => void;
-  /** Place in the fan-out's list, -1 when it is not there any more. */
+  /** Index in the fan-out's list, -1 after it has left. */
   index: number;
   /** Sequence number of the next frame that it gets. */
   cursor = 0;
-  /** To be made into its prelude as soon as the snapshots are current. */
-  beginning: SubscribeStart | undefined;
+  /** Becomes {@link initialState} as soon as the snapshots are current. */
+  start: SubscribeStart | undefined;
   /** What it gets before that frame. */
-  prelude: InitialState | undefined;
-  /** It came with an id, to have everything from there on: what the ring laps it gets from the journal. */
+  initialState: InitialState | undefined;
+  /** It came with an id and gets everything after it: what has left the ring comes from the journal. */
   resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */
   blockedAt = 0;
@@ -42,8 +41,8 @@ export class Subscriber {
     this.removed = removed;
   }
 
-  /** It has had its beginning, and its client's last event id is its cursor's. */
+  /** Its initial state is sent, so its client's last event id matches the cursor. */
   get isLive(): boolean {
-    return this.beginning === undefined && this.prelude === undefined;
+    return this.start === undefined && this.initialState === undefined;
   }
 }

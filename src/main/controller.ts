@@ -48,6 +48,6 @@ export function createController({
     incidents: (input) => bots.incidents(input),
     invoke: (input, gone) => bots.invoke(input, gone),
     kinds: () => ({ kinds: schemas.infos(), failed: kinds.failed }),
-    figures: metrics,
+    metrics,
   };
 }

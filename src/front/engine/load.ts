@@ -42,7 +42,7 @@ function nodeHttp(why: string, fronts: number): ChosenEngine {
 /** @returns the reason, when the binary does not load. */
 async function loadUws(): Promise<EngineKind | string> {
   try {
-    return (await import('./uws.js')).uwsEngine;
+    return (await import('./uws/uws.js')).uwsEngine;
   } catch (thrown) {
     const { platform, arch, version } = process;
     // Its message begins with a long list of what it supports; what did not load comes after `Error: `.

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns this front's channel to the journal: whichever there is now.
-
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type {
   Page,
@@ -11,22 +9,24 @@ import type {
 import { Rpc } from '../../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import type { ReplaySource } from './replays.js';
 
-/** Calls that may wait for the journal at one time; one more rejects with `overloaded`. */
+/** Calls that may wait for the journal at one time; another is rejected with `overloaded`. */
 const MAX_WAITING = 256;
-/** So many more for streams that resume: no crowd that searches stands in their way. */
+/** More calls for streams that resume: searches must not block them. */
 const RESERVED_REPLAYS = 16;
-/** How long the journal may take for an answer, in ms: a disk may stand still. */
-const WITHIN_MS = 20_000;
-/** What a caller is told to wait while one journal is gone and the next is not there yet, in s. */
+/** A disk may hang. */
+const TIMEOUT_MS = 20_000;
+/** Between the end of one journal thread and the start of the next, in s. */
 const RETRY_AFTER_S = 1;
 
 type Output<K extends keyof JournalFrontMethods> = ReturnType<JournalFrontMethods[K]>;
 type Peer = Rpc<never, JournalFrontMethods>;
 
+/** Runs in a front thread. Owns the channel to the current journal thread. */
 export class JournalClient implements ReplaySource {
-  /** There is a journal in this service. Between two of its threads, and until the first is there, nobody answers. */
+  /** The service has a journal. Its thread may be missing at the moment. */
   readonly isThere: boolean;
   #peer: Peer | undefined;
   #port: MessagePort | undefined;
@@ -35,7 +35,7 @@ export class JournalClient implements ReplaySource {
     this.isThere = enabled;
   }
 
-  /** Takes a channel; the last one's open calls reject. */
+  /** Replaces the channel; open calls on the old one reject. */
   attach(port: MessagePort): void {
     this.detach();
     this.#port = port;
@@ -43,7 +43,7 @@ export class JournalClient implements ReplaySource {
       open: MAX_WAITING,
       reserve: { calls: RESERVED_REPLAYS, methods: new Set(['replay'] as const) },
     });
-    // It is gone without a word when its thread dies.
+    // When the thread dies, this event is all that comes.
     port.once('close', () => {
       if (this.#port === port) this.detach();
     });
@@ -61,7 +61,7 @@ export class JournalClient implements ReplaySource {
     return this.#call('replay', request, undefined, memory && [memory]);
   }
 
-  /** @param gone is aborted when nobody waits for it any more: it is not searched on then, and rejects. */
+  /** @param gone aborts when the client has left: the search ends and the call rejects. */
   page(request: PageRequest, gone?: AbortSignal): Promise<Page> {
     return this.#call('page', request, gone);
   }
@@ -70,7 +70,7 @@ export class JournalClient implements ReplaySource {
     return this.#call('stats', request, gone);
   }
 
-  /** Rejects with `unavailable` when it is off or gone, `no_answer` when it takes too long. */
+  /** Rejects with `unavailable` when the journal is off or gone, with `no_answer` when it takes too long. */
   async #call<K extends keyof JournalFrontMethods & string>(
     method: K,
     input: Parameters<JournalFrontMethods[K]>[0],
@@ -79,26 +79,21 @@ export class JournalClient implements ReplaySource {
   ): Promise<Output<K>> {
     if (!this.#peer) {
       throw this.isThere
-        ? new DroverError('unavailable', 'the journal is not there: another begins', RETRY_AFTER_S)
+        ? new DroverError('unavailable', 'the journal is starting again', RETRY_AFTER_S)
         : new DroverError('unavailable', 'the journal is off');
     }
     const cancel = new AbortController();
-    const giveUp = (): void => cancel.abort();
-    if (gone?.aborted) giveUp();
-    gone?.addEventListener('abort', giveUp);
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        giveUp();
-        reject(new DroverError('no_answer'));
-      }, WITHIN_MS);
-    });
+    const abort = (): void => cancel.abort();
+    if (gone?.aborted) abort();
+    gone?.addEventListener('abort', abort);
     try {
-      const answer = this.#peer.cancellableCall(method, input, cancel.signal, transfer);
-      return (await Promise.race([answer, timeout])) as Output<K>;
+      const output = this.#peer.cancellableCall(method, input, cancel.signal, transfer);
+      return (await withTimeout(output, TIMEOUT_MS, () => {
+        cancel.abort();
+        throw new DroverError('no_answer');
+      })) as Output<K>;
     } finally {
-      clearTimeout(timer);
-      gone?.removeEventListener('abort', giveUp);
+      gone?.removeEventListener('abort', abort);
     }
   }
 }

@@ -8,6 +8,7 @@
 import type { ReplayPart, ReplayRequest } from '../../shared/contract/journal-messages.js';
 import type { Filter } from '../../shared/stream/filter.js';
 import type { Subscriber } from '../subscriber.js';
+import { ReplayParts } from './replay-parts.js';
 
 /** Longest that the front stays with the past in one turn of its loop, in ms. */
 const TURN_MS = 1;
@@ -15,11 +16,6 @@ const TURN_MS = 1;
 const REST_MS = 1;
 /** Bytes that the journal is asked for at once. */
 const PART_BYTES = 256 * 1024;
-/** Bytes of parts that are kept, at most: for those that are being sent, and the crowd behind them. */
-const MAX_KEPT_BYTES = 32 * 1024 * 1024;
-/** Memory of parts that is used again, in bytes, and how many are there for that at most. */
-const SPARE_BYTES = 256 * 1024;
-const MAX_SPARE = 16;
 /** Parts that may be on their way from the journal, or there and not looked at yet by anybody. */
 const MAX_ASKED = 16;
 /** Pause before a journal is asked again that could not answer, in ms. */
@@ -72,18 +68,9 @@ export class Replays {
   readonly #places = new Map<Subscriber, Place>();
   /** Those that can go on now, in the order of their turns. */
   #ready: Place[] = [];
-  /** Parts by filter and place, the one that was used last at the end. */
-  readonly #parts = new Map<string, ReplayPart>();
-  #keptBytes = 0;
-  /** Memory of parts that nobody needs any more, for those to come: new memory is dear, because it has to be freed, too. */
-  #spare: ArrayBuffer[] = [];
+  readonly #parts = new ReplayParts();
   /** Who waits for a part that is on its way. */
   readonly #asked = new Map<string, Place[]>();
-  /**
-   * Parts that those who waited for them have not come to yet. They stay: when there are very many places, they would else
-   * be pushed out by others before that, and nobody would come forward.
-   */
-  readonly #unseen = new Set<string>();
   /** Who waits until one more may be asked for. */
   readonly #postponed = new Set<Place>();
   #turning = false;
@@ -133,7 +120,7 @@ export class Replays {
     this.#places.delete(subscriber);
     // Clients come and go while the journal does not answer.
     this.#postponed.delete(place);
-    if (this.#places.size === 0) this.#forget();
+    if (this.#places.size === 0) this.#parts.clear();
   }
 
   /** It takes bytes again, or its prelude is over. */
@@ -178,7 +165,7 @@ export class Replays {
   /** One turn of one stream: at most one write. */
   #serve(place: Place): void {
     const { subscriber } = place;
-    if (place.key !== undefined && this.#unseen.delete(place.key)) this.#askPostponed();
+    if (place.key !== undefined && this.#parts.see(place.key)) this.#askPostponed();
     if (!this.#isHere(place) || subscriber.blockedAt !== 0) return;
     // The fan-out has it resumed when it has had what comes before.
     if (!subscriber.isLive) return;
@@ -206,9 +193,8 @@ export class Replays {
     const { subscriber } = place;
     const { filter } = subscriber.group;
     const key = `${subscriber.cursor} ${filter?.key ?? ''}`;
-    const part = this.#parts.get(key);
+    const part = this.#parts.take(key);
     if (part) {
-      this.#touch(key, part);
       this.#take(place, key, part);
       return;
     }
@@ -230,7 +216,7 @@ export class Replays {
       pieceBytes: this.#pieceBytes,
       maxBytes: PART_BYTES,
       // Of what a filter lets through a part may be small.
-      memory: filter === null ? this.#spare.pop() : undefined,
+      memory: filter === null ? this.#parts.takeMemory() : undefined,
     };
     this.#source.replay(request).then(
       (answer) => this.#answered(key, answer),
@@ -242,7 +228,7 @@ export class Replays {
     const waiting = this.#waitingFor(key);
     this.#failing = undefined;
     // One that has nothing is asked for again: by then there may be more.
-    if (part.first !== null && this.#places.size > 0) this.#keep(key, part);
+    if (part.first !== null && this.#places.size > 0) this.#parts.keep(key, part);
     for (const place of waiting) {
       place.failingSince = 0;
       this.#take(place, key, part);
@@ -290,7 +276,7 @@ export class Replays {
 
   /** Whether as much is on its way, or there and not looked at yet, as may be; or nothing may be asked for now. */
   get #isFull(): boolean {
-    return this.#pause !== undefined || this.#asked.size + this.#unseen.size >= MAX_ASKED;
+    return this.#pause !== undefined || this.#asked.size + this.#parts.unseen >= MAX_ASKED;
   }
 
   #askPostponed(): void {
@@ -316,14 +302,14 @@ export class Replays {
       place.key = key;
       place.piece = 0;
       this.#queue(place);
-      this.#unseen.add(key);
+      this.#parts.expect(key);
       this.#askAhead(subscriber, part.next);
     }
   }
 
   /** What comes after this part is read while this one is sent. */
   #askAhead({ group: { filter } }: Subscriber, next: number): void {
-    if (this.#pause || this.#asked.size + this.#unseen.size >= MAX_ASKED / 2) return;
+    if (this.#pause || this.#asked.size + this.#parts.unseen >= MAX_ASKED / 2) return;
     if (this.#actions.isOnRing(next, filter)) return;
     const key = `${next} ${filter?.key ?? ''}`;
     if (!this.#parts.has(key) && !this.#asked.has(key)) {
@@ -334,34 +320,5 @@ export class Replays {
   #lost({ subscriber }: Place): void {
     this.remove(subscriber);
     this.#actions.lost(subscriber);
-  }
-
-  #keep(key: string, part: ReplayPart): void {
-    this.#parts.set(key, part);
-    this.#keptBytes += part.bytes.length;
-    for (const [oldest, { bytes }] of this.#parts) {
-      if (this.#keptBytes <= MAX_KEPT_BYTES || oldest === key) break;
-      if (this.#unseen.has(oldest)) continue;
-      this.#parts.delete(oldest);
-      this.#keptBytes -= bytes.length;
-      this.#reuse(bytes.buffer as ArrayBuffer);
-    }
-  }
-
-  #reuse(memory: ArrayBuffer): void {
-    const isWanted = memory.byteLength >= SPARE_BYTES && this.#spare.length < MAX_SPARE;
-    if (isWanted) this.#spare.push(memory);
-  }
-
-  #touch(key: string, part: ReplayPart): void {
-    this.#parts.delete(key);
-    this.#parts.set(key, part);
-  }
-
-  #forget(): void {
-    this.#parts.clear();
-    this.#unseen.clear();
-    this.#spare = [];
-    this.#keptBytes = 0;
   }
 }

@@ -18,7 +18,7 @@ import type { CallerHandler } from '../handlers.js';
 import { SAFE_HEADERS } from '../responses.js';
 import { ROUTE_NAMES } from '../route-table.js';
 import type { SnapshotMirror } from '../snapshot-mirror.js';
-import { processFigures } from './process-figures.js';
+import { processMetrics } from './process-metrics.js';
 import type { Sample } from './sample.js';
 
 /** Where the threads count. */
@@ -50,7 +50,7 @@ export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): C
       );
     }
     const [main, { exposition, CONTENT_TYPE }] = await Promise.all([
-      control.call('figures', null),
+      control.call('metrics', null),
       // Loaded on the first request: most fronts never need it.
       import('./exposition.js'),
     ]);
@@ -74,7 +74,7 @@ function sample(
     sumOf(counters, fronts + 1, cell) - ofFronts(cell);
   return {
     main,
-    process: processFigures(),
+    process: processMetrics(),
     bots: bots.list(),
     events: named(KINDS, (at) => ofBroadcaster(BROADCASTER.kinds + at)),
     lines: named(LEVELS, (at) => ofBroadcaster(BROADCASTER.levels + at)),

@@ -1,7 +1,7 @@
 // Pure; used by the fronts. Owns what one answer of GET /metrics is made of.
 
 import type { MainMetrics } from '../../shared/contract/metric-layout.js';
-import type { ProcessFigures } from './process-figures.js';
+import type { ProcessMetrics } from './process-metrics.js';
 
 /** Counts of the buckets of a histogram, the last above all bounds, and the sum. */
 export interface Buckets {
@@ -12,7 +12,7 @@ export interface Buckets {
 
 export interface Sample {
   main: MainMetrics;
-  process: ProcessFigures;
+  process: ProcessMetrics;
   bots: readonly { kind: string; status: string; count: number }[];
   /** Frames on the ring since the start, by kind of event. */
   events: readonly { name: string; count: number }[];

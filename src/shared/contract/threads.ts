@@ -170,7 +170,7 @@ export type ControlMethods = {
   logAccess(input: { text: string }): void;
   pressure(input: null): PressureReport;
   /** For `GET /metrics`. */
-  figures(input: null): MainMetrics;
+  metrics(input: null): MainMetrics;
   createBot(input: { bot: CreateBotBody; rights: Rights }): void;
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
   /** Resolves when it is done; the front then shows the snapshot that it has by then. */

@@ -10,7 +10,7 @@ import { freePort } from '../../harness/ports.js';
 // Not every system has a binary (docs/ENGINES.md).
 const loaded = await Promise.all([
   import('uWebSockets.js'),
-  import('../../../src/front/engine/uws.js'),
+  import('../../../src/front/engine/uws/uws.js'),
 ]).catch(() => undefined);
 
 it.runIf(loaded)(

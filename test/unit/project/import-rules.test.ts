@@ -27,7 +27,7 @@ const FOLDERS = Object.keys(MAY);
 /** Single imports with an answer of their own: file, specifier, whether it is allowed. */
 const SINGLE: [string, string, boolean][] = [
   ['src/cli/doctor.ts', '../front/engine/load.js', true],
-  ['src/cli/doctor.ts', '../front/front.js', false],
+  ['src/cli/doctor.ts', '../front/request-handler.js', false],
   ['src/main/threads/demo.ts', '../../kinds/demo-world/messages.js', true],
   ['src/main/threads/demo.ts', '../../kinds/demo-world/room.js', false],
   ['src/client/calls.ts', '../shared/contract/bots.js', true],
@@ -36,22 +36,22 @@ const SINGLE: [string, string, boolean][] = [
   ['src/broadcaster/broadcaster.ts', 'node:net', false],
   ['src/broadcaster/broadcaster.ts', 'node:worker_threads', false],
   ['src/journal/journal.ts', 'node:http', false],
-  ['src/front/front.ts', 'uWebSockets.js', false],
-  ['src/front/engine/uws.ts', 'uWebSockets.js', true],
+  ['src/front/request-handler.ts', 'uWebSockets.js', false],
+  ['src/front/engine/uws/uws.ts', 'uWebSockets.js', true],
   ['src/shared/memory/ring.ts', '../errors.js', false],
   ['src/shared/contract/api.ts', '../lmdb/examine.js', false],
   ['src/shared/contract/api.ts', '../memory/layout.js', true],
   ['src/front/routes.ts', 'typebox', false],
-  ['workers/front.ts', '../src/front/front.js', true],
+  ['workers/front.ts', '../src/front/request-handler.js', true],
   ['workers/front.ts', '../src/main/service.js', false],
   ['workers/bot-host.ts', '../src/bot-host/host.js', true],
-  ['workers/bot-host.ts', '../src/front/front.js', false],
+  ['workers/bot-host.ts', '../src/front/request-handler.js', false],
   ['workers/kinds/demo.ts', '../../src/bot-sdk/index.js', true],
   ['workers/kinds/demo.ts', '../../src/main/service.js', false],
   ['dashboard/src/main.ts', '../../src/client/index.js', true],
   ['dashboard/src/main.ts', '../../src/shared/contract/bots.js', true],
   ['dashboard/src/main.ts', '../../src/shared/errors.js', false],
-  ['dashboard/src/main.ts', '../../src/front/front.js', false],
+  ['dashboard/src/main.ts', '../../src/front/request-handler.js', false],
 ];
 
 let project: string;
@@ -62,7 +62,7 @@ function fileFor(file: string, n: number): string {
   return SPECIAL.has(file) ? file : join(dirname(file), `case-${n}.ts`);
 }
 /** Files that the rules name. */
-const SPECIAL = new Set(['src/front/engine/uws.ts', 'workers/front.ts', 'workers/bot-host.ts']);
+const SPECIAL = new Set(['src/front/engine/uws/uws.ts', 'workers/front.ts', 'workers/bot-host.ts']);
 
 interface Case {
   file: string;

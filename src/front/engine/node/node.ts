@@ -17,9 +17,9 @@ import type {
   TlsFiles,
 } from '../engine.js';
 import { rawResponse } from '../raw-response.js';
-import { LINGER_MS, NodeExchange } from './exchange.js';
+import { LINGER_MS, NodeExchange } from './node-exchange.js';
+import { MAX_WRITE_BYTES } from './node-stream.js';
 import { brokenHead, CONNECT_REFUSED, unreadable } from './refusals.js';
-import { MAX_WRITE_BYTES } from './stream.js';
 
 /** How often requests that are late are looked for, in ms. */
 const CHECK_EVERY_MS = 1000;

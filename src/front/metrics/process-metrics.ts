@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { residentMemory } from '../../shared/process-memory.js';
 
-export interface ProcessFigures {
+export interface ProcessMetrics {
   cpuSeconds: number;
   residentBytes: number;
   /** Unix epoch, in s. */
@@ -16,7 +16,7 @@ export interface ProcessFigures {
 
 const MAX_FILES = maxFiles();
 
-export function processFigures(): ProcessFigures {
+export function processMetrics(): ProcessMetrics {
   const { user, system } = process.cpuUsage();
   return {
     cpuSeconds: (user + system) / 1e6,

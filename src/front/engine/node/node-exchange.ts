@@ -6,7 +6,7 @@ import type { BodyShare } from '../../body-room.js';
 import type { InFlightSlot } from '../../in-flight-limiter.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
-import { NodeStream } from './stream.js';
+import { NodeStream } from './node-stream.js';
 
 /**
  * How long a connection that is to be closed is still read from, in ms: closed with unread bytes it would be reset, and

@@ -11,7 +11,7 @@ import { emptyResponse, errorResponse } from './responses.js';
 import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
 
-export interface FrontOptions {
+export interface RequestHandlerOptions {
   auth: Pick<Authenticator, 'authenticate'>;
   cors: Cors;
   log: Pick<AccessLog, 'isOn' | 'logsAll' | 'add'>;
@@ -23,16 +23,16 @@ export interface FrontOptions {
 
 /**
  * Runs in a front thread. Owns the way of a request: router, bounds, authentication, handler, response. It needs no thread
- * and no socket: {@link Front.handle} takes any {@link Exchange}.
+ * and no socket: {@link RequestHandler.handle} takes any {@link Exchange}.
  */
-export class Front implements Guard {
+export class RequestHandler implements Guard {
   readonly #router = new Router<OpenHandler>();
-  readonly #options: FrontOptions;
+  readonly #options: RequestHandlerOptions;
   /** Token ids by request; only while the access log is on. */
   readonly #callers = new WeakMap<Exchange, string>();
   readonly #decorates: boolean;
 
-  constructor(options: FrontOptions) {
+  constructor(options: RequestHandlerOptions) {
     this.#options = options;
     this.#decorates = options.cors.isOn || options.log.isOn;
   }

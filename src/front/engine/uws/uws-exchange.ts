@@ -1,0 +1,179 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { DroverError } from '../../../shared/errors.js';
+import type { BodyShare } from '../../body-room.js';
+import type { InFlightSlot } from '../../in-flight-limiter.js';
+import { BROKEN } from '../broken.js';
+import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
+import { UwsStream, writeHeaders } from './uws-stream.js';
+
+/** A body of at most this many characters fits the cork buffer with its headers, whatever its UTF-8 length. */
+const MAX_CORKED_CHARACTERS = 5_000;
+
+/** Runs in a front thread. Owns one request on uWebSockets.js and its response. */
+export class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  readonly #res: HttpResponse;
+  readonly #req: HttpRequest;
+  readonly #mustLeave: boolean;
+  #address: string | undefined;
+  /** The response is over: answered, streaming or aborted. uWebSockets throws when it is touched after that. */
+  #done = false;
+  #watched = false;
+  #inHandler = true;
+  #noBody: (() => void) | undefined;
+  #goes: AbortController | undefined;
+  aborted = false;
+  slot: InFlightSlot | undefined;
+  route = 0;
+  readonly #responded: EngineOptions['responded'];
+
+  /** @param mustLeave closes the connection behind its answer. */
+  constructor(
+    res: HttpResponse,
+    req: HttpRequest,
+    mustLeave: boolean,
+    responded: EngineOptions['responded'],
+  ) {
+    this.#res = res;
+    this.#req = req;
+    this.#mustLeave = mustLeave;
+    this.#responded = responded;
+    this.method = req.getCaseSensitiveMethod();
+    this.path = req.getUrl();
+  }
+
+  get query(): string {
+    return this.#req.getQuery() ?? '';
+  }
+
+  get address(): string {
+    this.#address ??= Buffer.from(this.#res.getRemoteAddressAsText()).toString();
+    return this.#address;
+  }
+
+  header(name: string): string {
+    return this.#req.getHeader(name);
+  }
+
+  body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
+    this.#watch();
+    // It goes by the first; somebody on the way may have gone by another (request smuggling).
+    if (this.#lengths() > 1) return Promise.reject(new DroverError('ambiguous_length'));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
+      this.#noBody = () => {
+        clearTimeout(timer);
+        reject(new DroverError('timeout'));
+      };
+      const parts: Buffer[] = [];
+      let size = 0;
+      let isRefused = false;
+      this.#res.onData((part, isLast) => {
+        if (isRefused) return;
+        size += part.byteLength;
+        try {
+          if (size > maxBytes) throw new DroverError('too_large');
+          share.add(part.byteLength);
+        } catch (thrown) {
+          isRefused = true;
+          clearTimeout(timer);
+          parts.length = 0;
+          reject(thrown);
+          return;
+        }
+        // A copy: uWebSockets takes the memory back when this returns.
+        parts.push(Buffer.from(part.slice(0)));
+        if (!isLast) return;
+        clearTimeout(timer);
+        resolve(Buffer.concat(parts, size));
+      });
+    });
+  }
+
+  gone(): AbortSignal {
+    this.#goes ??= new AbortController();
+    if (this.aborted) this.#goes.abort();
+    else if (!this.#done) this.#watch();
+    return this.#goes.signal;
+  }
+
+  /** How many Content-Length headers there are. */
+  #lengths(): number {
+    let lengths = 0;
+    this.#req.forEach((name) => {
+      if (name === 'content-length') lengths += 1;
+    });
+    return lengths;
+  }
+
+  respond(response: Response): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#responded(this.route, response.status);
+    // uWebSockets has corked the socket during the handler; after it we have to.
+    if (this.#inHandler) this.#write(response);
+    else this.#res.cork(() => this.#write(response));
+  }
+
+  stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
+    this.#done = true;
+    this.#responded(this.route, 200);
+    return new UwsStream(this.#res, headers, closed, writable);
+  }
+
+  /** The handler goes on after its synchronous part. */
+  respondLater(pending: Promise<void>): void {
+    this.#inHandler = false;
+    if (!this.#done) this.#watch();
+    pending.catch(() => this.respond(BROKEN));
+  }
+
+  #watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#res.onAborted(() => {
+      this.aborted = true;
+      this.#done = true;
+      this.#noBody?.();
+      this.#goes?.abort();
+    });
+  }
+
+  /**
+   * endWithoutBody() is called without arguments: with a length the old binary does not notice that the response is over
+   * (and aborts the process), and without one but with a second argument it writes 2^63. end() with its second argument
+   * writes `Connection: close` itself, and is the only one that closes the connection: a 204 then says `Content-Length: 0`,
+   * and of a large body uWebSockets keeps what the client does not take at once, as this would.
+   */
+  #write({ status, headers, body, close: isLast }: Response): void {
+    const close = isLast === true || this.#mustLeave;
+    const res = this.#res;
+    if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+    writeHeaders(res, headers);
+    if (this.method === 'HEAD' && !close) {
+      if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      res.endWithoutBody();
+    } else if ((status === 204 || status === 304) && !close) {
+      res.endWithoutBody();
+    } else if (this.method !== 'HEAD' && body.length > MAX_CORKED_CHARACTERS && !close) {
+      this.#writeLarge(typeof body === 'string' ? Buffer.from(body) : body);
+    } else {
+      res.end(this.method === 'HEAD' ? '' : body, close);
+    }
+  }
+
+  /** A body that may not fit the cork buffer: sent as far as the client takes it, and then as it goes on. */
+  #writeLarge(body: Uint8Array): void {
+    this.#watch();
+    const res = this.#res;
+    const send = (from: number): boolean => {
+      const rest = body.subarray(from) as Uint8Array<ArrayBuffer>;
+      const [ok] = res.tryEnd(rest, body.length);
+      return ok;
+    };
+    res.onWritable((offset) => send(offset));
+    send(0);
+  }
+}

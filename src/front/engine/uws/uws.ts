@@ -1,0 +1,218 @@
+// Runs in a front thread. Owns everything that is particular to uWebSockets.js; its facts are in docs/ENGINES.md.
+
+import uws, {
+  type HttpRequest,
+  type HttpResponse,
+  type TemplatedApp,
+  type us_listen_socket,
+} from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { BROKEN } from '../broken.js';
+import type {
+  Engine,
+  EngineKind,
+  EngineOptions,
+  FixedResponses,
+  Handler,
+  PreparedTls,
+  Response,
+  TlsFiles,
+} from '../engine.js';
+import { UwsExchange } from './uws-exchange.js';
+import { MAX_CORKED_BYTES, writeHeaders } from './uws-stream.js';
+
+/** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
+const EXCLUSIVE_PORT = 1;
+const SHARED_PORT = 0;
+
+/** An app and how many connections it has. */
+interface App {
+  readonly app: TemplatedApp;
+  open: number;
+}
+
+class UwsEngine implements Engine {
+  readonly #handler: Handler;
+  readonly #fixed: FixedResponses;
+  readonly #options: EngineOptions;
+  /** The last is the one that listens. Those before it have connections of certificates that were in use before. */
+  #apps: App[];
+  #socket: us_listen_socket | undefined;
+  #bound: { host: string; port: number; shared: boolean } | undefined;
+  /** Connections that were refused and are not closed yet. */
+  #refused = 0;
+
+  constructor(handler: Handler, fixed: FixedResponses, options: EngineOptions) {
+    this.#handler = handler;
+    this.#fixed = fixed;
+    this.#options = options;
+    this.#apps = [this.#createApp(options.tls)];
+  }
+
+  async listen(host: string, port: number, shared: boolean): Promise<number> {
+    const { app } = this.#apps.at(-1) as App;
+    this.#socket = listenOn(app, host, port, shared);
+    if (!this.#socket) throw new Error('the port is taken or the address is not of this machine');
+    const real = uws.us_socket_local_port(this.#socket);
+    this.#bound = { host, port: real, shared };
+    return real;
+  }
+
+  stopListening(): void {
+    if (this.#socket) uws.us_listen_socket_close(this.#socket);
+    this.#socket = undefined;
+  }
+
+  /**
+   * A context cannot be given another certificate; one for a server name would not be used by clients that come by
+   * address. So another app takes over the port, within one turn of the loop.
+   */
+  prepareTls(files: TlsFiles): PreparedTls {
+    const app = this.#createApp(files);
+    return { commit: () => this.#takeOver(app), rollback: () => app.app.close() };
+  }
+
+  #takeOver(next: App): void {
+    const before = this.#apps.at(-1) as App;
+    if (!this.#socket || !this.#bound) throw new Error('the front does not listen');
+    const { host, port, shared } = this.#bound;
+    // A port that others may have too is never let go of.
+    const old = this.#socket;
+    if (!shared) this.stopListening();
+    const socket = listenOn(next.app, host, port, shared);
+    if (!socket) {
+      next.app.close();
+      if (!shared) this.#socket = listenOn(before.app, host, port, shared);
+      throw new Error('the port could not be bound again');
+    }
+    if (shared) uws.us_listen_socket_close(old);
+    this.#socket = socket;
+    this.#apps.push(next);
+    this.#dropIfIdle(before);
+  }
+
+  /** One that does not listen any more goes with its last connection. Not at once: that one is just being closed. */
+  #dropIfIdle(entry: App): void {
+    if (entry.open > 0 || entry === this.#apps.at(-1)) return;
+    setImmediate(() => {
+      if (!this.#apps.includes(entry)) return;
+      this.#apps = this.#apps.filter((other) => other !== entry);
+      entry.app.close();
+    });
+  }
+
+  close(): void {
+    this.stopListening();
+    const apps = this.#apps;
+    this.#apps = [];
+    for (const { app } of apps) app.close();
+  }
+
+  #createApp(tls: TlsFiles | null): App {
+    const { maxUrlBytes, responded } = this.#options;
+    const app = tls ? sslApp(tls) : uws.App();
+    const entry: App = { app, open: 0 };
+    const handle = (res: HttpResponse, req: HttpRequest): void => {
+      const exchange = new UwsExchange(res, req, this.#mustLeave(res), responded);
+      try {
+        const pending = this.#handler(exchange);
+        if (pending) exchange.respondLater(pending);
+      } catch {
+        exchange.respond(BROKEN);
+      }
+    };
+    app.filter((res, count) => this.#count(entry, res, Number(count)));
+    for (const [path, { headers, body, status, route }] of this.#fixed) {
+      const [name, value] = inOneHeader(headers);
+      app.get(path, (res, req) => {
+        // What is not to be answered so goes the way of all others.
+        if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
+        if (path.length + (req.getQuery()?.length ?? 0) > maxUrlBytes) return handle(res, req);
+        if (this.#mustLeave(res)) return handle(res, req);
+        res.writeHeader(name, value);
+        res.end(body);
+        responded(route, status);
+      });
+    }
+    // One catch-all route: the front's own router decides, so that every engine answers alike.
+    app.any('/*', handle);
+    return entry;
+  }
+
+  /** A connection has come (1) or gone (-1). Of one that has gone nothing is known any more, not even its address. */
+  #count(entry: App, res: HttpResponse, change: number): void {
+    entry.open += Math.sign(change);
+    if (change < 0) this.#dropIfIdle(entry);
+    const { connections, tls } = this.#options;
+    if (change < 0) {
+      if (this.#refused > 0) this.#refused -= 1;
+      else connections.left(null);
+      return;
+    }
+    const crowd = connections.hasCrowd ? connections.refusalFor(res.getRemoteAddress()) : undefined;
+    const refusal = crowd ?? connections.entered(null);
+    if (!refusal) return;
+    this.#refused += 1;
+    // Before the handshake there is no way to say anything.
+    if (tls) res.close();
+    else res.cork(() => writeRefusal(res, refusal));
+  }
+
+  #mustLeave(res: HttpResponse): boolean {
+    const { connections } = this.#options;
+    return connections.hasCrowd && connections.mustLeave(res.getRemoteAddress());
+  }
+}
+
+function sslApp({ cert, key }: TlsFiles): TemplatedApp {
+  try {
+    return uws.SSLApp({ cert_file_name: cert, key_file_name: key });
+  } catch {
+    // It does not say why. Main has made sure that Node's OpenSSL can read them.
+    throw new Error(`BoringSSL cannot use the certificate ${cert} with the key ${key}`);
+  }
+}
+
+function listenOn(
+  app: TemplatedApp,
+  host: string,
+  port: number,
+  shared: boolean,
+): us_listen_socket | undefined {
+  let socket: us_listen_socket | undefined;
+  // The types know no options for a listen() with a host.
+  const untyped = app as unknown as {
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      bound: (socket: us_listen_socket | false) => void,
+    ): void;
+  };
+  untyped.listen(host, port, shared ? SHARED_PORT : EXCLUSIVE_PORT, (bound) => {
+    socket = bound || undefined;
+  });
+  return socket;
+}
+
+function writeRefusal(res: HttpResponse, { status, headers, body }: Response): void {
+  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+  writeHeaders(res, headers);
+  res.end(body, true);
+}
+
+/**
+ * A header whose value brings the other headers' lines with it: uWebSockets.js writes it as it stands, and each call of it
+ * costs more than all of these bytes.
+ */
+function inOneHeader([name = '', value = '', ...others]: readonly string[]): [string, string] {
+  const lines = [value];
+  for (let at = 0; at < others.length; at += 2) lines.push(`${others[at]}: ${others[at + 1]}`);
+  return [name, lines.join('\r\n')];
+}
+
+export const uwsEngine: EngineKind = {
+  knowsAddresses: false,
+  maxWriteBytes: MAX_CORKED_BYTES,
+  create: (handler, fixed, options) => new UwsEngine(handler, fixed, options),
+};

@@ -1,0 +1,108 @@
+import { FRONT } from '../shared/contract/metric-layout.js';
+import type { Counters } from '../shared/memory/counters.js';
+import type { RingReader } from '../shared/memory/ring-reader.js';
+import type { Filter } from '../shared/stream/filter.js';
+import { eventId } from '../shared/stream/frame.js';
+import { gapFrame, positionBlock, resumePoint } from '../shared/stream/stream-text.js';
+import { InitialState, type SnapshotFrames } from './initial-state.js';
+import type { Subscriber, SubscribeStart } from './subscriber.js';
+
+/** What a new subscriber asks for. */
+export interface SubscribeOptions {
+  filter: Filter | null;
+  /** Sent before everything else: `retry:`. */
+  opening: string;
+  lastEventId: string;
+  snapshots: boolean;
+  /** Called once, when the fan-out has dropped the stream. */
+  removed: () => void;
+}
+
+export interface StreamStartsOptions {
+  reader: Pick<RingReader, 'head' | 'tail'>;
+  epoch: string;
+  snapshots: SnapshotFrames;
+  counters: Counters;
+}
+
+/** Decides where streams start and what they get first: at the beginning, after a loss, and after a replay. */
+export class StreamStarts {
+  readonly #options: StreamStartsOptions;
+
+  constructor(options: StreamStartsOptions) {
+    this.#options = options;
+  }
+
+  /** Sets the cursor of a new subscriber. @returns whether its frames have to come from the journal first. */
+  begin(subscriber: Subscriber, wanted: SubscribeOptions, hasJournal: boolean): boolean {
+    const { filter, opening, lastEventId, snapshots } = wanted;
+    const { reader, epoch } = this.#options;
+    const resume = resumePoint(lastEventId, epoch, reader.head());
+    if (resume.kind === 'at') {
+      subscriber.resumes = true;
+      const isOnRing = resume.next >= this.oldest(filter);
+      if (isOnRing || hasJournal) {
+        subscriber.cursor = resume.next;
+        subscriber.initialState = new InitialState([Buffer.from(opening)]);
+        return !isOnRing;
+      }
+    }
+    subscriber.start =
+      resume.kind === 'live'
+        ? { opening, loss: null, snapshots }
+        : { opening, loss: this.#lossAt(resume), snapshots: true };
+    this.prepare(subscriber, subscriber.start);
+    return false;
+  }
+
+  /**
+   * Gives a subscriber its initial state: the gap if there was a loss, the current snapshots, and its position.
+   * @returns false while the snapshots are not current; the next pass tries again.
+   */
+  prepare(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
+    const { epoch, snapshots: source, counters } = this.#options;
+    const { filter } = subscriber.group;
+    const current = source.frames(filter, snapshots);
+    if (!current) return false;
+    const next = at ?? current.next;
+    const position = at === undefined ? current.position : Buffer.from(positionBlock(epoch, at));
+    let head = opening;
+    if (loss) {
+      const dropped = loss.first === null || filter ? null : next - loss.first;
+      head += gapFrame(epoch, loss.from, next, dropped);
+      counters.add(FRONT.gaps, 1);
+    }
+    subscriber.initialState = new InitialState([Buffer.from(head), ...current.parts, position]);
+    subscriber.cursor = next;
+    subscriber.start = undefined;
+    return true;
+  }
+
+  /** Everything from the cursor on is lost: the stream starts over with the current state. */
+  over({ cursor }: Subscriber): SubscribeStart {
+    return { opening: '', loss: this.#lossAt({ next: cursor }), snapshots: true };
+  }
+
+  /** Frames before `next` are lost. How many there were is not known: not every number was used. */
+  afterHole({ cursor }: Subscriber, next: number): SubscribeStart {
+    const loss = { from: eventId(this.#options.epoch, cursor), first: null };
+    return { opening: '', loss, snapshots: true, at: next };
+  }
+
+  /** The oldest frame that the ring has for this filter: the front may not know the labels of older ones. */
+  oldest(filter: Filter | null): number {
+    return Math.max(this.#options.reader.tail(), filter?.since ?? 0);
+  }
+
+  /** Whether a replay can end at this cursor: in the newer half of the ring it is not lapped at once. */
+  isOnRing(cursor: number, filter: Filter | null): boolean {
+    if (cursor < (filter?.since ?? 0)) return false;
+    const tail = this.#options.reader.tail();
+    return cursor - tail >= (this.#options.reader.head() - tail) / 2;
+  }
+
+  #lossAt(point: { from: string } | { next: number }): NonNullable<SubscribeStart['loss']> {
+    if ('from' in point) return { from: point.from, first: null };
+    return { from: eventId(this.#options.epoch, point.next), first: point.next };
+  }
+}
