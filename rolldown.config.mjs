@@ -1,10 +1,7 @@
-// Runs after tsc. A module costs a start about a millisecond: what a thread loads at its start is put together.
+// Runs after tsc. Each module costs a start about a millisecond, so what a thread loads at its start is bundled.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { Ajv } from 'ajv';
-import standalone from 'ajv/dist/standalone/index.js';
 import { defineConfig } from 'rolldown';
 
 const typebox = 'dist/src/shared/contract/typebox.js';
@@ -13,29 +10,6 @@ const chunks = 'src/chunks';
 
 // Of the build before, which may have had others.
 rmSync(`dist/${chunks}`, { recursive: true, force: true });
-
-/**
- * Stands in for src/shared/validators.ts with the code that Ajv makes of our schemas, so that a start neither loads Ajv nor
- * compiles.
- */
-const validators = {
-  name: 'validators',
-  async load(id) {
-    if (id !== resolve('dist/src/shared/validators.js')) return null;
-    const { AJV_OPTIONS, SCHEMAS } = await import(pathToFileURL('dist/src/shared/schemas.js'));
-    const ajv = new Ajv({
-      ...AJV_OPTIONS,
-      schemas: SCHEMAS,
-      code: { source: true, esm: true },
-    });
-    const names = Object.keys(SCHEMAS);
-    const code = standalone.default(ajv, Object.fromEntries(names.map((name) => [name, name])));
-    return `import { require } from './package-paths.js';
-${code}
-const validators = { ${names.join(', ')} };
-export const validatorOf = (name) => validators[name];`;
-  },
-};
 
 export default defineConfig([
   // TypeBox, in place of the import of its 300 files. Kinds take it from here too.
@@ -60,7 +34,6 @@ export default defineConfig([
     ),
     platform: 'node',
     logLevel: 'warn',
-    plugins: [validators],
     // Packages stay what npm installs.
     external: [/^[a-z@]/i, resolve(typebox)],
     output: {

@@ -1,5 +1,6 @@
-// `npm run docs:config`: makes config/schema.json and docs/CONFIGURATION.md. What they say comes from
-// src/shared/contract/config.ts and config/default.json; test/unit/project/config-docs.test.ts fails when they are older than these.
+// `npm run generate` writes config/schema.json and docs/CONFIGURATION.md from src/shared/contract/config.ts and
+// config/default.json, and src/shared/validators.gen.ts from src/shared/schemas.ts. test/unit/project fails when one of them is
+// out of date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,6 +9,7 @@ import { configKeys, envNames } from '../src/main/load-config.js';
 import { CreateBotBody } from '../src/shared/contract/bots.js';
 import { Config } from '../src/shared/contract/config.js';
 import type { Json, JsonObject } from '../src/shared/contract/json.js';
+import { validatorsModule } from './validators-module.js';
 
 /** The flags that set a key (src/cli/main.ts). The test holds this against the command line's own list. */
 export const FLAGS: Readonly<Record<string, string>> = {
@@ -49,7 +51,7 @@ export function configSchema(defaults: JsonObject): JsonObject {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Drover configuration',
     description:
-      'Made by npm run docs:config from src/shared/contract/config.ts; changes here are lost.',
+      'Made by npm run generate from src/shared/contract/config.ts; changes here are lost.',
     ...schema,
     properties,
   } as unknown as JsonObject;
@@ -93,7 +95,7 @@ export function configPage(defaults: JsonObject): string {
   return PAGE.replace('{keys}', () => keys).replace('{bot}', () => bot);
 }
 
-const PAGE = `<!-- Made by npm run docs:config from src/shared/contract/config.ts and config/default.json; changes here are lost. -->
+const PAGE = `<!-- Made by npm run generate from src/shared/contract/config.ts and config/default.json; changes here are lost. -->
 
 # Configuration
 
@@ -191,4 +193,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const schema = `${JSON.stringify(configSchema(defaults), null, 2)}\n`;
   writeFileSync(join(projectDir(), 'config', 'schema.json'), schema);
   writeFileSync(join(projectDir(), 'docs', 'CONFIGURATION.md'), configPage(defaults));
+  writeFileSync(join(projectDir(), 'src', 'shared', 'validators.gen.ts'), validatorsModule());
 }

@@ -1,5 +1,5 @@
-// Owns which schemas of our own values are held against, and how Ajv is to read them: in the build (rolldown.config.mjs) and
-// where nothing is built (src/shared/validators.ts).
+// The schemas that bodies and the configuration are validated against. `npm run generate` compiles them into
+// validators.gen.ts.
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
@@ -20,7 +20,7 @@ export const SCHEMAS = {
 export type SchemaName = keyof typeof SCHEMAS;
 export type SchemaValue<S extends SchemaName> = Static<(typeof SCHEMAS)[S]>;
 
-/** Schemas of our own are TypeScript's too: they need not be held against the schema of schemas. */
+/** TypeScript checks these schemas already: they need no validation against the schema of schemas. */
 export const AJV_OPTIONS = {
   allowUnionTypes: true,
   useDefaults: true,

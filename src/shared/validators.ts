@@ -1,17 +1,11 @@
-// Used by main and the fronts. Owns how values are held against schemas of our own.
-//
-// In the bundles another module stands here: the code that Ajv makes of the schemas (rolldown.config.mjs). To load Ajv and
-// have it compile the schema of the configuration took a quarter of the CPU of a start. This one is for what runs unbundled,
-// as unit tests do.
+import type { ValidateFunction } from 'ajv';
+import type { SchemaName, SchemaValue } from './schemas.js';
+import * as generated from './validators.gen.js';
 
-import { Ajv, type AnySchema, type ValidateFunction } from 'ajv';
-import { lazy } from './lazy.js';
-import { AJV_OPTIONS, SCHEMAS, type SchemaName, type SchemaValue } from './schemas.js';
+// Generated, because to load Ajv and compile the schemas was a quarter of the CPU time of a start.
+const VALIDATORS = generated as unknown as { [S in SchemaName]: ValidateFunction<SchemaValue<S>> };
 
-const ajv = lazy(() => new Ajv(AJV_OPTIONS));
-
-/** Fills in defaults. */
+/** Checks a value against the schema, and fills in defaults. */
 export function validatorOf<S extends SchemaName>(name: S): ValidateFunction<SchemaValue<S>> {
-  // Ajv compiles a schema once.
-  return ajv().compile<SchemaValue<S>>(SCHEMAS[name] as AnySchema);
+  return VALIDATORS[name];
 }

@@ -13,7 +13,7 @@ import {
 } from '../../../config/generate.js';
 import { configKeys } from '../../../src/main/load-config.js';
 
-const STALE = 'out of date: run npm run docs:config';
+const STALE = 'out of date: run npm run generate';
 const defaults = readDefaults();
 
 function read(...path: string[]): string {
