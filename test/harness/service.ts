@@ -18,8 +18,8 @@ const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url)
  * may take a service 15 s, on a machine that does nothing else.
  */
 const START_LIMIT_MS = 60_000;
-/** How long a stop may take before the child is killed: the service promises 10 s. */
-const STOP_LIMIT_MS = 12_000;
+/** How long a stop may take before the child is killed; it only bounds a hang. Tests in test/stress hold the service to its 10 s. */
+const STOP_LIMIT_MS = 60_000;
 
 /** The engine that services are started with unless a test says else; the run over node:http sets it (vitest.config.ts). */
 export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
