@@ -1,6 +1,6 @@
-// interface-seed §1, §4 GET /api-info, §5.5, §5.6: what a restart changes, and what it keeps.
+// interface-seed §1, §4 GET /api-info, §5.5, §5.6, §8.4: what a restart changes, and what it keeps.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
@@ -16,55 +16,54 @@ afterEach(async () => {
   removeDir(base);
 });
 
-async function start(): Promise<Service> {
-  service = await startService({ dataDir: path.join(base, 'data') });
+async function start(directory = 'data'): Promise<Service> {
+  const config = { pin: { capacity: 12, refill_per_minute: 1 } };
+  service = await startService({ dataDir: path.join(base, directory), config });
   return service;
 }
 
-it('§4 a token survives a restart: GET /api-info returns the same token', async () => {
-  const first = await start();
-  const token = await first.token();
-  expect(await first.stop()).toBe(0);
-  const second = await start();
-  const answer = await call(second, 'GET', '/api-info', { token });
-  expect(answer.status).toBe(200);
-  expect(answer.json).toEqual({ port: second.port, token });
-});
-
-it('§5.5 every token that was made survives, also a hard kill right after it was made', async () => {
+it('a restart keeps every token, also after a hard kill, resets the bucket, and changes the PIN', async () => {
   const first = await start();
   const answers = await Promise.all(Array.from({ length: 10 }, () => tryPin(first, first.pin)));
   const tokens = answers.map((answer) => (answer.json as { token: string }).token);
+  // §8.4: the bucket is empty when it ends.
+  const wrong = first.pin === '000000' ? '000001' : '000000';
+  for (let n = 0; n < 12; n++) expectError(await tryPin(first, wrong), 401, 'wrong pin');
+  expect((await tryPin(first, first.pin)).status).toBe(429);
+  // §5.5: right after they were made, without a goodbye.
   await first.kill();
-  const second = await start();
-  for (const token of tokens) {
-    expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
-  }
-});
 
-it('§5.6 the PIN is regenerated on every start, in the line and in the file; the old one is wrong', async () => {
-  const pins = new Set<string>();
-  let last: Service | undefined;
-  for (let n = 0; n < 3; n++) {
-    await last?.stop();
-    last = await start();
-    expect(last.pin).toMatch(/^\d{6}$/);
-    expect(readFileSync(last.pinPath, 'utf8').trimEnd()).toBe(last.pin);
-    for (const old of pins) expectError(await tryPin(last, old), 401, 'wrong pin');
-    expect((await tryPin(last, last.pin)).status).toBe(200);
-    pins.add(last.pin);
+  const pins = new Set([first.pin]);
+  for (const how of ['after a kill', 'after an orderly end']) {
+    const next = await start();
+    for (const token of tokens) {
+      const answer = await call(next, 'GET', '/api-info', { token });
+      // §4: it returns the same token.
+      expect([how, answer.status, answer.json]).toEqual([how, 200, { port: next.port, token }]);
+    }
+    // §5.6: in the line and in the file.
+    expect(next.pin).toMatch(/^\d{6}$/);
+    expect(readFileSync(next.pinPath, 'utf8').trimEnd()).toBe(next.pin);
+    for (const old of pins) expectError(await tryPin(next, old), 401, 'wrong pin');
+    expect((await tryPin(next, next.pin)).status).toBe(200);
+    expect(pins).not.toContain(next.pin);
+    pins.add(next.pin);
+    expect(await next.stop()).toBe(0);
   }
-  expect(pins.size).toBe(3);
-});
 
-it('§3 tokens of another data directory are not accepted', async () => {
-  const first = await start();
-  const token = await first.token();
-  await first.stop();
-  const stranger = await startService();
-  try {
-    expectError(await call(stranger, 'GET', '/api-info', { token }), 401, 'invalid token');
-  } finally {
-    await stranger.stop();
+  // Decision "token": no file holds a token, only what it was digested to.
+  const files = readdirSync(path.join(base, 'data'), { recursive: true, withFileTypes: true });
+  const names = files.filter((f) => f.isFile()).map((f) => path.join(f.parentPath, f.name));
+  expect(names.length).toBeGreaterThan(2);
+  for (const name of names) {
+    const content = readFileSync(name);
+    for (const token of tokens) {
+      expect(content.includes(token)).toBe(false);
+      expect(content.includes(Buffer.from(token, 'base64'))).toBe(false);
+    }
   }
+
+  const stranger = await start('other');
+  const [token = ''] = tokens;
+  expectError(await call(stranger, 'GET', '/api-info', { token }), 401, 'invalid token');
 });

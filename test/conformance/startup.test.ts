@@ -2,7 +2,7 @@
 
 import net, { type AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { call, expectError, tryPin } from '../harness/api.js';
+import { call, tryPin } from '../harness/api.js';
 import { frontFlags, makeDir, removeDir } from '../harness/service.js';
 import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
 
@@ -61,11 +61,5 @@ describe('configuration', () => {
     expect(service.port).not.toBe(8090);
     expect(service.stdout()).toContain(`listening on http://127.0.0.1:${service.port}\n`);
     expect((await call(service, 'GET', '/api-info')).json).toMatchObject({ port: service.port });
-  });
-
-  it('Configuration: http.max_body_bytes is the limit of a body', async () => {
-    const service = await startOwn({ config: { http: { max_body_bytes: 2000 } } });
-    expectError(await tryPin(service, 'x'.repeat(1980)), 401, 'wrong pin');
-    expectError(await tryPin(service, 'x'.repeat(2000)), 413);
   });
 });

@@ -1,10 +1,10 @@
-// Issue 5 "TLS": certificate and key from files, read anew on SIGHUP without a stream noticing.
+// Issue 5 "TLS": certificate and key from files, reloaded on SIGHUP without a stream noticing.
 
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, makeCertificate } from '../harness/certificate.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
 import {
@@ -128,7 +128,8 @@ describe('a service with a certificate', () => {
   let token: string;
   let cert: string;
   let key: string;
-  beforeEach(async () => {
+  // One for all tests here, in their order: each leaves the first certificate in use.
+  beforeAll(async () => {
     cert = path.join(dir, 'used.crt');
     key = path.join(dir, 'used.key');
     use(first);
@@ -150,11 +151,22 @@ describe('a service with a certificate', () => {
     });
     ({ token } = JSON.parse(exchanged.body) as { token: string });
   });
-  afterEach(() => stopClean(service));
+  afterAll(() => stopClean(service));
 
   function use(certificate: Certificate): void {
     copyFileSync(certificate.certPath, cert);
     copyFileSync(certificate.keyPath, key);
+  }
+
+  /** Has the service use the first certificate again. */
+  async function useFirstAgain(): Promise<void> {
+    use(first);
+    service.child.kill('SIGHUP');
+    const both = [first, second];
+    await expect.poll(async () => (await ask(service.port, both)).serial).toBe(first.serial);
+    for (let n = 0; n < 8; n++) {
+      expect((await ask(service.port, both)).serial).toBe(first.serial);
+    }
   }
 
   it('speaks HTTPS, says so, and warns of nothing', async () => {
@@ -213,6 +225,7 @@ describe('a service with a certificate', () => {
       const { length } = stream.text;
       await stream.until(() => stream.text.length > length + 1_000_000);
       stream.close();
+      await useFirstAgain();
     },
   );
 
@@ -240,6 +253,7 @@ describe('a service with a certificate', () => {
         expect((await ask(service.port, [second])).serial).toBe(second.serial);
       }
       stream.close();
+      await useFirstAgain();
     },
   );
 

@@ -247,3 +247,9 @@ describe('the bucket', () => {
     },
   );
 });
+
+it('Configuration: http.max_body_bytes is the limit of a body', async () => {
+  const service = await inject({ config: { http: { max_body_bytes: 2000 } } });
+  expectError(await tryPin(service, 'x'.repeat(1980)), 401, 'wrong pin');
+  expectError(await tryPin(service, 'x'.repeat(2000)), 413);
+});
