@@ -1,20 +1,19 @@
 // interface-seed §1 and §5.6: what the process prints, where it listens, what it leaves in its data directory.
 
 import { readFileSync, statSync } from 'node:fs';
-import net from 'node:net';
 import { networkInterfaces } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { raw, requestBytes } from '../harness/http.js';
-import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
-
-function portIsFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = net.createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '0.0.0.0', () => probe.close(() => resolve(true)));
-  });
-}
+import {
+  collect,
+  launch,
+  makeDir,
+  removeDir,
+  type Service,
+  startService,
+  stopClean,
+} from '../harness/service.js';
 
 const health = requestBytes('GET', '/health');
 
@@ -33,6 +32,13 @@ describe('a service on every address', () => {
 
   it('§1 says on the second line where it listens', () => {
     expect(service.stdout().split('\n')[1]).toBe(`listening on http://0.0.0.0:${service.port}`);
+  });
+
+  it('warns with one line on standard error that it has no TLS beyond loopback', async () => {
+    // It may come a little later than what is on standard output.
+    await expect
+      .poll(() => service.stderr())
+      .toMatch(/^drover: warning: 0\.0\.0\.0 .* without TLS .*\n$/);
   });
 
   it('§1 keeps the PIN in a file named pin.txt in the data directory', () => {
@@ -70,26 +76,17 @@ describe('a service on every address', () => {
   });
 });
 
-describe('the default binding', () => {
-  it('§1 without options it listens on TCP port 8090 of 0.0.0.0', async (context) => {
-    context.skip(!(await portIsFree(8090)), 'port 8090 of this machine is taken');
-    const service = await startService({ host: null, port: null });
-    onTestFinished(() => stopClean(service));
-    expect(service.stdout().split('\n')[1]).toBe('listening on http://0.0.0.0:8090');
-    expect((await raw(8090, health)).body).toBe('ok');
-  });
-
-  it.runIf(process.platform === 'linux')(
-    '§1 --host narrows the binding to that address',
-    async () => {
-      const service = await startService({ host: '127.0.0.1' });
-      onTestFinished(() => stopClean(service));
-      expect((await raw(service.port, health)).body).toBe('ok');
-      await expect(raw(service.port, health, { host: '127.0.0.2' })).rejects.toThrow(
-        'ECONNREFUSED',
-      );
-    },
-  );
+it('§1 without options it listens on TCP port 8090 of 0.0.0.0', async () => {
+  const home = makeDir();
+  onTestFinished(() => removeDir(home));
+  const child = launch(['--no-demo', '--data-dir', path.join(home, 'data')]);
+  const output = collect(child);
+  const listens = /^listening on http:\/\/0\.0\.0\.0:8090$/m;
+  // Another program of this machine may have the port: then the start fails, and names it.
+  const isTaken = /^drover: [^\n]* 0\.0\.0\.0:8090: the port is taken;/m;
+  await expect
+    .poll(() => output.stdout() + output.stderr())
+    .toMatch(new RegExp(`${listens.source}|${isTaken.source}`, 'm'));
 });
 
 describe.runIf(process.platform === 'linux')('the default data directory', () => {
@@ -99,12 +96,17 @@ describe.runIf(process.platform === 'linux')('the default data directory', () =>
   });
   afterAll(() => removeDir(home));
 
-  it('§1 "the application\'s data directory" is below $XDG_DATA_HOME when that is set', async () => {
+  it('§1 "the application\'s data directory" is below $XDG_DATA_HOME when that is set; on loopback nothing listens elsewhere or warns', async () => {
     const base = path.join(home, 'xdg');
     const service = await startService({ dataDir: null, env: { XDG_DATA_HOME: base, HOME: home } });
     onTestFinished(() => stopClean(service));
+    expect((await raw(service.port, health)).body).toBe('ok');
+    // --host narrows the binding to that address.
+    await expect(raw(service.port, health, { host: '127.0.0.2' })).rejects.toThrow('ECONNREFUSED');
     expect(service.pinPath.startsWith(`${base}${path.sep}`)).toBe(true);
     expect((statSync(path.dirname(service.pinPath)).mode & 0o777).toString(8)).toBe('700');
+    await stopClean(service);
+    expect(service.stderr()).toBe('');
   });
 
   it('§1 "the application\'s data directory" is below the home directory otherwise', async () => {

@@ -25,16 +25,23 @@ describe('a start that cannot work', () => {
     );
   });
 
-  it.each([1, 2])(
-    'Bad input: a port that another Drover has taken, %i front(s)',
-    async (fronts) => {
-      const args = frontFlags(fronts);
-      const first = await startOwn({ args });
-      const ended = await failing(['--port', String(first.port), ...args]);
+  it('Bad input: a port that another Drover has taken, with one front and with two; it has it from its configuration', async () => {
+    const first = await startOwn({
+      host: null,
+      port: null,
+      config: { http: { host: '127.0.0.1', port: 0 } },
+      args: frontFlags(2),
+    });
+    // Configuration: http.host and http.port of the file are used.
+    expect(first.port).not.toBe(8090);
+    expect(first.stdout()).toContain(`listening on http://127.0.0.1:${first.port}\n`);
+    expect((await call(first, 'GET', '/api-info')).json).toMatchObject({ port: first.port });
+    for (const fronts of [1, 2]) {
+      const ended = await failing(['--port', String(first.port), ...frontFlags(fronts)]);
       expectRefusal(ended, new RegExp(`\\b${first.port}\\b`));
       expect((await tryPin(first, first.pin)).status).toBe(200);
-    },
-  );
+    }
+  });
 
   it('Bad input: an address that is not of this machine', async () => {
     expectRefusal(
@@ -48,18 +55,5 @@ describe('a start that cannot work', () => {
       await failing(['--host', 'no-such-host.invalid']),
       /no-such-host\.invalid:0: the host name cannot be resolved;/,
     );
-  });
-});
-
-describe('configuration', () => {
-  it('Configuration: http.host and http.port of the file are used', async () => {
-    const service = await startOwn({
-      host: null,
-      port: null,
-      config: { http: { host: '127.0.0.1', port: 0 } },
-    });
-    expect(service.port).not.toBe(8090);
-    expect(service.stdout()).toContain(`listening on http://127.0.0.1:${service.port}\n`);
-    expect((await call(service, 'GET', '/api-info')).json).toMatchObject({ port: service.port });
   });
 });

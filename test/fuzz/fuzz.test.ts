@@ -23,8 +23,10 @@ import { Target } from './target.js';
 
 const given = (name: string, otherwise: number): number =>
   Number(process.env[`FUZZ_${name}`] ?? otherwise);
-const allCases = given('CASES', 3000);
-const seed = given('SEED', Date.now() % 1_000_000);
+/** `npm test` always sends the same few; `npm run fuzz` others each time, and many. */
+const allCases = given('CASES', 600);
+const seed = given('SEED', 1);
+const isLong = allCases >= 10_000;
 /** Connections at a time. */
 const WIDTH = 24;
 /** Between two looks at whether the service is well. */
@@ -37,7 +39,9 @@ const MOST_GROWTH = 96 * 2 ** 20;
 /** What is attacked, and with how many cases. */
 const SERVICES = [
   { name: 'one front', fronts: 1, isTls: false, cases: allCases },
-  { name: 'two fronts', fronts: 2, isTls: false, cases: Math.ceil(allCases / 10) },
+  ...(isLong
+    ? [{ name: 'two fronts', fronts: 2, isTls: false, cases: Math.ceil(allCases / 10) }]
+    : []),
   { name: 'TLS', fronts: 2, isTls: true, cases: Math.ceil(allCases / 6) },
 ];
 
@@ -161,7 +165,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
       await send(Array.from({ length: size }, () => source.next().value));
       await expectWell();
       if (!canLook) continue;
-      if (settledMemory === 0 && sent >= cases / 4) settledMemory = residentBytes();
+      if (isLong && settledMemory === 0 && sent >= cases / 4) settledMemory = residentBytes();
       if ((sent / ROUND) % 40 === 0) {
         const rate = Math.round((sent + size) / ((performance.now() - startedAt) / 1000));
         const mb = Math.round(residentBytes() / 2 ** 20);
