@@ -459,7 +459,7 @@ describe('one bot', () => {
     await expect.poll(async () => (await snapshot(service, 'fragile')).status).toBe('painting');
     await show(page, '#/bots/fragile?tab=incidents');
     await page.getByText('Nothing of this bot has broken').waitFor();
-    // The first that asks comes before the dossier is there.
+    // The first that asks comes before the incident report is there.
     await page.route(
       '**/api/bots/fragile/incidents*',
       (route) => route.fulfill({ json: { incidents: [] } }),

@@ -62,7 +62,7 @@ it.each(['hog', 'exit'])(
       ({ status, restarts }) => status === 'online' && restarts === 1,
     );
     expect([0, host]).not.toContain(risen.host);
-    await eventually(async () => (await incidents(service, id)).length > 0, 'the dossier');
+    await eventually(async () => (await incidents(service, id)).length > 0, 'the incident report');
     expect((await incidents(service, id))[0]).toMatchObject({
       host,
       bots: [id],

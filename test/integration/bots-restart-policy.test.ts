@@ -100,10 +100,10 @@ it('a bot that has failed says why on the stream, and its last lines are kept', 
   expect(newest?.stack).toContain('mortal.mjs');
 });
 
-it('a bot that has failed without a crash has a dossier too: its run returned, or it cannot be started', async () => {
+it('a bot that has failed without a crash has an incident report too: its run returned, or it cannot be started', async () => {
   await mortal('return', { policy: 'always', max_restarts: 1 });
   await statusFrom(stream, 0, id, 'failed');
-  await eventually(async () => (await incidents(service, id)).length > 0, 'the dossier');
+  await eventually(async () => (await incidents(service, id)).length > 0, 'the incident report');
   const found = await incidents(service, id);
   expect(found).toMatchObject([
     {

@@ -1,5 +1,5 @@
 // Bots that take their whole host down: those on another host go on without a hole, those on the same come back, and
-// the stream and the dossier tell what happened.
+// the stream and the incident report tell what happened.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -119,7 +119,7 @@ async function cause(fault: string, type: string, isNamed = true): Promise<Incid
 describe('a host that stands still or ends', () => {
   withTwoHosts(HANG_MS);
 
-  it('an endless loop: the dossier names file, function and bot', async () => {
+  it('an endless loop: the incident report names file, function and bot', async () => {
     await settle();
     const incident = await cause('loop', 'hang');
     expect(incident.suspect).toBe(culprit);
@@ -371,7 +371,7 @@ it('of bots on one host the one that leaks is found by putting them apart, and i
     await eventually(async () => {
       named = (await incidents(service)).filter(({ type }) => type === 'out_of_memory');
       return named.length >= 6;
-    }, 'the dossier of the last');
+    }, 'the incident report of the last');
     expect(new Set(named.map(({ suspect }) => suspect))).toEqual(new Set([null, 'leaker']));
     // Twice all together, then a half; then it is alone.
     expect(named.map(({ bots }) => bots.length).reverse()).toEqual([4, 4, 2, 1, 1, 1]);

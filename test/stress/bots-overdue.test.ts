@@ -175,7 +175,7 @@ it('a thread that hangs in native code: its bot is named, and comes back when th
   expect(fallen.last_error).toMatch(/stood still for \d+ ms/);
   await onlineAgain(from, 'stuck', 1);
   expectSingle(stream);
-  await eventually(async () => (await incidents(running)).length > 0, 'the dossier');
+  await eventually(async () => (await incidents(running)).length > 0, 'the incident report');
   expect((await incidents(running))[0]).toMatchObject({
     type: 'hang',
     suspect: 'stuck',

@@ -178,15 +178,15 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
       await POST(running, '/invoke', { session_id: ids, command: 'note', args: {} })
     ).json as { results: Record<string, { result: string }> };
     for (const id of ids) expect(results[id]).toEqual({ result: wanted.get(id)?.note });
-    // A dossier that was still being written when the service was killed is gone with it.
-    const dossiers = await incidents(running);
-    expect(dossiers.length).toBeGreaterThanOrEqual(kills / 2);
+    // An incident report that was still being written when the service was killed is gone with it.
+    const reports = await incidents(running);
+    expect(reports.length).toBeGreaterThanOrEqual(kills / 2);
     expect([...faults.values()].reduce((sum, times) => sum + times, 0)).toBe(kills);
     expect(stream?.faults).toEqual([]);
     progress(
       [
         `seed ${seed}: ${bots} bots as they were asked for, none twice, none forgotten, in ${seconds()} s`,
-        `host kills: ${kills} (${said(faults)}); service kills: ${crashes}; dossiers: ${dossiers.length}`,
+        `host kills: ${kills} (${said(faults)}); service kills: ${crashes}; incident reports: ${reports.length}`,
         `operations meanwhile: ${said(operations)}`,
       ].join('\n'),
     );

@@ -25,7 +25,7 @@ export const linesEpoch = signal(0);
 /** Of each bot the newest line. */
 export const lastLines = new Map<string, Line>();
 
-/** Goes up with each error that the service itself tells of: that there is a dossier of an incident it says in one. */
+/** Goes up with each error that the service itself tells of: that there is an incident report of an incident it says in one. */
 export const serviceErrors = signal(0);
 const SERVICE_SCOPE = 'drover';
 

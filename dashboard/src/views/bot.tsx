@@ -206,7 +206,7 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
   document.getElementById(`tab-${next.name}`)?.focus();
 }
 
-/** @param sinceMs of its status: whatever breaks a bot changes that. Its dossier is there a bit later. */
+/** @param sinceMs of its status: whatever breaks a bot changes that. Its incident report is there a bit later. */
 function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
   const told = useThrottled(serviceErrors, INCIDENTS_MS);
   const { value, error } = useResource(

@@ -162,7 +162,7 @@ function Meters({ report }: { report: PressureReport }) {
 }
 
 function Incidents() {
-  // Whatever breaks a bot shows in what it is and in how often it was restarted; its dossier is there a bit later.
+  // Whatever breaks a bot shows in what it is and in how often it was restarted; its incident report is there a bit later.
   const told = useThrottled(serviceErrors, REDRAW_MS);
   const version = useThrottled(botsVersion, REDRAW_MS);
   const broken = useMemo(() => {

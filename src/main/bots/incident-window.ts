@@ -1,15 +1,12 @@
-// Pure; used by main. Owns how many dossiers are made when something breaks over and over: a sliding window for each fault
-// of a bot or host, and one for all.
-
 import type { Incident } from '../../shared/contract/bots.js';
 
 /** Length of the window, in ms. */
 const WINDOW_MS = 60_000;
-/** Dossiers of the same fault of the same bot or host in a window; what comes then is counted on the last of them. */
+/** Reports of the same fault of the same bot or host in a window. Repetitions above it are counted on the last one. */
 const MAX_ALIKE = 5;
-/** Dossiers in a window, of whatever; what has none of its own fault to be counted on is counted together. */
+/** Reports in a window. An incident above it that has no report of the same fault is counted with others like it. */
 const MAX_ALL = 200;
-/** Of these, how many are kept for what takes a whole host down: bots that crash may not use them up. */
+/** Part of them that is reserved for the loss of a whole host, so that crashing bots cannot use it up. */
 const RESERVED = 50;
 const RESERVED_FOR: ReadonlySet<Incident['type']> = new Set(['hang', 'out_of_memory', 'host_lost']);
 
@@ -18,16 +15,17 @@ interface Taken {
   at: number;
 }
 
+/** Limits the number of incident reports: a sliding window for each fault of a bot or host, and one for all. */
 export class IncidentWindow {
   /**
-   * The dossiers in the window by fault, oldest first, MAX_ALIKE each. Bounded by MAX_ALL: only faults with a dossier in
+   * The reports in the window by fault, oldest first, MAX_ALIKE each. Bounded by MAX_ALL: only faults with a report in
    * the window are here.
    */
   readonly #taken = new Map<string, Taken[]>();
 
   /**
-   * @param type what happened. @param whose to whom. @param id of the dossier that it would have. @param now in ms.
-   * @returns that id, or that of the dossier that it is counted on, or null when there is no such.
+   * @param whose the bot or host. @param id of its report, if it gets one. @param now in ms.
+   * @returns that id, or the id of the report that it is counted on, or null if there is none.
    */
   take(type: Incident['type'], whose: string, id: string, now: number): string | null {
     const since = now - WINDOW_MS;
@@ -45,7 +43,7 @@ export class IncidentWindow {
     return id;
   }
 
-  /** The dossier with this id is not there: the next has its place. */
+  /** The report with this id was not stored, so the next one may be. */
   giveBack(type: Incident['type'], whose: string, id: string): void {
     const fault = `${type} ${whose}`;
     const left = this.#taken.get(fault)?.filter((taken) => taken.id !== id) ?? [];

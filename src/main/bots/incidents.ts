@@ -1,21 +1,21 @@
-// Runs in main. Owns the dossiers: what is found out about a bot or a host that broke, before anything else is done.
+// Runs in main. Owns the counts of incidents, and those that wait to be added to a report.
 
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { INCIDENT_TYPES, type Incident, type IncidentBot } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, SERVICE_SCOPE, type ServiceEvents } from '../service-events.js';
 import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { IncidentWindow } from './incident-window.js';
 
-/** Bots that a dossier names; `bot_count` says how many there were. */
+/** Bots that an incident report names; `bot_count` is the number of all. */
 const MAX_BOTS = 200;
-/** What is kept of who those were, in UTF-16 units of JSON; of the others only callers without a limit are told. */
+/** Stored identities of those, in UTF-16 units of JSON. Only callers without a limit see the others. */
 const MAX_IDENTITY_UNITS = 65_536;
-/** How long what has no dossier of its own is counted before that is written, in ms. */
+/** Repeated incidents are counted for this long, in ms, before the count is written. */
 const COUNT_MS = 1000;
-/** How long the broadcaster may take to find the last lines, in ms; a dossier does without them then. */
+/** How long the broadcaster may take to find the last lines, in ms. After that the report has none. */
 const LINES_WITHIN_MS = 1500;
 
 export class Incidents {
@@ -23,13 +23,13 @@ export class Incidents {
   readonly #events: ServiceEvents;
   readonly #identityOf: (id: string) => IncidentBot | undefined;
   readonly #window = new IncidentWindow();
-  /** What is counted on which dossier; null: on none. Bounded by what the window lets through, and emptied by #write. */
+  /** Repeats by id of their report; null: without a report. Bounded by the window, and emptied by #write. */
   readonly #repeats = new Map<string | null, { count: number; at: number }>();
-  /** How many of every type there were since the start, those without a dossier too. */
+  /** Incidents since the start by type, also those without a report. */
   readonly counts = new Map<Incident['type'], number>(INCIDENT_TYPES.map((type) => [type, 0]));
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param identityOf tells who has an id now. */
+  /** @param identityOf the bot that has an id now. */
   constructor(
     store: IncidentStore,
     events: ServiceEvents,
@@ -40,16 +40,15 @@ export class Incidents {
     this.#identityOf = identityOf;
   }
 
-  /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
+  /** Newest first: those that name one of `bots`, or all, each as `show` returns it. */
   list(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
     return this.#store.list(bots, limit, show);
   }
 
   /**
-   * Keeps a dossier and puts a line about it on the stream; when it cannot be kept the line says so. What happens over and
-   * over is counted instead. Never rejects: a full disk must not end the service, nor keep a broken host from being
-   * replaced.
-   * @param host the host that it happened on, undefined when it was none. @param bots the bots that were running there.
+   * Stores an incident report and puts a line about it on the stream; if it cannot be stored the line says so. Frequent
+   * repetitions are only counted. Never rejects: a full disk must not end the service or delay the replacement of a host.
+   * @param host the host of the incident, if there was one. @param bots the bots that were running there.
    */
   async report(
     found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>,
@@ -62,14 +61,14 @@ export class Incidents {
     const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
     const kept = this.#window.take(found.type, whose, id, now);
     if (kept !== id) return this.#count(kept, now);
-    // Before the wait: they can be deleted, or be given other labels.
+    // Before the wait, in which bots can be deleted or relabelled.
     const identities = this.#identities(found.suspect, bots, host?.commands ?? []);
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
-      // Behind all that the host has posted, so that its last lines are there to be found.
+      // The broadcaster answers after everything that the host has posted, so its last lines are there.
       const last_lines = await this.#lastLines(speakers);
-      const dossier: Incident = {
+      const incident: Incident = {
         id,
         at_ms: now,
         ...found,
@@ -82,15 +81,15 @@ export class Incidents {
         repeats: 0,
         repeated_at_ms: null,
       };
-      await this.#store.add(dossier, identities);
+      await this.#store.add(incident, identities);
     } catch (thrown) {
       this.#window.giveBack(found.type, whose, id);
-      line += `; its dossier could not be kept: ${messageOf(thrown)}`;
+      line += `; its incident report could not be stored: ${messageOf(thrown)}`;
     }
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
   }
 
-  /** Of the suspect, the bots, and those that the commands (`<command> on <bot>`) are of. */
+  /** Of the suspect, the bots, and the bots of the commands (`<command> on <bot>`). */
   #identities(suspect: string | null, bots: string[], commands: readonly string[]): IncidentBot[] {
     const named = bots.slice(0, MAX_BOTS);
     const commanded = commands.map((command) => command.slice(command.lastIndexOf(' ') + 1));
@@ -105,12 +104,8 @@ export class Incidents {
     return identities;
   }
 
-  async #lastLines(bots: string[]): Promise<string[]> {
-    const late = new AbortController();
-    const limit = delay(LINES_WITHIN_MS, [], { signal: late.signal }).catch(() => []);
-    const lines = await Promise.race([this.#events.lastLines(bots), limit]);
-    late.abort();
-    return lines;
+  #lastLines(bots: string[]): Promise<string[]> {
+    return withTimeout(this.#events.lastLines(bots), LINES_WITHIN_MS, () => []);
   }
 
   #count(id: string | null, at: number): void {
@@ -127,7 +122,7 @@ export class Incidents {
     this.#repeats.clear();
     for (const [id, { count, at }] of repeats) {
       if (id === null) {
-        const line = `${count} more incidents have no dossier: there were too many within a minute`;
+        const line = `${count} more incidents have no incident report: rate limit exceeded`;
         this.#events.tell(logItem('error', SERVICE_SCOPE, line));
         continue;
       }
@@ -136,7 +131,7 @@ export class Incidents {
       try {
         suspect = (await this.#store.repeat(id, count, at)) ?? null;
       } catch (thrown) {
-        line += `; its dossier does not say so: ${messageOf(thrown)}`;
+        line += `; its incident report does not show that: ${messageOf(thrown)}`;
       }
       this.#events.tell(logItem('error', SERVICE_SCOPE, line, suspect));
     }

@@ -1,4 +1,4 @@
-// Run by vitest. A host that hangs is ended also when nobody answers whom its dossier needs.
+// Run by vitest. A host that hangs is ended also when nobody answers whom its incident report needs.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ async function hang(store: IncidentStore): Promise<void> {
   expect(kill).toHaveBeenCalledTimes(1);
 }
 
-it('the broadcaster does not answer: the dossier is written without last lines', async () => {
+it('the broadcaster does not answer: the incident report is written without last lines', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { IncidentWindow } from '../../../src/main/bots/incident-window.js';
 
-it('of the same fault five in a minute have a dossier, more are counted on the last', () => {
+it('of the same fault five in a minute have an incident report, more are counted on the last', () => {
   const window = new IncidentWindow();
   const taken = Array.from({ length: 8 }, (_, n) =>
     window.take('crash', 'of bot a', `${n}`, n * 1000),

@@ -1,4 +1,4 @@
-// Run by vitest. A dossier that cannot be kept is said so, and breaks nothing. The store is a real one.
+// Run by vitest. An incident report that cannot be kept is said so, and breaks nothing. The store is a real one.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const FOUND = {
   heap: null,
 };
 
-it('a dossier is kept while the store can; when it cannot, the line says why and nothing rejects', async () => {
+it('an incident report is kept while the store can; when it cannot, the line says why and nothing rejects', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
@@ -58,10 +58,10 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
   const disk = new IncidentStore(store);
   const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
   const onFull = new Incidents(disk, events, identify);
-  // As often as it may have a dossier in a minute.
+  // As often as it may have an incident report in a minute.
   for (let n = 0; n < 5; n++) {
     expect(await report(onFull)).toMatch(
-      /^incident \S+ \(crash\): it broke; its dossier could not be kept: No space left on device$/,
+      /^incident \S+ \(crash\): it broke; its incident report could not be stored: No space left on device$/,
     );
   }
   // When there is room again the next is kept.
@@ -71,7 +71,7 @@ it('a dossier is kept while the store can; when it cannot, the line says why and
   await store.close();
 });
 
-it('a bot that crashes over and over does not drive out the dossiers of others', async () => {
+it('a bot that crashes over and over does not drive out the incident reports of others', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));

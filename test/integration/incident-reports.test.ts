@@ -1,4 +1,4 @@
-// What a dossier says when the service is busy, and of bots that could not be started.
+// What an incident report says when the service is busy, and of bots that could not be started.
 
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -33,7 +33,7 @@ async function start(config: object, more: object = {}): Promise<[Service, SseSt
 const toldOf = (stream: SseStream, type: string): Promise<unknown> =>
   lineFrom(stream, 0, ({ message }) => /^incident /.test(message) && message.includes(`(${type})`));
 
-it('the last lines of a quiet bot are in its dossier when the ring has been lapped many times', async () => {
+it('the last lines of a quiet bot are in its incident report when the ring has been lapped many times', async () => {
   const ringBytes = 262_144;
   const [service, stream] = await start({ stream: { ring_bytes: ringBytes } });
   await create(service, { id: 'quiet', kind: 'faulty' });
@@ -57,7 +57,7 @@ it('the last lines of a quiet bot are in its dossier when the ring has been lapp
   expect(incident?.last_lines.every((line) => line.split(' ')[1] === 'quiet')).toBe(true);
 });
 
-it('a crash storm: five dossiers, the rest counted, and the bots of a host named up to a number', async () => {
+it('a crash storm: five incident reports, the rest counted, and the bots of a host named up to a number', async () => {
   const [service, stream] = await start({
     hosts: { count: 1 },
     restart: { backoff_ms: 0, backoff_cap_ms: 1, max_restarts: 30 },
@@ -89,7 +89,7 @@ it('a crash storm: five dossiers, the rest counted, and the bots of a host named
   }
 });
 
-it('a bot that cannot be started has a dossier with the reason', async () => {
+it('a bot that cannot be started has an incident report with the reason', async () => {
   const base = makeDir();
   onTestFinished(() => removeDir(base));
   const dataDir = path.join(base, 'data');
@@ -98,7 +98,10 @@ it('a bot that cannot be started has a dossier with the reason', async () => {
   await stopClean(first);
   // Its kind is gone.
   const [second] = await start({ kinds: [] }, { dataDir });
-  await eventually(async () => (await incidents(second, 'orphan')).length > 0, 'the dossier');
+  await eventually(
+    async () => (await incidents(second, 'orphan')).length > 0,
+    'the incident report',
+  );
   expect(await incidents(second, 'orphan')).toMatchObject([
     {
       type: 'failed',
