@@ -13,8 +13,6 @@ beforeAll(async () => {
       // Heartbeats look at every stream often, also at those that are just about to begin.
       stream: { ring_bytes: 262_144, heartbeat_ms: 100 },
       hosts: { bot_lines_per_second: 0 },
-      // Whatever else the machine does: streams are to open under it.
-      pressure: { max_cpu: 1 },
       bots: [
         {
           id: 'flood',
