@@ -29,8 +29,8 @@ export class JournalFile {
   /** Ends an examination whose result is not needed any more. */
   readonly #stopping = new AbortController();
   #numbering: Numbering | undefined;
-  /** How the file was left that is opened next. */
-  #previousShutdown: JournalStart['left'];
+  /** How the file was closed that is opened next. */
+  #previousShutdown: JournalStart['previousShutdown'];
   #opened: OpenJournal | undefined;
   /** What the check in the background has found. */
   #fault = '';
@@ -46,7 +46,7 @@ export class JournalFile {
     this.#memory = memory;
     this.#events = events;
     this.#path = join(start.dir, JOURNAL_FILE);
-    this.#previousShutdown = start.left;
+    this.#previousShutdown = start.previousShutdown;
   }
 
   /** What is open now. */
@@ -76,7 +76,7 @@ export class JournalFile {
       state = undefined;
     }
     this.#opened = this.#memory.resume(this.#path, tables, state);
-    const isChecked = isNew || fault !== undefined || shutdown !== 'broken-off';
+    const isChecked = isNew || fault !== undefined || shutdown !== 'unclean';
     if (isChecked) this.#trust();
     else void this.#checkInBackground(tables);
   }
@@ -187,7 +187,7 @@ export class JournalFile {
   }
 
   #trust(): void {
-    this.#previousShutdown = 'ended';
+    this.#previousShutdown = 'clean';
     this.#numbering?.examined();
   }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Config } from '../shared/contract/config.js';
+import type { PreviousShutdown } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
-import { type Identity, type Leaving, Numbering, newIdentity } from '../shared/stream/numbering.js';
+import { type Identity, Numbering, newIdentity } from '../shared/stream/numbering.js';
 
 /** First sequence number of a numbering, so that 0 can stand for "nothing yet". */
 const FIRST_SEQ = 1;
@@ -10,7 +11,7 @@ const DIRECTORY = 'journal';
 /** How the stream is numbered in this run. */
 export interface StreamNumbering extends Identity {
   first: number;
-  left: Leaving;
+  previousShutdown: PreviousShutdown;
   /** Why the numbering could not be read from the journal, which therefore does not know it. */
   fault: string | null;
 }
@@ -21,11 +22,17 @@ export function journalDir(dataDir: string): string {
 
 /** Continues the journal's numbering, or begins one that lasts for this run. */
 export function beginNumbering(dataDir: string, { enabled }: Config['journal']): StreamNumbering {
-  if (!enabled) return { ...newIdentity(), first: FIRST_SEQ, left: 'ended', fault: null };
+  if (!enabled)
+    return { ...newIdentity(), first: FIRST_SEQ, previousShutdown: 'clean', fault: null };
   try {
-    const { numbering, first, left } = Numbering.begin(journalDir(dataDir));
-    return { ...numbering.identity, first, left, fault: null };
+    const { numbering, first, previousShutdown } = Numbering.begin(journalDir(dataDir));
+    return { ...numbering.identity, first, previousShutdown, fault: null };
   } catch (thrown) {
-    return { ...newIdentity(), first: FIRST_SEQ, left: 'unexamined', fault: messageOf(thrown) };
+    return {
+      ...newIdentity(),
+      first: FIRST_SEQ,
+      previousShutdown: 'unexamined',
+      fault: messageOf(thrown),
+    };
   }
 }

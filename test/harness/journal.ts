@@ -11,15 +11,10 @@ import type { Config } from '../../src/shared/contract/config.js';
 import type { BotSnapshot, Item } from '../../src/shared/contract/events.js';
 import type { JournalStatus, PageRequest } from '../../src/shared/contract/journal-messages.js';
 import { messageJson } from '../../src/shared/contract/line-text.js';
-import type { StreamIdentity } from '../../src/shared/contract/threads.js';
+import type { PreviousShutdown, StreamIdentity } from '../../src/shared/contract/threads.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
-import {
-  type Identity,
-  type Leaving,
-  Numbering,
-  newIdentity,
-} from '../../src/shared/stream/numbering.js';
+import { type Identity, Numbering, newIdentity } from '../../src/shared/stream/numbering.js';
 import { eventually } from './bots.js';
 import type { PastEvent } from './history.js';
 
@@ -80,7 +75,7 @@ export class Life {
   readonly dir: string;
   readonly stream: StreamIdentity;
   readonly first: number;
-  readonly left: Leaving;
+  readonly previousShutdown: PreviousShutdown;
   readonly broadcaster: Broadcaster;
   journal: Journal;
   readonly #begin: (options: LifeOptions) => Journal;
@@ -89,14 +84,14 @@ export class Life {
   private constructor(
     dir: string,
     stream: StreamIdentity,
-    { first, left }: { first: number; left: Leaving },
+    { first, previousShutdown }: { first: number; previousShutdown: PreviousShutdown },
     JournalClass: typeof Journal,
     options: LifeOptions,
   ) {
     this.dir = dir;
     this.stream = stream;
     this.first = first;
-    this.left = left;
+    this.previousShutdown = previousShutdown;
     this.broadcaster = new Broadcaster(stream, () => this.journal.wake());
     this.#begin = ({ config, fault, peers }) =>
       new JournalClass(
@@ -113,7 +108,7 @@ export class Life {
           stream,
           reader: 0,
           first,
-          left: this.left,
+          previousShutdown: this.previousShutdown,
           fault: fault ?? null,
           lag: { buffer: createLags(1), block: 0 },
         },
@@ -138,10 +133,10 @@ export class Life {
   static async begin(dir: string, options: LifeOptions = {}): Promise<Life> {
     const JournalClass =
       options.Journal ?? ((await import(BUILD)) as { Journal: typeof Journal }).Journal;
-    const { first, left, ...identity } = begin(dir, options.fault);
+    const { first, previousShutdown, ...identity } = begin(dir, options.fault);
     const bytes = options.ringBytes ?? 2 ** 22;
     const ring = createRing({ bytes, slots: slotsFor(bytes), fronts: 1 }, first);
-    return new Life(dir, { ring, ...identity }, { first, left }, JournalClass, options);
+    return new Life(dir, { ring, ...identity }, { first, previousShutdown }, JournalClass, options);
   }
 
   get state(): JournalStatus['state'] | undefined {
@@ -186,10 +181,10 @@ export class Life {
 function begin(
   dir: string,
   fault: string | undefined,
-): Identity & { first: number; left: Leaving } {
-  if (fault !== undefined) return { ...newIdentity(), first: 1, left: 'unexamined' };
-  const { numbering, first, left } = Numbering.begin(dir);
-  return { ...numbering.identity, first, left };
+): Identity & { first: number; previousShutdown: PreviousShutdown } {
+  if (fault !== undefined) return { ...newIdentity(), first: 1, previousShutdown: 'unexamined' };
+  const { numbering, first, previousShutdown } = Numbering.begin(dir);
+  return { ...numbering.identity, first, previousShutdown };
 }
 
 /** A directory that is gone when the test is over. */

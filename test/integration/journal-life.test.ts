@@ -176,11 +176,11 @@ it('after a kill: what a start does not need is examined beside the service, and
     writeFileSync(file, bytes);
   }
   const healthy = await Life.begin(whole);
-  expect(healthy.left).toBe('broken-off');
+  expect(healthy.previousShutdown).toBe('unclean');
   await healthy.on();
-  const leaving = (): string => Numbering.open(whole, healthy.stream, 0).leaving;
-  expect(leaving()).toBe('unexamined');
-  await eventually(() => leaving() === 'broken-off', 'it is examined', 60_000);
+  const shutdown = (): string => Numbering.open(whole, healthy.stream, 0).shutdown;
+  expect(shutdown()).toBe('unexamined');
+  await eventually(() => shutdown() === 'unclean', 'it is examined', 60_000);
   expect(healthy.notices).toEqual([]);
   await healthy.end();
 
@@ -197,7 +197,7 @@ it('after a kill: what a start does not need is examined beside the service, and
 
   Numbering.begin(before);
   const third = await Life.begin(before);
-  expect(third.left).toBe('unexamined');
+  expect(third.previousShutdown).toBe('unexamined');
   await eventually(() => third.told.length > 0, 'it is examined', 60_000);
   expect(third.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
   await third.on();
@@ -233,14 +233,14 @@ it('at the end everything that is on the ring is kept, however much waits, also 
   const head = life.say(...lines);
   await life.end();
   const next = await Life.begin(dir, { ringBytes: 2 ** 20 });
-  expect([next.first, next.left]).toEqual([head, 'ended']);
+  expect([next.first, next.previousShutdown]).toEqual([head, 'clean']);
   await next.on();
   expect(next.journal.status.lost).toBe(0);
   // A ring of one MB: most of this is gone before the journal has looked.
   next.say(...lines.slice(0, 1000));
   await next.end();
   const last = await Life.begin(dir);
-  expect([last.first, last.left]).toEqual([head + 1000, 'ended']);
+  expect([last.first, last.previousShutdown]).toEqual([head + 1000, 'clean']);
   await last.on();
   const events = await last.past({ afterSeq: head - 2 });
   expect(events.map(({ seq }) => seq)).toEqual([head - 1, head + 999]);

@@ -54,7 +54,7 @@ export class JournalThread {
   #stopAsking = (): void => {};
   /** Why the journal does not know the stream's numbering, as long as it does not. */
   #fault: string | null;
-  #left: StreamNumbering['left'];
+  #previousShutdown: StreamNumbering['previousShutdown'];
 
   /** @param start starts a thread. */
   constructor(
@@ -66,7 +66,7 @@ export class JournalThread {
   ) {
     this.#options = options;
     this.#fault = options.numbering.fault;
-    this.#left = options.numbering.left;
+    this.#previousShutdown = options.numbering.previousShutdown;
     this.#broadcaster = broadcaster;
     this.#clock = clock;
     this.#thread = new SupervisedThread<JournalControlMethods, JournalMethods>({
@@ -129,7 +129,16 @@ export class JournalThread {
     const { config, dataDir, stream, lag, numbering, reader } = this.#options;
     const dir = journalDir(dataDir);
     const { first } = numbering;
-    return { config, dir, stream, lag, reader, first, left: this.#left, fault: this.#fault };
+    return {
+      config,
+      dir,
+      stream,
+      lag,
+      reader,
+      first,
+      previousShutdown: this.#previousShutdown,
+      fault: this.#fault,
+    };
   }
 
   /** Keeps the figures current. A thread that waits for the disk cannot report that itself. */
@@ -161,7 +170,7 @@ export class JournalThread {
     this.#isStuck = false;
     if (isExpected) return;
     // The cause may have been the file.
-    this.#left = 'unexamined';
+    this.#previousShutdown = 'unexamined';
     this.status = { ...this.status, state: 'failed', reason };
     if (!isRepeated) this.#report(this.status, null);
   }

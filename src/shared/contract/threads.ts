@@ -195,6 +195,12 @@ export interface InvokeInput {
 
 // ---- main ↔ journal, front ↔ journal ------------------------------------------------------------------------------
 
+/**
+ * How the previous run of the journal ended. `unexamined`: it was unclean, and before it had examined the file, as it had to
+ * because the run before it was unclean too.
+ */
+export type PreviousShutdown = 'clean' | 'unclean' | 'unexamined';
+
 export interface JournalStart {
   config: Config['journal'];
   /** The directory of the journal. */
@@ -205,8 +211,7 @@ export interface JournalStart {
   reader: number;
   /** First sequence number of this run. */
   first: number;
-  /** How the last run left the journal (src/shared/stream/numbering.ts). */
-  left: 'ended' | 'broken-off' | 'unexamined';
+  previousShutdown: PreviousShutdown;
   /** Why the numbering could not be kept at the start: the stream's is then one that the journal does not know yet. */
   fault: string | null;
 }

@@ -1,10 +1,10 @@
-// Runs in main at the start, then in the journal thread, never in both at a time. Owns the numbering on disk: the epoch,
-// the key of the names' hashes, and up to where sequence numbers may have been used.
+// Runs in main at the start, then in the journal thread, never in both at once. Owns the numbering on disk: the epoch, the
+// key of the name hashes, and the range of sequence numbers that may have been used.
 //
-// Numbers are reserved ahead and in large steps, because nothing waits for the disk before an event gets its number. After
-// kill -9 numbering goes on behind the reserve, so that no id is used twice; after a clean end it goes on exactly. The file
-// is written in place, in two slots in turn, each with a checksum: that works on a full disk too, and a write that is cut
-// short leaves the other slot.
+// Numbers are reserved ahead in large steps, because nothing waits for the disk before an event gets its number. After an
+// unclean shutdown numbering continues after the reserved range, so that no id is used twice; after a clean one it continues
+// after the last used number. The file is written in place, in two slots in turn, each with a checksum: that works on a full
+// disk too, and a torn write leaves the other slot.
 
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -17,42 +17,48 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { PreviousShutdown } from '../contract/threads.js';
 
 const SLOT_BYTES = 512;
 /**
- * Numbers that are reserved ahead, renewed when half is used: half a day of what the broadcaster can do at its most, should
- * the disk take nothing. There is room for 250,000 crashes.
+ * Size of a reserve, renewed when half of it is used: half a day at the broadcaster's highest rate while the disk takes no
+ * writes. There is room for 250,000 crashes.
  */
 const RESERVE = 2 ** 34;
-/** Numbers from here on are not exact enough any more; a new numbering begins long before. */
+/** Safe integers end at twice this; a new numbering begins before. */
 const MAX_SEQ = 2 ** 52;
 const FIRST_SEQ = 1;
 
 export const JOURNAL_FILE = 'journal.mdb';
 const FILE = 'numbering';
 
-/** What names a numbering. */
+/** Identifies a numbering. */
 export interface Identity {
   epoch: string;
   hashKey: string;
 }
-
-/**
- * How the run before this one left the journal: ended well; broke off; or broke off before the journal was examined, which
- * that run had to have done because the one before it had broken off.
- */
-export type Leaving = 'ended' | 'broken-off' | 'unexamined';
 
 interface Slot extends Identity {
   /** Grows with each write. */
   generation: number;
   /** Numbers below this may have been used. */
   reserved: number;
-  /** As it would be found if this run broke off now. Not there in files from before it was kept. */
-  leaving?: Leaving;
+  /** What the next run finds when this one does not end cleanly from now on. */
+  shutdown: PreviousShutdown;
 }
 
-/** A numbering that no other has. */
+/** A slot of an earlier version, which had other words for the shutdown, or none. */
+interface FormerSlot extends Omit<Slot, 'shutdown'> {
+  shutdown?: PreviousShutdown;
+  leaving?: 'ended' | 'broken-off' | 'unexamined';
+}
+const FORMER_SHUTDOWN = {
+  ended: 'clean',
+  'broken-off': 'unclean',
+  unexamined: 'unexamined',
+} as const;
+
+/** A new numbering. */
 export function newIdentity(): Identity {
   return { epoch: randomBytes(5).toString('hex'), hashKey: randomBytes(32).toString('hex') };
 }
@@ -66,9 +72,9 @@ export class Numbering {
     this.#slot = slot;
   }
 
-  /** As the run before left it, after {@link begin}; as of now in the thread that keeps it. */
-  get leaving(): Leaving {
-    return this.#slot.leaving ?? 'broken-off';
+  /** What the next run finds when this one does not end cleanly from now on. */
+  get shutdown(): PreviousShutdown {
+    return this.#slot.shutdown;
   }
 
   get identity(): Identity {
@@ -77,11 +83,15 @@ export class Numbering {
   }
 
   /**
-   * Takes up the numbering of a journal, or begins one where there is no journal.
-   * @returns it, the first number that is certainly free, and how the journal was left; numbers are reserved from there on.
+   * Continues the numbering of the journal, or begins one when there is no journal, and reserves numbers.
+   * @returns it, the first free number, and how the previous run ended.
    * @throws Error when the directory does not allow it.
    */
-  static begin(dir: string): { numbering: Numbering; first: number; left: Leaving } {
+  static begin(dir: string): {
+    numbering: Numbering;
+    first: number;
+    previousShutdown: PreviousShutdown;
+  } {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     const path = join(dir, FILE);
     const found = read(path);
@@ -89,18 +99,18 @@ export class Numbering {
     const generation = found?.generation ?? 0;
     const slot = usable
       ? found
-      : { ...newIdentity(), generation, reserved: FIRST_SEQ, leaving: 'ended' as const };
+      : { ...newIdentity(), generation, reserved: FIRST_SEQ, shutdown: 'clean' as const };
     const numbering = new Numbering(path, slot);
     const first = slot.reserved;
-    const left = numbering.leaving;
-    numbering.#slot.leaving = left === 'ended' ? 'broken-off' : 'unexamined';
+    const previousShutdown = numbering.shutdown;
+    numbering.#slot.shutdown = previousShutdown === 'clean' ? 'unclean' : 'unexamined';
     numbering.#reserve(first);
-    return { numbering, first, left };
+    return { numbering, first, previousShutdown };
   }
 
   /**
-   * Takes up this numbering in the thread that keeps it from then on. What {@link begin} has made is there, or was taken
-   * away, or could not be made: then it is kept from now on. @throws Error when the directory does not allow it.
+   * Continues this numbering in the thread that keeps it from now on. Writes the file if {@link begin} could not, or if it was
+   * removed since. @throws Error when the directory does not allow it.
    */
   static open(dir: string, identity: Identity, next: number): Numbering {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -108,30 +118,35 @@ export class Numbering {
     const found = read(path);
     if (found?.epoch === identity.epoch) return new Numbering(path, found);
     const generation = found?.generation ?? 0;
-    const numbering = new Numbering(path, { ...identity, generation, reserved: next });
+    const numbering = new Numbering(path, {
+      ...identity,
+      generation,
+      reserved: next,
+      shutdown: 'unclean',
+    });
     numbering.#reserve(next);
     return numbering;
   }
 
-  /** To be called often: reserves more when half is used. @throws Error when it cannot be written. */
+  /** Reserves more when half is used. To be called often. @throws Error when it cannot be written. */
   keepAhead(next: number): void {
     if (this.#slot.reserved - next <= RESERVE / 2) this.#reserve(next);
   }
 
-  /** Writes it again when somebody has taken the file away. @throws Error when it cannot be written. */
+  /** Writes the file again when it was removed. @throws Error when it cannot be written. */
   keep(): void {
     if (!existsSync(this.#path)) this.#write(this.#slot);
   }
 
-  /** The end: everything below `next` is in the journal, and nothing else was used. */
+  /** Records a clean shutdown: everything before `next` is in the journal, and no later number was used. */
   finish(next: number): void {
-    const leaving = this.leaving === 'unexamined' ? 'broken-off' : 'ended';
-    this.#write({ ...this.#slot, reserved: next, leaving });
+    const shutdown = this.shutdown === 'unexamined' ? 'unclean' : 'clean';
+    this.#write({ ...this.#slot, reserved: next, shutdown });
   }
 
-  /** The journal has been examined, and is whole. */
+  /** The journal has been examined and is whole. */
   examined(): void {
-    if (this.leaving === 'unexamined') this.#write({ ...this.#slot, leaving: 'broken-off' });
+    if (this.shutdown === 'unexamined') this.#write({ ...this.#slot, shutdown: 'unclean' });
   }
 
   #reserve(from: number): void {
@@ -143,7 +158,7 @@ export class Numbering {
     const isNew = !existsSync(this.#path);
     const file = openSync(this.#path, isNew ? 'w+' : 'r+', 0o600);
     try {
-      // Both slots get their place on the disk now.
+      // Allocates both slots now: later the disk may be full.
       if (isNew) writeSync(file, Buffer.alloc(2 * SLOT_BYTES, ' '));
       writeSync(file, encode(next), 0, SLOT_BYTES, (next.generation % 2) * SLOT_BYTES);
       fsyncSync(file);
@@ -171,7 +186,9 @@ function decode(text: string): Slot[] {
   const line = text.split('\n', 1)[0] ?? '';
   const at = line.indexOf(' ');
   const json = line.slice(at + 1);
-  return at > 0 && line.slice(0, at) === digest(json) ? [JSON.parse(json) as Slot] : [];
+  if (at <= 0 || line.slice(0, at) !== digest(json)) return [];
+  const { leaving, shutdown, ...rest } = JSON.parse(json) as FormerSlot;
+  return [{ ...rest, shutdown: shutdown ?? FORMER_SHUTDOWN[leaving ?? 'broken-off'] }];
 }
 
 function digest(text: string): string {

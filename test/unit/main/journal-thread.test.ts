@@ -33,7 +33,7 @@ beforeEach(() => {
       },
       dataDir: '/nowhere',
       stream: { ring: testRing(1 << 16, 64).shared, ...identity },
-      numbering: { ...identity, first: 1, left: 'ended', fault: null },
+      numbering: { ...identity, first: 1, previousShutdown: 'clean', fault: null },
       reader: 0,
       lag: { buffer: createLags(1), block: 0 },
       say: (level, message) => said.push(`${level} ${message}`),
@@ -86,7 +86,7 @@ it('a thread that dies at once is restarted after longer and longer pauses, and 
   last().exit(new Error('Cannot find module'));
   await settled();
   expect(journal.status.state).toBe('failed');
-  expect(started.map(({ left }) => left)).toEqual([
+  expect(started.map(({ previousShutdown }) => previousShutdown)).toEqual([
     'ended',
     'unexamined',
     'unexamined',

@@ -1,5 +1,4 @@
-// Unit tests. The numbering on disk: no number is given out twice, whatever ended the run before.
-
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,13 +11,13 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A disk that takes nothing from the start on: half a day at 200,000 events/s at least. */
+/** Half a day at 200,000 events/s at least. */
 const RESERVE = 2 ** 34;
-/** The journal is there: a numbering without one is not taken up. */
+/** Creates the journal: a numbering without one is not continued. */
 const keep = (): void => writeFileSync(path.join(dir, JOURNAL_FILE), 'x');
 const file = (): string => path.join(dir, 'numbering');
 
-it('begins at 1, and goes on exactly where it was finished', () => {
+it('begins at 1, and continues after the last number of a clean shutdown', () => {
   const first = Numbering.begin(dir);
   expect(first.first).toBe(1);
   keep();
@@ -28,7 +27,7 @@ it('begins at 1, and goes on exactly where it was finished', () => {
   expect(second.numbering.identity).toEqual(first.numbering.identity);
 });
 
-it('goes on behind what was reserved when it was not finished', () => {
+it('continues after the reserved range following an unclean shutdown', () => {
   const { numbering } = Numbering.begin(dir);
   keep();
   const { first } = Numbering.begin(dir);
@@ -51,7 +50,7 @@ it('reserves more when half is used', () => {
   expect(Number.isSafeInteger(first)).toBe(true);
 });
 
-it('a write that was cut short leaves the one before it', () => {
+it('a torn write leaves the slot before it', () => {
   Numbering.begin(dir);
   keep();
   Numbering.begin(dir).numbering.finish(70_000_000_000);
@@ -86,7 +85,7 @@ it.each([
   expect(Numbering.begin(dir).numbering.identity).toEqual(next.numbering.identity);
 });
 
-it('keeps a numbering that has begun without it', () => {
+it('keeps a numbering that began without the file', () => {
   const identity = newIdentity();
   Numbering.begin(dir);
   Numbering.open(dir, identity, 777);
@@ -101,24 +100,41 @@ it('keeps a numbering that has begun without it', () => {
   expect(Numbering.begin(dir).first).toBeGreaterThan(500_000_000_000);
 });
 
-it('says how the journal was left: it is examined whole when a run broke off that had yet to do so', () => {
-  expect(Numbering.begin(dir).left).toBe('ended');
+it('says how the previous run ended: after two unclean shutdowns the whole journal is examined', () => {
+  expect(Numbering.begin(dir).previousShutdown).toBe('clean');
   keep();
-  // Broke off.
+  // An unclean shutdown.
   const second = Numbering.begin(dir);
-  expect(second.left).toBe('broken-off');
-  // Again, before all of it was read.
+  expect(second.previousShutdown).toBe('unclean');
+  // Another, before the journal was examined.
   const third = Numbering.begin(dir);
-  expect(third.left).toBe('unexamined');
+  expect(third.previousShutdown).toBe('unexamined');
   const kept = Numbering.open(dir, third.numbering.identity, third.first);
   kept.examined();
   const fourth = Numbering.begin(dir);
-  expect(fourth.left).toBe('broken-off');
-  // One that ends well, but has not read it.
+  expect(fourth.previousShutdown).toBe('unclean');
+  // A clean one, before the journal was examined.
   fourth.numbering.finish(fourth.first);
   const fifth = Numbering.begin(dir);
-  expect(fifth.left).toBe('broken-off');
+  expect(fifth.previousShutdown).toBe('unclean');
   fifth.numbering.examined();
   fifth.numbering.finish(fifth.first);
-  expect(Numbering.begin(dir).left).toBe('ended');
+  expect(Numbering.begin(dir).previousShutdown).toBe('clean');
+});
+
+it.each([
+  ['ended', 'clean'],
+  ['broken-off', 'unclean'],
+  ['unexamined', 'unexamined'],
+  [undefined, 'unclean'],
+])('reads a file of the version before: %s is %s', (leaving, previousShutdown) => {
+  const slot = { epoch: '0123456789', hashKey: 'ab'.repeat(32), generation: 8, reserved: 4321 };
+  const json = JSON.stringify({ ...slot, leaving });
+  const digest = createHash('sha256').update(json).digest('hex').slice(0, 32);
+  writeFileSync(file(), `${digest} ${json}\n`.padEnd(1024, ' '));
+  keep();
+  const found = Numbering.begin(dir);
+  expect(found).toMatchObject({ first: 4321, previousShutdown });
+  expect(found.numbering.identity).toEqual({ epoch: slot.epoch, hashKey: slot.hashKey });
+  expect(readFileSync(file(), 'utf8')).not.toContain('leaving');
 });
