@@ -27,7 +27,7 @@ it('tells of wrong PINs, of the lock, and of tokens that come and go', async () 
   const ticket = await makeTicket(service, made.token);
   await revoke(service, made.id);
   const brief = await makeToken(service, { name: 'brief', expires_at_ms: Date.now() + 300 });
-  await stream.until(() => messages().some((line) => line.includes('has run out')));
+  await stream.until(() => messages().some((line) => line.includes('has expired')));
   for (const n of [1, 2, 3]) await tryPin(service, otherPin(n));
   await stream.until(() => messages().some((line) => line.includes('locked')));
   const [own] = ((await call(service, 'GET', '/api/tokens')).json as { tokens: { id: string }[] })
@@ -35,12 +35,12 @@ it('tells of wrong PINs, of the lock, and of tokens that come and go', async () 
   // Before them there may be that of this stream's own token.
   expect(messages().slice(-8)).toEqual([
     expect.stringMatching(
-      /^info token "pin" \([0-9a-f-]{36}\), admin, was made with the PIN from 127\.0\.0\.1$/,
+      /^info token "pin" \([0-9a-f-]{36}\), admin, was created with the PIN from 127\.0\.0\.1$/,
     ),
-    `info token "dash" (${made.id}), read, invoke, was made by token "pin" (${own?.id})`,
+    `info token "dash" (${made.id}), read, invoke, was created by token "pin" (${own?.id})`,
     `info token "dash" (${made.id}) was revoked by token "pin" (${own?.id})`,
-    `info token "brief" (${brief.id}), read, was made by token "pin" (${own?.id})`,
-    `info token "brief" (${brief.id}) has run out`,
+    `info token "brief" (${brief.id}), read, was created by token "pin" (${own?.id})`,
+    `info token "brief" (${brief.id}) has expired`,
     'warn wrong PIN from 127.0.0.1',
     'warn wrong PIN from 127.0.0.1',
     expect.stringMatching(/^warn the PIN exchange is locked for (59|60)s, last by 127\.0\.0\.1$/),

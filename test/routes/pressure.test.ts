@@ -106,7 +106,7 @@ it('bots: one more than there may be is refused with the reason, of many at once
   );
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
   for (const answer of answers) {
-    if (answer.status !== 201) expectError(answer, 503, 'there are as many bots as there may be');
+    if (answer.status !== 201) expectError(answer, 503, 'bot limit reached');
   }
   expect(await pressure()).toMatchObject({
     status: 503,

@@ -1,28 +1,26 @@
-// Runs in main. Owns where the lines of the access log go: standard output.
+// Runs in main. Owns the access log on standard output.
 
-/** What waits for whoever reads, at most, in bytes. Lines above it are left out and counted. */
+/** Bytes that wait for a slow reader. Lines above it are dropped and counted. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 let isWatched = false;
-let leftOut = 0;
+let dropped = 0;
 
-/** Writes whole lines. Whoever read them may have gone, or not read: the service goes on without. */
+/** Writes whole lines. A reader that is gone or does not read has no effect on the service. */
 export function writeAccessLog(text: string): void {
   const { stdout } = process;
-  if (!isWatched) stdout.on('error', () => {}).on('drain', tellLeftOut);
+  if (!isWatched) stdout.on('error', () => {}).on('drain', reportDropped);
   isWatched = true;
   if (stdout.writableLength + text.length > MAX_WAITING_BYTES) {
-    leftOut += text.split('\n').length - 1;
+    dropped += text.split('\n').length - 1;
     return;
   }
   stdout.write(text);
 }
 
-function tellLeftOut(): void {
-  if (leftOut === 0) return;
-  const lines = leftOut;
-  leftOut = 0;
-  process.stdout.write(
-    `${new Date().toISOString()} ${lines} lines are left out: nobody read them\n`,
-  );
+function reportDropped(): void {
+  if (dropped === 0) return;
+  const lines = dropped;
+  dropped = 0;
+  process.stdout.write(`${new Date().toISOString()} ${lines} lines dropped: nobody read them\n`);
 }

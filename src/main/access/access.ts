@@ -3,7 +3,7 @@
 import type { Config } from '../../shared/contract/config.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { TokenStore } from '../store/token-store.js';
-import { Pressure, type PressureSources } from './pressure-gauge.js';
+import { PressureGauge, type PressureSources } from './pressure-gauge.js';
 import { type Say, SecurityEvents } from './security-events.js';
 import { TicketBook } from './tickets.js';
 import { type TokenHolders, TokenRegistry } from './token-registry.js';
@@ -27,12 +27,14 @@ export class Access {
   readonly tokens: TokenRegistry;
   readonly tickets = new TicketBook();
   readonly security: SecurityEvents;
-  readonly pressure: Pressure;
+  readonly pressure: PressureGauge;
 
   constructor({ config, tokens, say, sources, fronts }: AccessParts) {
     this.security = new SecurityEvents(say);
     this.tokens = new TokenRegistry(tokens, fronts, this.security);
-    this.pressure = new Pressure(config, sources, (shortage) => fronts().tellPressure(shortage));
+    this.pressure = new PressureGauge(config, sources, (shortage) =>
+      fronts().tellPressure(shortage),
+    );
   }
 
   /** To be called when the fronts listen. */

@@ -1,6 +1,3 @@
-// Runs in main. Owns what a caller's limit to some bots means for each operation: a bot that a token does not reach is,
-// for its holder, not there. Scopes are the fronts' (src/front/route-table.ts); what a bot's labels are now only main knows.
-
 import type { InvokeOutcome } from '../../shared/contract/api.js';
 import type {
   ActionOutcome,
@@ -13,20 +10,24 @@ import { allows, type Reach, type Rights, reaches } from '../../shared/contract/
 import { DroverError } from '../../shared/errors.js';
 import type { Dispatcher } from '../bots/dispatcher.js';
 import type { BotRegistry } from '../bots/registry.js';
-import type { Pressure } from './pressure-gauge.js';
+import type { PressureGauge } from './pressure-gauge.js';
 
-/** Commands of the service that break something on purpose. */
+/** Commands of the service that cause a fault on purpose. */
 const ADMIN_COMMANDS: ReadonlySet<string> = new Set(['drill']);
 
 type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
 type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 
+/**
+ * Applies a token's limit to some bots to each operation: a bot outside of the limit does not exist for the caller. The
+ * fronts check scopes (src/front/route-table.ts); only main knows the bots' current labels.
+ */
 export class BotAccess {
   readonly #registry: BotRegistry;
   readonly #dispatcher: Dispatcher;
-  readonly #pressure: Pressure;
+  readonly #pressure: PressureGauge;
 
-  constructor(registry: BotRegistry, dispatcher: Dispatcher, pressure: Pressure) {
+  constructor(registry: BotRegistry, dispatcher: Dispatcher, pressure: PressureGauge) {
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#pressure = pressure;
@@ -34,7 +35,7 @@ export class BotAccess {
 
   async create({ bot, rights }: Input<'createBot'>): Promise<void> {
     if (!reaches(rights.reach, bot.id, bot.labels)) throw beyond(rights.reach);
-    // Of its own bots or of another's: that the id cannot be had is all that this caller is told.
+    // A limited caller must not learn whether the bot is one that it cannot see.
     if (rights.reach !== null && this.#registry.has(bot.id)) {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
@@ -46,7 +47,7 @@ export class BotAccess {
 
   async update({ id, change, rights }: Input<'updateBot'>): Promise<void> {
     this.#check(id, rights);
-    // Or the token could put a bot out of its own reach, and nobody would know why it is gone.
+    // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
     if (change.labels && !reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
     await this.#registry.update(id, change);
   }
@@ -67,7 +68,7 @@ export class BotAccess {
       { ...actions, ids },
       admit,
     );
-    // As the registry does for bots that are not there: named by id they have an error, chosen by labels they have none.
+    // As the registry does for unknown bots: an id gets an error, a label selects nothing.
     if (actions.labels === undefined) {
       for (const id of asked) if (!ids.includes(id)) results[id] = { error: missing(id).message };
     }
@@ -113,7 +114,7 @@ export class BotAccess {
     return { results: Object.fromEntries(results) };
   }
 
-  /** A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
+  /** Checks the service's limits. A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
   #admit(id: string, action: BotAction): void {
     const starts = action === 'restart' && this.#registry.isRunning(id) === false;
     if (action !== 'start' && !starts) return;
@@ -121,7 +122,7 @@ export class BotAccess {
     this.#registry.admitDedicated(id, this.#registry.isDedicated(id) === true);
   }
 
-  /** @throws DroverError `not_found`, also when there is the bot but not for this caller. */
+  /** @throws DroverError `not_found`, also for a bot outside of the caller's limit. */
   #check(id: string, rights: Rights): void {
     if (rights.reach !== null && !this.#reached(id, rights)) throw missing(id);
   }
@@ -139,8 +140,8 @@ export class BotAccess {
   }
 
   /**
-   * What a caller with a limit may know of an incident: nothing that is of bots that it does not reach, as they were then
-   * and as they are now. Of a bot that was deleted, or made anew under its id, it is told nothing.
+   * What a limited caller may see of an incident: only parts about bots that it reaches, by their labels then and now. A
+   * bot that was deleted, or created again with the same id, is not shown.
    */
   #shown(
     incident: Incident,
@@ -153,14 +154,14 @@ export class BotAccess {
     const bots = incident.bots.filter((id) => known.has(id));
     const suspect = incident.suspect !== null && known.has(incident.suspect);
     if (bots.length === 0 && !suspect) return undefined;
-    // A host keeps the commands of all that it ran, also of those that were not there any more.
+    // A host remembers commands of all bots that it ran, also of those that have left it.
     const own = (entries: string[], botOf: (entry: string) => string): string[] =>
       entries.filter((entry) => known.has(botOf(entry)));
     const last_commands = own(incident.last_commands, botOfCommand);
     const last_lines = own(incident.last_lines, botOfLine);
     const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };
     if (suspect) return shown;
-    // What is said of the host, or of another bot, may have been said by another's code.
+    // The reason may contain text from another bot's code.
     const reason = `${incident.type} of bot host ${incident.host}`;
     return { ...shown, suspect: null, reason, stack: null };
   }

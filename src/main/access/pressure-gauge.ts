@@ -1,8 +1,8 @@
-// Runs in main. Owns how near the service is to its bounds, and with that whether something new is let in. What runs
-// already is never touched by it: no stream is closed, no bot stopped, no restart or state transition held back.
+// Runs in main. Owns the measurements of load, and admits or refuses new bots and streams. It never affects what already
+// runs: no stream is closed, no bot stopped, no restart or state transition delayed.
 //
-// Bots are refused when memory, cpu, queue or bots are short; streams when memory, cpu or streams are (they put nothing on
-// the queue, and whoever looks for what fills it must be able to).
+// New bots are refused when memory, cpu, queue or bots reach their limit; new streams when memory, cpu or streams do. A
+// full queue refuses no streams: they add nothing to it, and an operator needs one to find what fills it.
 
 import { totalmem } from 'node:os';
 import type { EventLoopUtilization } from 'node:perf_hooks';
@@ -13,14 +13,14 @@ import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
 
 const SAMPLE_MS = 1000;
-/** Weight of a new sample: a burst of some seconds is no pressure, work without a pause for half a minute is. */
+/** Weight of a new sample: a burst of some seconds is no pressure, half a minute of full load is. */
 const WEIGHT = 0.15;
-/** Share of the memory that the system gives, when the configuration does not say. */
+/** Share of the system's memory, when the configuration sets no limit. */
 const MEMORY_SHARE = 0.9;
 
-/** What is measured. Every source is read in main, without asking a thread that may be too busy to answer. */
+/** Every source is read in main, because another thread may be too busy to answer. */
 export interface PressureSources {
-  /** Threads whose being busy counts: the fronts and the broadcaster. Those that are gone are left out. */
+  /** The fronts and the broadcaster, without those that have ended. */
   utilizations(): readonly EventLoopUtilization[];
   /** Fill of the fullest bot host's queue to the broadcaster, 0 to 1 and above. */
   queue(): number;
@@ -30,29 +30,29 @@ export interface PressureSources {
   journal(): JournalStatus;
 }
 
-export class Pressure {
+export class PressureGauge {
   readonly #sources: PressureSources;
   readonly #limits: Config['pressure'];
   readonly #maxStreams: number;
   readonly #memoryLimit: number;
-  readonly #changed: (streams: Shortage | null) => void;
+  readonly #onChange: (streams: Shortage | null) => void;
   #timer: NodeJS.Timeout | undefined;
   #last = new Map<number, EventLoopUtilization>();
   #cpu = 0;
   #queue = 0;
   #memory = anonymousRss();
-  #told: Resource | undefined;
+  #reported: Resource | undefined;
 
-  /** @param changed is told why new streams are to be refused, each time that this changes. */
+  /** @param onChange is called with the reason for refusing new streams, each time it changes. */
   constructor(
     config: Pick<Config, 'pressure' | 'stream'>,
     sources: PressureSources,
-    changed: (streams: Shortage | null) => void,
+    onChange: (streams: Shortage | null) => void,
   ) {
     this.#limits = config.pressure;
     this.#maxStreams = config.stream.max_streams;
     this.#sources = sources;
-    this.#changed = changed;
+    this.#onChange = onChange;
     const { max_memory_mb: limit } = config.pressure;
     this.#memoryLimit = limit === null ? MEMORY_SHARE * memoryOfSystem() : limit * 1024 * 1024;
   }
@@ -66,18 +66,18 @@ export class Pressure {
     clearInterval(this.#timer);
   }
 
-  /** Why new streams are refused; their number is the fronts' own to look at. */
+  /** Why new streams are refused. The fronts count the streams themselves. */
   get streams(): Shortage | null {
     return shortage(this.#loadShort(['memory', 'cpu']));
   }
 
-  /** @throws DroverError `unavailable`: a new bot cannot be had now. */
+  /** Checks before a bot is created. @throws DroverError `unavailable`. */
   admitBot(): void {
     if (this.#sources.present() >= this.#limits.max_bots) throw refusal('bots');
     this.admitStart();
   }
 
-  /** @throws DroverError `unavailable`: a bot cannot be started now. */
+  /** Checks before a bot is started. @throws DroverError `unavailable`. */
   admitStart(): void {
     const short = this.#loadShort(['memory', 'cpu', 'queue']);
     if (short) throw refusal(short);
@@ -111,9 +111,9 @@ export class Pressure {
     this.#queue += WEIGHT * (Math.min(1, this.#sources.queue()) - this.#queue);
     this.#cpu += WEIGHT * (this.#busiest() - this.#cpu);
     const { streams } = this;
-    if (streams?.resource === this.#told) return;
-    this.#told = streams?.resource;
-    this.#changed(streams);
+    if (streams?.resource === this.#reported) return;
+    this.#reported = streams?.resource;
+    this.#onChange(streams);
   }
 
   #busiest(): number {
@@ -122,7 +122,7 @@ export class Pressure {
     this.#last = new Map(now.entries());
     return now.reduce((busiest, { active, idle }, at) => {
       const before = last.get(at);
-      // One that is new, or in the place of another: how busy it was before, and over its start, is no pressure.
+      // A thread that is new, or replaces another: the load of its start is no pressure.
       if (!before || active < before.active || idle < before.idle) return busiest;
       const worked = active - before.active;
       const passed = worked + idle - before.idle;
@@ -151,7 +151,7 @@ const MESSAGES: Record<Resource, string> = {
   memory: 'the service is short of memory, try again later',
   streams: 'too many streams are open',
   queue: 'bots write more than the service can take, try again later',
-  bots: 'there are as many bots as there may be',
+  bots: 'bot limit reached',
 };
 
 function shortage(resource: Resource | undefined): Shortage | null {
@@ -162,7 +162,7 @@ function refusal(resource: Resource): DroverError {
   return new DroverError('unavailable', MESSAGES[resource]);
 }
 
-/** Bytes that this process may have: those of its control group where there is one. */
+/** Bytes that this process may use: those of its control group, if it has one. */
 function memoryOfSystem(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

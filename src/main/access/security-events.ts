@@ -1,10 +1,10 @@
-// Runs in main. Owns the security events on the stream, scope `auth`: who was refused, which tokens come and go. Never a
-// PIN, a token or a ticket.
+// Runs in main. Owns the rate limit of the security events on the stream, scope `auth`. They never contain a PIN, a token
+// or a ticket.
 
 import type { Level } from '../../shared/contract/event-kinds.js';
 
 const SCOPE = 'auth';
-/** Lines of one sort in one window, at most; what is more is counted, and the count is told at the window's end. */
+/** Lines of one sort in one window. Lines above it are counted, and the count is published at the end of the window. */
 const MAX_LINES = 60;
 const WINDOW_MS = 60_000;
 
@@ -12,20 +12,20 @@ const WINDOW_MS = 60_000;
 export type Say = (level: Level, scope: string, message: string) => void;
 
 export class SecurityEvents {
-  /** Apart, so that whoever floods the one does not hide the other. */
+  /** Limited separately, so that a flood of one does not hide the other. */
   readonly #pins: BoundedLines;
   readonly #tokens: BoundedLines;
   readonly #now: () => number;
   #lockedUntil = 0;
 
-  /** @param now milliseconds on a clock that nobody sets. */
+  /** @param now milliseconds on a monotonic clock. */
   constructor(say: Say, now: () => number = () => performance.now()) {
     this.#pins = new BoundedLines(say, 'PINs');
     this.#tokens = new BoundedLines(say, 'tokens');
     this.#now = now;
   }
 
-  /** @param lockedForS 0, or for how many seconds the PIN exchange is locked by it. */
+  /** @param lockedForS for how many seconds this attempt locks the PIN exchange; 0 for none. */
   wrongPin(address: string, lockedForS: number): void {
     this.#pins.add('warn', `wrong PIN from ${address}`);
     const now = this.#now();
@@ -35,15 +35,15 @@ export class SecurityEvents {
     this.#pins.add('warn', `the PIN exchange is locked for ${lockedForS}s, last by ${address}`);
   }
 
-  tokenMade(token: string, by: string): void {
-    this.#tokens.add('info', `${token} was made ${by}`);
+  tokenCreated(token: string, by: string): void {
+    this.#tokens.add('info', `${token} was created ${by}`);
   }
 
-  tokenGone(token: string, why: string): void {
+  tokenRemoved(token: string, why: string): void {
     this.#tokens.add('info', `${token} ${why}`);
   }
 
-  /** Lets go of what keeps the process alive. */
+  /** Stops the timers. */
   stop(): void {
     this.#pins.stop();
     this.#tokens.stop();
@@ -81,6 +81,7 @@ class BoundedLines {
     this.#window = undefined;
     this.#lines = 0;
     this.#skipped = 0;
-    if (skipped > 0) this.add('warn', `${skipped} more events of ${this.#what} were left out`);
+    if (skipped > 0)
+      this.add('warn', `${skipped} more events of ${this.#what} were skipped: rate limit exceeded`);
   }
 }

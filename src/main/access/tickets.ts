@@ -1,14 +1,13 @@
-// Runs in main. Owns the tickets for `GET /events?ticket=`. Main hears of every use, one after the other, whichever front
-// it comes to: a ticket is good once, and no two fronts can both be the first.
+// Runs in main. Owns the tickets for `GET /events?ticket=`. All fronts redeem them here, so a ticket works only once.
 
 import { randomBytes } from 'node:crypto';
 import { DroverError } from '../../shared/errors.js';
 import { tokenDigest } from '../../shared/token-digest.js';
 
 const TICKET_BYTES = 32;
-/** How long a ticket is good, in ms. */
+/** How long a ticket is valid, in ms. */
 export const TICKET_MS = 30_000;
-/** Tickets that are out, at most: in total, and for one token. One more is refused until an old one is used or runs out. */
+/** Valid tickets, in total and for one token. One more is refused until an old one is used or expires. */
 const MAX_TICKETS = 10_000;
 const MAX_TICKETS_PER_TOKEN = 1000;
 
@@ -18,7 +17,7 @@ interface Ticket {
 }
 
 export class TicketBook {
-  /** By digest, in the order in which they run out. */
+  /** By digest, in the order in which they expire. */
   readonly #tickets = new Map<string, Ticket>();
   readonly #perToken = new Map<string, number>();
   readonly #now: () => number;
@@ -28,9 +27,9 @@ export class TicketBook {
     this.#now = now;
   }
 
-  /** @throws DroverError `too_many`, `unavailable` when there are too many. */
+  /** @throws DroverError `too_many` or `unavailable` when a limit is reached. */
   create(token: string): { ticket: string; expires_at_ms: number } {
-    this.#dropOld();
+    this.#removeExpired();
     const held = this.#perToken.get(token) ?? 0;
     if (held >= MAX_TICKETS_PER_TOKEN) {
       throw new DroverError('too_many', 'too many tickets of this token wait to be used', 1);
@@ -45,9 +44,9 @@ export class TicketBook {
     return { ticket, expires_at_ms: expiresAt };
   }
 
-  /** The id of the token that the ticket stands for; null when there is no such ticket, or none any more. */
+  /** The id of the ticket's token; null for an unknown, used or expired ticket. */
   redeem(ticket: string): string | null {
-    this.#dropOld();
+    this.#removeExpired();
     const digest = tokenDigest(ticket);
     const found = this.#tickets.get(digest);
     if (!found) return null;
@@ -55,7 +54,7 @@ export class TicketBook {
     return found.token;
   }
 
-  #dropOld(): void {
+  #removeExpired(): void {
     const now = this.#now();
     for (const [digest, ticket] of this.#tickets) {
       if (ticket.expiresAt > now) break;

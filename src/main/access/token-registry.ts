@@ -1,5 +1,5 @@
-// Runs in main. Owns the tokens that are good now: makes them, ends them when they are revoked or run out, and keeps
-// when each was last used. The fronts have copies and are told of each change before the client is.
+// Runs in main. Owns the valid tokens, their expiry, and the time of their last use. The fronts have copies, and get each
+// change before the client gets its response.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import type {
@@ -15,24 +15,21 @@ import type { SecurityEvents } from './security-events.js';
 
 /** Bytes of a token (interface-seed §2.2). */
 const TOKEN_BYTES = 48;
-/** The name of tokens that were made with the PIN. */
+/** The name of tokens created with the PIN. */
 const PIN_TOKEN_NAME = 'pin';
 /**
- * Tokens that there may be. One more is refused; a PIN gets its token all the same, and of those that were made with the
- * PIN the one goes that was not used for longest.
+ * Most tokens at a time. One more is refused. The PIN still gets a token: it replaces the PIN token that was not used for
+ * the longest time.
  */
 const MAX_TOKENS = 10_000;
-/** How long after the disk refused to take a token away that is tried again, in ms. */
+/** Wait before a token is removed from disk again after an error, in ms. */
 const RETRY_MS = 5000;
-/** How often last uses are written to disk, in ms. */
+/** How often the times of last use are written to disk, in ms. */
 const SAVE_USES_MS = 60_000;
-/**
- * How long the look for tokens that have run out may wait, in ms. A timer knows nothing of a clock that was set, nor of
- * the time for which the machine slept.
- */
+/** Longest wait for the next expiry, in ms: timers do not follow a clock that is set, or a machine that sleeps. */
 const MAX_WAIT_MS = 2000;
 
-/** Tells all fronts; resolves when they act by it. */
+/** The fronts. Each call resolves when all of them have applied it. */
 export interface TokenHolders {
   addToken(token: TokenRecord): Promise<void>;
   removeToken(id: string): Promise<void>;
@@ -44,15 +41,15 @@ export class TokenRegistry {
   readonly #events: SecurityEvents;
   readonly #tokens: Map<string, TokenRecord>;
   /**
-   * Tokens that are just made, until every front has them: they count, and a front that starts gets them, but nobody sees
-   * or ends one. A front that had still to be told of it would accept it after its end.
+   * Tokens that not every front has yet. They count, and a front that starts gets them, but they are not listed and
+   * cannot be revoked: a front could add such a token after its removal.
    */
-  readonly #making = new Map<string, TokenRecord>();
-  /** Tokens that are over but still on disk, and would come back with the next start: how lines call them, and why. */
-  readonly #ending = new Map<string, { name: string; why: string }>();
+  readonly #pending = new Map<string, TokenRecord>();
+  /** Tokens that are no longer valid but still on disk, with their name in lines and the reason. */
+  readonly #removing = new Map<string, { name: string; why: string }>();
   #retry: NodeJS.Timeout | undefined;
   readonly #uses: Map<string, number>;
-  /** Uses that are not on disk. */
+  /** Times of last use that are not on disk yet. */
   readonly #unsaved = new Map<string, number>();
   readonly #saver: NodeJS.Timeout;
   #expiry: NodeJS.Timeout | undefined;
@@ -66,19 +63,19 @@ export class TokenRegistry {
     this.#saver = setInterval(() => void this.#saveUses(), SAVE_USES_MS);
   }
 
-  /** What a front begins with. */
+  /** What a front starts with. */
   all(): TokenRecord[] {
-    return [...this.#tokens.values(), ...this.#making.values()];
+    return [...this.#tokens.values(), ...this.#pending.values()];
   }
 
-  /** To be called once the fronts are there: from then on tokens end when their time comes. */
+  /** To be called when the fronts listen. Tokens expire from then on. */
   start(): void {
     this.#awaitExpiry();
   }
 
-  /** Every front accepts it when this resolves; the token itself is not kept anywhere. */
+  /** Every front accepts the token when this resolves. Only its digest is stored. */
   async createForPin(address: string): Promise<string> {
-    if (this.#isFull()) await this.#dropIdlePinToken();
+    if (this.#isFull()) await this.#removeIdlePinToken();
     const spec = {
       name: PIN_TOKEN_NAME,
       by_pin: true,
@@ -91,8 +88,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Makes a token. @param by id of the token that asks for it.
-   * @throws DroverError `bad_request` when it would be of no use, `conflict` when there are too many.
+   * Creates a token. @param by id of the caller's token.
+   * @throws DroverError `bad_request` for an invalid combination, `conflict` when the limit is reached.
    */
   async create(body: CreateTokenBody, by: string): Promise<{ token: string; info: TokenInfo }> {
     const { name, scopes, expires_at_ms = null } = body;
@@ -117,11 +114,11 @@ export class TokenRegistry {
   }
 
   /**
-   * No front accepts it any more and its streams are closed when this resolves, and it is off the disk. One that the disk
-   * has refused to take away can be revoked once more. @throws DroverError `not_found`.
+   * When this resolves no front accepts the token, its streams are closed, and it is removed from disk. If the disk fails
+   * it can be revoked again. @throws DroverError `not_found`.
    */
   async revoke(id: string, by: string): Promise<void> {
-    if (this.#ending.has(id)) return this.#end(id);
+    if (this.#removing.has(id)) return this.#erase(id);
     if (!this.#tokens.has(id)) throw new DroverError('not_found', `no token ${JSON.stringify(id)}`);
     await this.#remove(id, `was revoked by ${id === by ? 'its holder' : this.#nameOf(by)}`);
   }
@@ -137,7 +134,7 @@ export class TokenRegistry {
   async stop(): Promise<void> {
     clearInterval(this.#saver);
     clearTimeout(this.#expiry);
-    await this.#endRefused();
+    await this.#retryRemovals();
     clearTimeout(this.#retry);
     await this.#saveUses();
   }
@@ -153,22 +150,22 @@ export class TokenRegistry {
       created_at_ms: Date.now(),
       ...spec,
     };
-    // At once, so that the bound holds for requests that come at once.
-    this.#making.set(record.id, record);
+    // Before the first wait, so that concurrent requests cannot exceed the limit.
+    this.#pending.set(record.id, record);
     try {
       await this.#store.put(record);
       await this.#holders().addToken(record);
       this.#tokens.set(record.id, record);
     } finally {
-      this.#making.delete(record.id);
+      this.#pending.delete(record.id);
     }
-    this.#events.tokenMade(`${this.#nameOf(record.id)}, ${spec.scopes.join(', ')},`, by);
+    this.#events.tokenCreated(`${this.#nameOf(record.id)}, ${spec.scopes.join(', ')},`, by);
     this.#awaitExpiry();
     return { token, record };
   }
 
   #isFull(): boolean {
-    return this.#tokens.size + this.#making.size + this.#ending.size >= MAX_TOKENS;
+    return this.#tokens.size + this.#pending.size + this.#removing.size >= MAX_TOKENS;
   }
 
   async #remove(id: string, why: string): Promise<void> {
@@ -176,47 +173,47 @@ export class TokenRegistry {
     if (!this.#tokens.delete(id)) return;
     this.#uses.delete(id);
     this.#unsaved.delete(id);
-    this.#ending.set(id, { name, why });
-    await this.#end(id);
+    this.#removing.set(id, { name, why });
+    await this.#erase(id);
   }
 
-  /** Takes it from the fronts and the disk; may be repeated. @throws Error when the disk refuses, which is tried again. */
-  async #end(id: string): Promise<void> {
-    // The fronts first: what the disk needs must not keep a stream open.
+  /** Removes a token from the fronts and the disk; can be repeated. @throws Error when the disk fails; it is retried. */
+  async #erase(id: string): Promise<void> {
+    // The fronts first: a slow disk must not keep a stream open.
     await this.#holders().removeToken(id);
     try {
       await this.#store.remove(id);
     } catch (thrown) {
-      this.#retry ??= setTimeout(() => void this.#endRefused(), RETRY_MS);
+      this.#retry ??= setTimeout(() => void this.#retryRemovals(), RETRY_MS);
       throw thrown;
     }
-    const ended = this.#ending.get(id);
-    if (this.#ending.delete(id) && ended) this.#events.tokenGone(ended.name, ended.why);
+    const removed = this.#removing.get(id);
+    if (this.#removing.delete(id) && removed) this.#events.tokenRemoved(removed.name, removed.why);
   }
 
-  async #endRefused(): Promise<void> {
+  async #retryRemovals(): Promise<void> {
     clearTimeout(this.#retry);
     this.#retry = undefined;
-    // Those that are refused again wait for the next time.
-    await Promise.allSettled([...this.#ending.keys()].map((id) => this.#end(id)));
+    // Each failure sets the timer for the next try.
+    await Promise.allSettled([...this.#removing.keys()].map((id) => this.#erase(id)));
   }
 
-  /** Sets the timer for the token that runs out next, and ends those that have. */
+  /** Removes expired tokens, and sets the timer for the next expiry. */
   #awaitExpiry(): void {
     clearTimeout(this.#expiry);
     const now = Date.now();
     let next = Number.POSITIVE_INFINITY;
     for (const { id, expires_at_ms } of this.#tokens.values()) {
       if (expires_at_ms === null) continue;
-      // What the disk refuses is tried again.
-      if (expires_at_ms <= now) this.#remove(id, 'has run out').catch(() => {});
+      // Errors of the disk are retried.
+      if (expires_at_ms <= now) this.#remove(id, 'has expired').catch(() => {});
       else next = Math.min(next, expires_at_ms);
     }
     if (next === Number.POSITIVE_INFINITY) return;
     this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_WAIT_MS));
   }
 
-  async #dropIdlePinToken(): Promise<void> {
+  async #removeIdlePinToken(): Promise<void> {
     const lastUse = ({ id, created_at_ms }: TokenRecord): number =>
       this.#uses.get(id) ?? created_at_ms;
     let idle: TokenRecord | undefined;
@@ -224,13 +221,13 @@ export class TokenRegistry {
       if (!token.by_pin) continue;
       if (!idle || lastUse(token) < lastUse(idle)) idle = token;
     }
-    if (idle) await this.#remove(idle.id, 'made room for a new one');
+    if (idle) await this.#remove(idle.id, 'was replaced by a new one');
   }
 
   async #saveUses(): Promise<void> {
     const uses = new Map(this.#unsaved);
     this.#unsaved.clear();
-    // A loss costs nothing: the next use is written again.
+    // A loss is harmless: the next use is written again.
     if (uses.size > 0) await this.#store.putUses(uses).catch(() => {});
   }
 
@@ -247,7 +244,7 @@ export class TokenRegistry {
     };
   }
 
-  /** For a line: the name was chosen by somebody, and names need not be unique. */
+  /** With the id, because names are chosen by users and need not be unique. */
   #nameOf(id: string): string {
     const name = this.#tokens.get(id)?.name;
     return name === undefined ? `token ${id}` : `token ${JSON.stringify(name)} (${id})`;
@@ -258,7 +255,7 @@ export class TokenRegistry {
 function reachOf({ scopes, bots, labels }: CreateTokenBody): Reach {
   if (bots && labels) throw new DroverError('bad_request', 'give bots or labels, not both');
   if (!bots && !labels) return null;
-  // It could make itself a token without the limit.
+  // It could create itself a token without the limit.
   if (scopes.includes('admin')) {
     throw new DroverError('bad_request', 'a token with the scope admin cannot be limited to bots');
   }

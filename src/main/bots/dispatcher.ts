@@ -1,22 +1,22 @@
-// Runs in main. Owns `POST /invoke`: who is addressed, the deadline, and the `dispatch` line of every result.
-
 import { setMaxListeners } from 'node:events';
 import type { InvokeOutcome, InvokeOutput } from '../../shared/contract/api.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import type { InvokeInput } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { unlessAborted } from '../../shared/unless-aborted.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
 import type { BotRegistry } from './registry.js';
 
-/** How much later than the host main gives up waiting, in ms. */
+/** How much longer than the host main waits, in ms. */
 const LATE_MS = 100;
-/** How much of a result is shown on the stream, in UTF-16 units. */
+/** Length of a result on the stream, in UTF-16 units. */
 const SHOWN_UNITS = 512;
 
-/** Commands of the service itself, addressed by `session_id: null`. */
+/** Commands of the service, addressed by `session_id: null`. */
 export type ServiceCommands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
 
+/** Handles `POST /invoke`: its targets, the deadline, and a `dispatch` line for every result. */
 export class Dispatcher {
   readonly #registry: BotRegistry;
   readonly #events: ServiceEvents;
@@ -36,13 +36,13 @@ export class Dispatcher {
   }
 
   /**
-   * One target answers or throws; for a list each target's error stands beside the others' results.
-   * @param gone is aborted when the client has gone: what still runs is cancelled, and that is its result.
+   * A single target returns or throws. For a list, the errors are returned with the results.
+   * @param gone is aborted when the client disconnects: running commands are cancelled, and fail with that.
    */
   async invoke(input: InvokeInput, gone?: AbortSignal): Promise<InvokeOutput> {
     const { session_id: target } = input;
     if (!Array.isArray(target)) return { result: await this.#dispatch(target, input, gone) };
-    // Each of the list listens to it; Node would take more than ten for a leak.
+    // Each target listens to it; Node warns of a leak above ten listeners.
     if (gone) setMaxListeners(target.length + 1, gone);
     const outcomes = await Promise.all(
       [...new Set(target)].map(async (id): Promise<[string, InvokeOutcome]> => {
@@ -76,17 +76,13 @@ export class Dispatcher {
   }
 
   /**
-   * Main keeps the deadline, because a bot's host may be stuck; the host keeps one of its own, so that the command hears of
-   * it (its AbortSignal).
+   * Main has its own deadline, because a bot's host may hang. The host's deadline aborts the command's signal.
    */
   async #ask(id: string, command: string, args: JsonObject, gone?: AbortSignal): Promise<Json> {
     const cancel = new AbortController();
     const { signal } = cancel;
     const giveUp = (why: string): void => cancel.abort(new DroverError('no_answer', why));
     const hungUp = (): void => giveUp('the client has gone, the command is cancelled');
-    const given = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason));
-    });
     const answer = this.#registry.invoke(id, command, args, this.#timeoutMs, signal);
     const timer = setTimeout(
       () => giveUp(`${command} did not answer within ${this.#timeoutMs} ms`),
@@ -95,7 +91,7 @@ export class Dispatcher {
     gone?.addEventListener('abort', hungUp);
     if (gone?.aborted) hungUp();
     try {
-      return await Promise.race([answer, given]);
+      return await unlessAborted(answer, signal);
     } finally {
       clearTimeout(timer);
       gone?.removeEventListener('abort', hungUp);
@@ -114,7 +110,7 @@ export class Dispatcher {
     return command(args);
   }
 
-  /** Results are shown, arguments are not: they may hold secrets. */
+  /** Shows results, but no arguments: they may hold secrets. */
   #show(level: 'info' | 'error', session: string | null, line: string): void {
     const message = line.length > SHOWN_UNITS ? `${line.slice(0, SHOWN_UNITS)}…` : line;
     this.#events.tell(logItem(level, 'dispatch', message, session));

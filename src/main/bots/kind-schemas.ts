@@ -1,4 +1,4 @@
-// Runs in main. Owns the validation of what bot kinds declare schemas for: configurations and command arguments.
+// Runs in main. Owns the bot kinds, with the validators of their configurations and command arguments.
 
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
@@ -19,17 +19,17 @@ interface CompiledKind {
 
 export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
-  /** Fills in defaults, as the kind's author wrote them. */
+  /** Fills in the defaults of the kind's schema. */
   readonly #ajv = lazy(() => {
-    // To load it takes a start 20 ms, and nothing before the first bot needs it.
+    // Loading Ajv takes 20 ms of a start, and nothing before the first bot needs it.
     const { Ajv } = require('ajv') as typeof import('ajv');
     return new Ajv({ useDefaults: true, strict: false });
   });
 
   /**
-   * Compiles the schemas of these kinds; of those that ship, which are known to be good, when they are needed: it would
-   * cost 50 ms of each start.
-   * @returns the kinds with a schema that is none, with the reason in one line; bots cannot be of these.
+   * Compiles the schemas of these kinds. Those of the kinds that ship are known to be valid, and are compiled when they
+   * are needed, which saves 50 ms of each start.
+   * @returns the kinds with an invalid schema, with the reason in one line. They cannot be used.
    */
   add(kinds: readonly KindInfo[]): LoadedKinds['failed'] {
     const failed: LoadedKinds['failed'] = [];
@@ -65,24 +65,24 @@ export class KindSchemas {
     if (compiled) compiled.defaults = defaults;
   }
 
-  /** A copy of the configuration without what its schema marks as `writeOnly`: passwords can be set, not read. */
+  /** A copy of the configuration without values that its schema marks as `writeOnly`: passwords can be set, not read. */
   withoutSecrets(kind: string, config: JsonObject): JsonObject {
     const schema = this.#kinds.get(kind)?.info.config;
     return schema ? withoutSecrets(config, schema) : {};
   }
 
-  /** What may have been shown of a configuration: as it was given, and with defaults filled in. */
+  /** The forms in which a configuration may have been shown: as it was given, and with defaults filled in. */
   views(kind: string, config: JsonObject): JsonObject[] {
     const forms = [config];
     try {
       forms.push(this.checkConfig(kind, config));
     } catch {
-      // Not valid any more, so that it could not be shown with defaults.
+      // No longer valid, so it cannot have been shown with defaults.
     }
     return forms.map((form) => this.withoutSecrets(kind, form));
   }
 
-  /** What is known of the kinds, in the order in which they were loaded. */
+  /** In the order in which the kinds were loaded. */
   infos(): KindInfo[] {
     return [...this.#kinds.values()].map(({ info }) => info);
   }
@@ -100,7 +100,7 @@ export class KindSchemas {
     return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
   }
 
-  /** The same for a command's arguments; `not_found` when the kind has no such command. */
+  /** The same for a command's arguments; `not_found` for an unknown command. */
   checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
     const commands = this.#kinds.get(kind)?.commands;
     const validator = commands?.get(command);

@@ -1,4 +1,4 @@
-// Runs in main. Owns the registry of bots: which there are, and what may be asked of them.
+// Runs in main. Owns all bots, by id.
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -34,7 +34,7 @@ export class BotRegistry {
   readonly #schemas: KindSchemas;
   readonly #store: BotStore;
   readonly #incidents: Incidents;
-  /** What a bot's restart policy is where it does not say. */
+  /** For fields that a bot's own restart policy leaves out. */
   readonly #defaults: RestartPolicy;
 
   constructor(
@@ -63,7 +63,7 @@ export class BotRegistry {
     return this.#bots.size;
   }
 
-  /** How many run. */
+  /** Number of running bots. */
   get running(): number {
     let running = 0;
     for (const bot of this.#bots.values()) if (bot.isRunning) running += 1;
@@ -74,18 +74,18 @@ export class BotRegistry {
     return [...this.#bots.keys()];
   }
 
-  /** Undefined when there is no such bot. */
+  /** Undefined for an unknown bot. */
   labelsOf(id: string): Readonly<Record<string, string>> | undefined {
     return this.#bots.get(id)?.spec.labels;
   }
 
-  /** Who has this id now. Undefined when there is no such bot. */
+  /** The bot that has this id now. Undefined for an unknown bot. */
   identityOf(id: string): IncidentBot | undefined {
     const spec = this.#bots.get(id)?.spec;
     return spec && { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
-  /** Undefined when there is no such bot. */
+  /** Undefined for an unknown bot. */
   isRunning(id: string): boolean | undefined {
     return this.#bots.get(id)?.isRunning;
   }
@@ -94,9 +94,7 @@ export class BotRegistry {
     return this.#bots.has(id);
   }
 
-  /**
-   * What a new bot would be. @throws DroverError `bad_request` or `conflict`.
-   */
+  /** The spec that a new bot would have. @throws DroverError `bad_request` or `conflict`. */
   check(input: CreateBotBody): BotSpec {
     const { id, kind, labels, dedicated, desired } = input;
     if (!BOT_ID.test(id)) {
@@ -105,7 +103,7 @@ export class BotRegistry {
         'id must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter or digit',
       );
     }
-    // Kept as it was given: defaults are filled in at each start, because some are only known then.
+    // Stored as given: defaults are filled in at each start, because some are only known then.
     const config = input.config as JsonObject;
     this.#schemas.checkConfig(kind, config);
     if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
@@ -114,10 +112,7 @@ export class BotRegistry {
     return { id, kind, config, labels, desired, restart, dedicated, incarnation };
   }
 
-  /**
-   * A bot is to run.
-   * @throws DroverError `unavailable` when it is to have a host of its own and there are as many such bots as may be.
-   */
+  /** Checks the limit of dedicated bots before a bot is started. @throws DroverError `unavailable`. */
   admitDedicated(id: string, dedicated: boolean): void {
     if (!dedicated) return;
     let wanted = 0;
@@ -127,30 +122,30 @@ export class BotRegistry {
     this.#dependencies.hosts.admitDedicated(wanted);
   }
 
-  /** Undefined when there is no such bot. */
+  /** Undefined for an unknown bot. */
   isDedicated(id: string): boolean | undefined {
     return this.#bots.get(id)?.spec.dedicated;
   }
 
-  /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws as check does. */
+  /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
   async create(input: CreateBotBody): Promise<void> {
     const spec = this.check(input);
     const bot = new Bot(spec, this.#dependencies);
-    // At once, so that a second request for the same id finds it.
+    // Before the first wait, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
     await bot.create(() => this.#bots.delete(spec.id));
   }
 
   /**
-   * Brings back the bots that are on disk. Those whose kind is gone fail, with the reason.
-   * @param rests says why one is not started now, or null.
+   * Brings back the stored bots. Those whose kind no longer exists fail, with the reason.
+   * @param holdOf why a bot is not started now, or null.
    */
-  async restore(rests: (spec: BotSpec) => string | null): Promise<void> {
+  async restore(holdOf: (spec: BotSpec) => string | null): Promise<void> {
     await Promise.all(
       this.#store.all().map(async (spec) => {
         const bot = new Bot(spec, this.#dependencies);
         this.#bots.set(spec.id, bot);
-        await bot.restore(rests(spec));
+        await bot.restore(holdOf(spec));
       }),
     );
   }
@@ -172,7 +167,7 @@ export class BotRegistry {
     await bot.update(changed, restartNow);
   }
 
-  /** From now on others may be told of it than those who had its commands run. */
+  /** Other callers may see the bot from now on than those who ran its commands. */
   #forgetCommands(id: string): void {
     for (const host of this.#dependencies.hosts.threads()) host.forgetCommands(id);
   }
@@ -195,8 +190,8 @@ export class BotRegistry {
   }
 
   /**
-   * The same action for many; what comes of each stands beside its id.
-   * @param admit is asked about each before; what it throws is what comes of that one.
+   * Runs an action on many bots, and returns the outcome of each by id.
+   * @param admit is called before each; what it throws is the outcome of that bot.
    */
   async actOnMany(
     { action, ids, labels }: BotActionsBody,
@@ -217,14 +212,14 @@ export class BotRegistry {
     return Object.fromEntries(await Promise.all(outcomes));
   }
 
-  /** A bot's configuration as it may be shown. @throws DroverError `not_found`. */
+  /** A bot's configuration without secrets. @throws DroverError `not_found`. */
   config(id: string): { config: JsonObject; restart: RestartPolicy; dedicated: boolean } {
     const { kind, config, restart, dedicated } = this.#get(id).spec;
     const filled = this.#schemas.checkConfig(kind, config);
     return { config: this.#schemas.withoutSecrets(kind, filled), restart, dedicated };
   }
 
-  /** Runs a command of a bot. @throws DroverError as the table of `POST /invoke` says. */
+  /** Runs a command of a bot. @throws DroverError as documented for `POST /invoke`. */
   async invoke(
     id: string,
     command: string,
@@ -237,12 +232,12 @@ export class BotRegistry {
     return bot.invoke(command, checked, timeoutMs, cancelled);
   }
 
-  /** The host that runs the bot, undefined while none does. */
+  /** The host that runs the bot, if one does. */
   hostOf(id: string): HostThread | undefined {
     return this.#bots.get(id)?.host;
   }
 
-  /** A bot ended by itself. */
+  /** A run ended by itself. */
   exited(exit: BotExit): void {
     const bot = this.#bots.get(exit.id);
     const host = bot?.host;
@@ -256,8 +251,8 @@ export class BotRegistry {
   }
 
   /**
-   * A host is gone and all its bots with it. Why is for the suspect and for the whole: whoever may see only a neighbour is
-   * to learn nothing of other bots, nor what their code says.
+   * A host is gone with all its bots. Only the suspect and the service log get the reason: a caller that may see only
+   * another bot of that host must not learn about the suspect, or text from its code.
    */
   hostLost(host: HostThread, reason: string, suspect: string | null): void {
     const lost = `bot host ${host.number} was lost`;
@@ -270,7 +265,7 @@ export class BotRegistry {
     }
   }
 
-  /** A host is being replaced: its bots go on elsewhere. */
+  /** A host is being replaced: its bots move to other hosts. */
   hostRetiring(host: HostThread): void {
     for (const bot of this.#on(host)) void bot.move(host);
   }
@@ -280,12 +275,12 @@ export class BotRegistry {
     return this.#on(host).map(({ id }) => id);
   }
 
-  /** Newest first; those that name one of `bots`, or all, each as `show` has it. */
+  /** Newest first: those that name one of `bots`, or all, each as `show` returns it. */
   incidents(bots: readonly string[] | null, limit: number, show?: ShowIncident): Incident[] {
     return this.#incidents.list(bots, limit, show);
   }
 
-  /** The snapshot of every bot, with what the hosts say of those that run. */
+  /** The snapshot of every bot, with the hosts' state of those that run. */
   snapshots(hosted: readonly HostedState[]): BotSnapshot[] {
     const running = new Map(hosted.map((state) => [state.id, state]));
     return [...this.#bots.values()].map((bot) =>
@@ -293,12 +288,12 @@ export class BotRegistry {
     );
   }
 
-  /** Stops every bot, for the end of the service; what is wanted of them stays. */
+  /** Stops every bot for the shutdown of the service. Their desired state stays. */
   async stopAll(graceMs: number): Promise<void> {
     await Promise.all([...this.#bots.values()].map((bot) => bot.shutDown(graceMs)));
   }
 
-  /** The configuration of a bot after a change; what its sender could not see stays as it was. */
+  /** The configuration of a bot after a change. Secrets, which the sender cannot see, stay. */
   #merge({ kind, config }: BotSpec, change: JsonObject): JsonObject {
     const merged = mergePatch(config, change);
     return keepSecretsInLists(merged, config, this.#schemas.views(kind, config)) as JsonObject;
@@ -322,7 +317,7 @@ export class BotRegistry {
 
 /** JSON merge patch (RFC 7396): null removes a key. */
 function mergePatch(base: JsonObject, patch: JsonObject): JsonObject {
-  // Not by assignment: a key `__proto__` would set the prototype and hide from validation.
+  // A Map, because assigning the key `__proto__` would set the prototype and hide it from validation.
   const merged = new Map(Object.entries(base));
   for (const [name, value] of Object.entries(patch)) {
     const below = merged.get(name);

@@ -40,12 +40,14 @@ it('has at most 60 lines a minute, and says then how many there were more', () =
   for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
   expect(lines).toHaveLength(60);
   vi.advanceTimersByTime(60_000);
-  expect(lines.slice(60)).toEqual(['warn auth 940 more events of PINs were left out']);
+  expect(lines.slice(60)).toEqual([
+    'warn auth 940 more events of PINs were skipped: rate limit exceeded',
+  ]);
   // Tokens are counted apart: nobody hides one behind wrong PINs.
   for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
-  events.tokenMade('token "x"', 'by somebody');
+  events.tokenCreated('token "x"', 'by somebody');
   expect(lines).toHaveLength(121);
-  expect(lines.at(-1)).toBe('info auth token "x" was made by somebody');
+  expect(lines.at(-1)).toBe('info auth token "x" was created by somebody');
   vi.advanceTimersByTime(600_000);
   // One line for what was left out; it needs no other after that.
   expect(lines).toHaveLength(122);
