@@ -1,5 +1,4 @@
-// Runs at build time. Owns how the dashboard becomes files: one script, one style sheet, one worker, each with its hash in
-// its name and packed beside it, so that a front only has to hand them out.
+// Builds the dashboard: one script, one style sheet and one worker, with content hashes in their names and compressed copies.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,14 +38,14 @@ export default defineConfig({
     outDir,
     emptyOutDir: true,
     target: 'es2022',
-    // The page's policy allows no `data:` addresses.
+    // The page's Content-Security-Policy does not allow `data:` URLs.
     assetsInlineLimit: 0,
-    // The one script is named in the page; there is nothing to load ahead of it.
+    // There is only one script, and the page references it.
     modulePreload: false,
     reportCompressedSize: false,
   },
   worker: { format: 'es' },
-  // `npm run dashboard`: the page from its sources, the API from a service on the usual port.
+  // `npm run dashboard`: serves the page from its sources and proxies the API to a running service.
   server: {
     port: 8091,
     proxy: Object.fromEntries(

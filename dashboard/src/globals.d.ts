@@ -1,4 +1,4 @@
-// What TypeScript's DOM library does not know yet.
+// Declarations that TypeScript's DOM library lacks.
 
 interface ScriptPolicy {
   createScriptURL(url: string): unknown;

@@ -1,4 +1,4 @@
-// Entry of the page: wiring only.
+// Entry of the page.
 
 import { render } from 'preact';
 import './style/index.css';

@@ -50,7 +50,7 @@ describe('the table', () => {
     const before = (await snapshot(service, 'demo-2')).started_at_ms;
     await page.getByLabel('Select demo-2').click();
     await page.getByRole('button', { name: 'Restart', exact: true }).click();
-    await page.getByRole('button', { name: 'Restart it' }).click();
+    await page.getByRole('button', { name: 'Restart bot' }).click();
     await page.getByText('1 bot restarted').waitFor();
     expect((await snapshot(service, 'demo-2')).started_at_ms).toBeGreaterThan(before ?? 0);
     await status('demo-2', 'in_world').waitFor();
@@ -69,7 +69,7 @@ describe('the table', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('[data-selected]').count()).toBe(0);
     await page.keyboard.press('x');
-    await page.getByRole('button', { name: 'Select none' }).press('Enter');
+    await page.getByRole('button', { name: 'Clear selection' }).press('Enter');
     await expect
       .poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')"))
       .toBe('Bots');
@@ -98,7 +98,7 @@ describe('the table', () => {
     expect(await page.getByRole('dialog').count()).toBe(1);
     expect(page.url()).toContain('#/bots?q=behind');
     await dialog.getByText('behind-1, behind-2').waitFor();
-    await dialog.getByRole('button', { name: 'Stop 2' }).click();
+    await dialog.getByRole('button', { name: 'Stop 2 bots' }).click();
     await page.getByText('1 bot stopped').waitFor();
     await page.getByText(/Stop failed: behind-1/).waitFor();
     await status('behind-2', 'stopped').waitFor();
@@ -130,12 +130,12 @@ describe('the table', () => {
     await page.getByLabel('Select demo-1').click();
     await page.getByLabel('Select demo-2').click();
     await page.getByLabel('Search bots').fill('demo-2');
-    await page.getByText('1 of them not shown').waitFor();
+    await page.getByText('1 hidden by the filter').waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('dialog', { name: 'Stop 2 bots?' }).getByText('demo-1, demo-2').waitFor();
     await page.keyboard.press('Escape');
     await page.getByLabel('Search bots').fill('demo');
-    await expect.poll(() => page.getByText('not shown').count()).toBe(0);
+    await expect.poll(() => page.getByText('hidden by the filter').count()).toBe(0);
   });
 
   it('selects with Shift from the one before, and no others when that is not shown', async () => {
@@ -181,7 +181,7 @@ describe('the table', () => {
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'New bot' }).waitFor();
     await page.keyboard.type('typed');
-    expect(await page.getByLabel(/^Id/).inputValue()).toBe('typed');
+    expect(await page.getByLabel(/^ID/).inputValue()).toBe('typed');
     await page.keyboard.press('Escape');
     await page.getByLabel('Select demo-3').click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -189,7 +189,7 @@ describe('the table', () => {
     await page.keyboard.press('Enter');
     await expect.poll(focused).toBe('Delete');
     await page.getByRole('button', { name: 'Restart', exact: true }).click();
-    await expect.poll(focused).toBe('Restart it');
+    await expect.poll(focused).toBe('Restart bot');
     await page.keyboard.press('Enter');
     await page.getByText('1 bot restarted').waitFor();
     // What it was asked from is gone with the selection.
@@ -203,8 +203,8 @@ describe('the table', () => {
     const dialog = page.getByRole('dialog', { name: 'New bot' });
     await dialog.getByLabel('Kind', { exact: true }).selectOption('painter');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    await expect.poll(() => dialog.getByText('is needed').count()).toBe(2);
-    await dialog.getByLabel(/^Id/).fill('painter-2');
+    await expect.poll(() => dialog.getByText('is required').count()).toBe(2);
+    await dialog.getByLabel(/^ID/).fill('painter-2');
     await dialog.getByLabel(/^greeting/).fill('hello');
     await dialog.getByLabel('size').fill('11');
     await dialog.getByRole('button', { name: 'Create' }).click();
@@ -248,10 +248,10 @@ describe('the table', () => {
         .toBe(true);
     };
     const field = (name: RegExp) => dialog.getByLabel(name).and(page.locator(':focus'));
-    const id = dialog.getByLabel(/^Id/);
+    const id = dialog.getByLabel(/^ID/);
     await id.fill('painter-1');
     await create.click();
-    await sees('is needed');
+    await sees('is required');
     await field(/^greeting/).fill('hello');
     await create.click();
     await sees('painter-1 exists already');
@@ -262,14 +262,14 @@ describe('the table', () => {
     await field(/^Id/).fill('new-1');
     // As far down as it goes.
     await dialog.getByLabel(/^greeting/).fill('');
-    await dialog.getByLabel('Give it a host thread').focus();
+    await dialog.getByLabel('Run on a dedicated host thread').focus();
     await create.click();
-    await sees('is needed');
+    await sees('is required');
     await field(/^greeting/).fill('hello');
     await dialog.getByLabel('Labels').fill('nonsense');
     await id.focus();
     await create.click();
-    await sees('is no label');
+    await sees('is not a label');
   });
 });
 
@@ -303,7 +303,7 @@ describe('one bot', () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.getByLabel('size').fill('5');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('painter-1 changed').waitFor();
+    await page.getByText('painter-1 saved').waitFor();
     const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
       config: { size: number };
     };
@@ -316,10 +316,10 @@ describe('one bot', () => {
     await page.getByRole('button', { name: 'New bot' }).click();
     const dialog = page.getByRole('dialog', { name: 'New bot' });
     await dialog.getByLabel('Kind', { exact: true }).selectOption('synthetic');
-    await dialog.getByLabel(/^Id/).fill('stubborn');
+    await dialog.getByLabel(/^ID/).fill('stubborn');
     await dialog.getByText('Restart policy').click();
-    await dialog.getByLabel('Start again').selectOption('always');
-    await dialog.getByLabel('Restarts at most').fill('7');
+    await dialog.getByLabel('Policy').selectOption('always');
+    await dialog.getByLabel('Maximum restarts').fill('7');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'stubborn' }).waitFor();
     const policy = async () =>
@@ -331,12 +331,12 @@ describe('one bot', () => {
 
     await page.getByRole('tab', { name: 'Configuration' }).click();
     await page.getByText('Restart policy').click();
-    await page.getByLabel('Restarts at most').fill('');
+    await page.getByLabel('Maximum restarts').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('is needed').waitFor();
-    await page.getByLabel('Restarts at most').fill('3');
+    await page.getByText('is required').waitFor();
+    await page.getByLabel('Maximum restarts').fill('3');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('stubborn changed').waitFor();
+    await page.getByText('stubborn saved').waitFor();
     expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 3 });
     expect((await snapshot(service, 'stubborn')).started_at_ms).toBe(before.started_at_ms);
     await call(service, 'DELETE', '/api/bots/stubborn');
@@ -350,18 +350,18 @@ describe('one bot', () => {
     await expect.poll(() => page.getByLabel('frame').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('size').fill('6');
     await page.getByRole('button', { name: 'Save' }).click();
-    expect(await page.getByText('painter-1 changed').count()).toBe(0);
+    expect(await page.getByText('painter-1 saved').count()).toBe(0);
     await page.getByLabel('frame').fill('{"left": 1}');
     await expect.poll(() => page.getByText('is not JSON').count()).toBe(0);
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('painter-1 changed').waitFor();
+    await page.getByText('painter-1 saved').waitFor();
     const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
       config: unknown;
     };
     expect(config).toMatchObject({ size: 6, frame: { left: 1 } });
     // As it is kept, not as it was left.
     await page.getByLabel('frame').fill('[');
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     expect(JSON.parse(await page.getByLabel('frame').inputValue())).toEqual({ left: 1 });
   });
 
@@ -376,9 +376,9 @@ describe('one bot', () => {
     await expect.poll(() => labels.inputValue()).toBe('team=a\nzone=us');
     await labels.fill('team=b\nzone=us');
     await update({ team: 'a', zone: 'us', tier: 'gold' });
-    await page.getByText('Meanwhile somebody').getByText('tier=gold').waitFor();
+    await page.getByText('The labels have changed').getByText('tier=gold').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('demo-2 changed').waitFor();
+    await page.getByText('demo-2 saved').waitFor();
     expect((await snapshot(service, 'demo-2')).labels).toEqual({
       team: 'b',
       zone: 'us',
@@ -392,7 +392,7 @@ describe('one bot', () => {
     await page.getByRole('button', { name: 'Run say' }).click();
     await page.locator('.results').getByText('"said": "hello from a browser"').waitFor();
     await page.getByRole('button', { name: 'Run move' }).click();
-    await expect.poll(() => page.getByText('is needed').count()).toBe(2);
+    await expect.poll(() => page.getByText('is required').count()).toBe(2);
     await show(page, '#/bots/demo-1');
     await page
       .locator('.log-row', { hasText: 'Say{text="hello from a browser"}' })
@@ -408,7 +408,7 @@ describe('one bot', () => {
     await show(page, '#/bots/painter-1?tab=commands');
     await page.getByLabel('value').fill('half of it');
     await page.getByRole('button', { name: 'Run print' }).click();
-    await page.getByText('is needed').waitFor();
+    await page.getByText('is required').waitFor();
     await page.getByLabel(/^text/).fill('kept');
     await page.getByRole('button', { name: 'Run print' }).click();
     await page.locator('.results').getByText('"written": 1').waitFor();
@@ -429,7 +429,7 @@ describe('one bot', () => {
     await part('Configuration');
     expect(await size.inputValue()).toBe('9');
     // What nobody has touched is as it is kept now.
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await part('Live');
     await change(2);
     await part('Configuration');
@@ -458,8 +458,8 @@ describe('one bot', () => {
     });
     await expect.poll(async () => (await snapshot(service, 'fragile')).status).toBe('painting');
     await show(page, '#/bots/fragile?tab=incidents');
-    await page.getByText('Nothing of this bot has broken').waitFor();
-    // The first that asks comes before the incident report is there.
+    await page.getByText('No incidents for this bot').waitFor();
+    // The first request comes before the incident report exists.
     await page.route(
       '**/api/bots/fragile/incidents*',
       (route) => route.fulfill({ json: { incidents: [] } }),

@@ -172,7 +172,7 @@ it('downloads all that the journal has of a filter', async () => {
   await page.getByLabel('Download').click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('button', { name: /All in the journal/ }).click(),
+    page.getByRole('button', { name: /All lines in the journal/ }).click(),
   ]);
   const chunks: Buffer[] = [];
   for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);

@@ -74,7 +74,7 @@ export function listen(page: Page): string[] {
 /** Signs in with the PIN, as a person would who pastes nothing. */
 export async function signIn(page: Page, service: Service): Promise<void> {
   await page.goto(service.url);
-  await page.getByLabel('Figure 1 of 6').click();
+  await page.getByLabel('Digit 1 of 6').click();
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
 }

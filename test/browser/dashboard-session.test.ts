@@ -74,8 +74,8 @@ it.each([
     await tab.locator('[data-connection=open]').waitFor();
   }
   await second.getByRole('button', { name: 'Sign out' }).click();
-  await second.getByLabel('Figure 1 of 6').waitFor();
-  if (isOne) await page.getByLabel('Figure 1 of 6').waitFor();
+  await second.getByLabel('Digit 1 of 6').waitFor();
+  if (isOne) await page.getByLabel('Digit 1 of 6').waitFor();
   await signIn(second, service);
   if (isOne) await page.locator('[data-connection=open]').waitFor();
 });
@@ -96,9 +96,9 @@ it('revokes the kept token that a sign-in takes the place of', async () => {
   const before = await make('kept');
   await keep('localStorage', before.token);
   await page.goto(`${service.url}/#token=nonsense`);
-  await page.getByText('is not accepted').waitFor();
+  await page.getByText('is not valid').waitFor();
   expect(await statusOf(before.token)).toBe(200);
-  await page.getByLabel('Figure 1 of 6').click();
+  await page.getByLabel('Digit 1 of 6').click();
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
   await expect.poll(() => statusOf(before.token)).toBe(401);
@@ -115,13 +115,13 @@ it('revokes the kept token that one of the address takes the place of', async ()
 
 it('does not say at a later sign-out why it began without a token', async () => {
   await page.goto(`${service.url}/#token=nonsense`);
-  await page.getByText('is not accepted').waitFor();
-  await page.getByLabel('Figure 1 of 6').click();
+  await page.getByText('is not valid').waitFor();
+  await page.getByLabel('Digit 1 of 6').click();
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('Figure 1 of 6').waitFor();
-  expect(await page.getByText('is not accepted').count()).toBe(0);
+  await page.getByLabel('Digit 1 of 6').waitFor();
+  expect(await page.getByText('is not valid').count()).toBe(0);
   await signIn(page, service);
 });
 
@@ -151,10 +151,10 @@ it('leaves nothing of what a token has seen to another, and nothing on the page 
   // A message that would stay for some seconds.
   await page.keyboard.press('Escape');
   await page.keyboard.press('c');
-  await page.getByText('Choose a line first').waitFor();
+  await page.getByText('Select a line first').waitFor();
   await other.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('Figure 1 of 6').waitFor();
-  expect(await page.getByText('Choose a line first').count()).toBe(0);
+  await page.getByLabel('Digit 1 of 6').waitFor();
+  expect(await page.getByText('Select a line first').count()).toBe(0);
   await signIn(page, service);
   await show(page, '#/bots');
   await page.getByLabel('Select painter-1').waitFor();
@@ -167,8 +167,8 @@ it('says that a token could not be revoked, also when no answer comes', async ()
     await openWithToken(page, service, (await make('stays')).token);
     await page.route('**/api/tokens/current', answer);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Figure 1 of 6').waitFor();
-    await page.getByText('Signed out here, but the token could not be revoked').waitFor();
+    await page.getByLabel('Digit 1 of 6').waitFor();
+    await page.getByText('You are signed out here, but the token could not be revoked').waitFor();
     await page.unroute('**/api/tokens/current', answer);
   }
 });

@@ -176,7 +176,7 @@ it('signs all tabs out with one', async () => {
   await openWithToken(page, service, own.token);
   const second = await anotherTab(context);
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await second.getByLabel('Figure 1 of 6').waitFor();
+  await second.getByLabel('Digit 1 of 6').waitFor();
   await context.close();
 });
 
@@ -228,7 +228,7 @@ it('has no serious fault of accessibility in any view, in light and dark', async
   for (const dark of [false, true]) {
     const { context, page, complaints } = await openPage(browser, { dark });
     await page.goto(service.url);
-    await page.getByLabel('Figure 1 of 6').waitFor();
+    await page.getByLabel('Digit 1 of 6').waitFor();
     await holdAgainstAxe(page, 'sign-in');
     await openWithToken(page, service, token);
     await print('\u001b[33mcolours\u001b[0m \u001b[90mgrey\u001b[0m');
@@ -270,11 +270,11 @@ it('goes on in all tabs when the service was killed and is back, with a shared w
   await invoke(own, 'painter-1', 'print', { text: 'before the kill' });
   for (const tab of tabs) await seesLine(tab, 'before the kill');
   await own.kill();
-  for (const tab of tabs) await tab.getByText(/Next try in \d+ s|Trying/).waitFor();
+  for (const tab of tabs) await tab.getByText(/Reconnecting in \d+ s|Reconnecting…/).waitFor();
   own = await startForDashboard(options);
   // Unless it has found that by itself meanwhile; one tab asks for all.
   const isOpen = page.locator('[data-connection=open]');
-  await page.getByRole('button', { name: 'Try now' }).or(isOpen).first().click();
+  await page.getByRole('button', { name: 'Reconnect now' }).or(isOpen).first().click();
   for (const tab of tabs) await tab.locator('[data-connection=open]').waitFor();
   const say = () => invoke(own, 'painter-1', 'print', { text: 'after the kill' });
   await expect.poll(async () => (await say()).status).toBe(200);
@@ -299,19 +299,19 @@ it('shows that the service has gone, and goes on when it is back', async () => {
   await second.getByLabel('size').fill('8');
   const { port } = service;
   await service.kill();
-  await page.getByText(/Next try in \d+ s|Trying/).waitFor();
+  await page.getByText(/Reconnecting in \d+ s|Reconnecting…/).waitFor();
   // It is said once; the countdown is there to be seen only.
   const said = await page
     .locator('main [role=status]', { hasText: 'Connection lost' })
     .ariaSnapshot();
   expect(said).toContain('What is shown may be old.');
-  expect(said).not.toMatch(/Next try|Trying/);
+  expect(said).not.toMatch(/Reconnecting/);
   await show(page, '#/bots/painter-1?tab=config');
   await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
   service = await startForDashboard({ dataDir, port, config: { drills: { enabled: true } } });
   // Unless it has found that by itself meanwhile.
   const isOpen = page.locator('[data-connection=open]');
-  await page.getByRole('button', { name: 'Try now' }).or(isOpen).first().click();
+  await page.getByRole('button', { name: 'Reconnect now' }).or(isOpen).first().click();
   await isOpen.waitFor();
   // What could not be asked for is asked for now, and what was typed is not lost to that.
   expect(await page.getByLabel('size').inputValue()).toBe('3');

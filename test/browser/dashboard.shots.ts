@@ -167,7 +167,7 @@ it.each(LOOKS)('$name', async ({ name, ...look }) => {
   const shoot = (view: string): Promise<Buffer> =>
     page.screenshot({ path: path.join(OUT, `${view}-${name}.png`) });
   await page.goto(service.url);
-  await page.getByLabel('Figure 1 of 6').waitFor();
+  await page.getByLabel('Digit 1 of 6').waitFor();
   if (wanted('sign-in')) await shoot('sign-in');
   await signIn(page, service);
   await page.waitForTimeout(3000);

@@ -73,7 +73,7 @@ describe('sign-in', () => {
     await page.goto(service.url);
     await page.getByLabel('Keep me signed in').check();
     // With what people paste around it, into whatever box.
-    await page.getByLabel('Figure 3 of 6').focus();
+    await page.getByLabel('Digit 3 of 6').focus();
     await page.evaluate(`{
       const clipboardData = new DataTransfer();
       clipboardData.setData('text', ' PIN=${service.pin}\\n');
@@ -85,7 +85,7 @@ describe('sign-in', () => {
     const token = await page.evaluate<string>("localStorage.getItem('drover.token')");
     expect((await call(service, 'GET', '/api-info', { token })).status).toBe(200);
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Figure 1 of 6').waitFor();
+    await page.getByLabel('Digit 1 of 6').waitFor();
     expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
     expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
   });
@@ -96,12 +96,12 @@ describe('sign-in', () => {
     expect(page.url()).toBe(`${service.url}/#/overview`);
     // A token that may only read is told so.
     await show(page, '#/tokens');
-    await page.getByText('Only a token with the scope admin').waitFor();
+    await page.getByText('You need the scope “admin”').waitFor();
   });
 
   it('says that a token is no good', async () => {
     await page.goto(`${service.url}/#token=nonsense`);
-    await page.getByText('is not accepted').waitFor();
+    await page.getByText('is not valid').waitFor();
     expect(page.url()).not.toContain('nonsense');
   });
 
@@ -109,8 +109,8 @@ describe('sign-in', () => {
     const { token, id } = await makeToken(service, { name: 'short-lived', scopes: ['read'] });
     await openWithToken(page, service, token);
     await call(service, 'DELETE', `/api/tokens/${id}`);
-    await page.getByText('it was revoked or has run out').waitFor();
-    await page.getByLabel('Figure 1 of 6').waitFor();
+    await page.getByText('the token was revoked or has expired').waitFor();
+    await page.getByLabel('Digit 1 of 6').waitFor();
   });
 });
 
@@ -144,7 +144,7 @@ describe('log', () => {
       .poll(() => page.locator('.log-foot').innerText())
       .toMatch(/[89]\d\d lines|1,\d{3} lines/);
     expect(await page.locator('.log-row').first().innerText()).toBe(seen);
-    await page.getByRole('button', { name: 'To the end' }).click();
+    await page.getByRole('button', { name: 'Jump to end' }).click();
     await line('more 300').waitFor();
   });
 
@@ -235,7 +235,7 @@ describe('log', () => {
 
   it('closes the menu when the focus leaves it', async () => {
     await page.getByLabel('Download').click();
-    await page.getByRole('button', { name: /What is loaded/ }).focus();
+    await page.getByRole('button', { name: /Loaded lines/ }).focus();
     expect(await page.locator('details.menu').getAttribute('open')).not.toBeNull();
     await page.getByLabel('Search lines').focus();
     expect(await page.locator('details.menu').getAttribute('open')).toBeNull();
@@ -250,14 +250,14 @@ describe('log', () => {
         const { bottom } = document.querySelector('.log-row.is-active').getBoundingClientRect();
         return bottom <= document.querySelector('.log-list').getBoundingClientRect().bottom;
       })()`);
-    await page.getByLabel('The whole line').waitFor();
+    await page.getByLabel('Line details').waitFor();
     expect(await isSeen()).toBe(true);
     await page.keyboard.press('Escape');
     // Once more with the keyboard, from the end.
     await page.keyboard.press('G');
     await page.locator('[data-following=true]').waitFor();
     await page.keyboard.press('Enter');
-    await page.getByLabel('The whole line').waitFor();
+    await page.getByLabel('Line details').waitFor();
     expect(await isSeen()).toBe(true);
   });
 
@@ -287,7 +287,7 @@ describe('log', () => {
     await page.getByRole('button', { name: 'JSON' }).press('Enter');
     await page.getByText('JSON copied').waitFor();
     expect(await page.evaluate('document.activeElement.textContent')).toBe('JSON');
-    await page.getByRole('button', { name: 'Close the line' }).press('Enter');
+    await page.getByRole('button', { name: 'Close line details' }).press('Enter');
     await expect
       .poll(() => page.evaluate("document.activeElement.getAttribute('role')"))
       .toBe('listbox');
@@ -299,7 +299,7 @@ describe('log', () => {
     await page.getByLabel('Download').click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: /What is loaded/ }).click(),
+      page.getByRole('button', { name: /Loaded lines/ }).click(),
     ]);
     const events = readFileSync(await download.path(), 'utf8')
       .trim()
@@ -314,7 +314,7 @@ describe('log', () => {
     await page.getByLabel('Download').click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: /All in the journal/ }).click(),
+      page.getByRole('button', { name: /All lines in the journal/ }).click(),
     ]);
     const events = readFileSync(await download.path(), 'utf8')
       .trim()
@@ -336,10 +336,10 @@ describe('tokens', () => {
     const dialog = page.getByRole('dialog', { name: 'New token' });
     await dialog.getByLabel('Name').fill('from the page');
     await dialog.getByLabel('control').check();
-    await dialog.getByLabel('Limited to').selectOption('labels');
+    await dialog.getByLabel('Restrict to').selectOption('labels');
     await dialog.getByLabel('Labels').fill('team=art');
     await dialog.getByRole('button', { name: 'Create' }).click();
-    const token = await page.locator('[data-made]').innerText();
+    const token = await page.locator('[data-created]').innerText();
     const bots = await call(service, 'GET', '/api/bots', { token });
     expect((bots.json as { bots: { id: string }[] }).bots.map(({ id }) => id)).toContain(
       'painter-1',
@@ -380,9 +380,9 @@ it('keeps theme, density and time zone', async () => {
   await page.getByLabel('Dark').check();
   await page.getByLabel('Compact').check();
   await page.getByLabel('Time zone').selectOption('UTC');
-  await page.getByText(/Now it is .* UTC/).waitFor();
+  await page.getByText(/Current time: .* UTC/).waitFor();
   await page.reload();
-  await page.getByText(/Now it is .* UTC/).waitFor();
+  await page.getByText(/Current time: .* UTC/).waitFor();
   expect(await page.evaluate('({ ...document.documentElement.dataset })')).toEqual({
     theme: 'dark',
     density: 'compact',
@@ -392,7 +392,7 @@ it('keeps theme, density and time zone', async () => {
 it('does nothing on letters and signs when they are switched off', async () => {
   await openWithToken(page, service, await service.token());
   await show(page, '#/settings');
-  await page.getByLabel('Keyboard shortcuts').uncheck();
+  await page.getByLabel('Single-key shortcuts').uncheck();
   await page.reload();
   await show(page, '#/bots');
   await row('demo-1').waitFor();
@@ -404,7 +404,7 @@ it('does nothing on letters and signs when they are switched off', async () => {
   expect(await page.getByRole('dialog').count()).toBe(0);
   expect(await page.locator('[data-selected]').count()).toBe(0);
   await page.getByRole('button', { name: 'Keyboard' }).click();
-  await page.getByText('are switched off in the settings').waitFor();
+  await page.getByText('Single-key shortcuts are off').waitFor();
 });
 
 it('counts down while the PIN is locked, and lets in after that', async () => {
@@ -412,15 +412,15 @@ it('counts down while the PIN is locked, and lets in after that', async () => {
   const wrong = service.pin === '000000' ? '111111' : '000000';
   // Typed only, as somebody does who has no mouse.
   const isAtFirst = () =>
-    page.getByLabel('Figure 1 of 6').evaluate((box) => box.matches(':focus:read-write'));
+    page.getByLabel('Digit 1 of 6').evaluate((box) => box.matches(':focus:read-write'));
   for (let tries = 0; tries < 5; tries++) {
     await expect.poll(isAtFirst).toBe(true);
     await page.keyboard.type(wrong);
     await page.locator('.sign-in-state .fault').waitFor();
     if (await page.locator('[data-locked]').isVisible()) break;
-    await expect.poll(() => page.getByLabel('Figure 6 of 6').inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('Digit 6 of 6').inputValue()).toBe('');
   }
-  const locked = page.locator('[data-locked]', { hasText: /Next try in \d+ s/ });
+  const locked = page.locator('[data-locked]', { hasText: /Try again in \d+ s/ });
   await locked.waitFor();
   // What is read aloud of it is said once; only what is not read counts. All of it is looked at in the page, until it is over.
   const { aloud, shown } = await page.evaluate<{ aloud: string[]; shown: string[] }>(`
@@ -440,9 +440,9 @@ it('counts down while the PIN is locked, and lets in after that', async () => {
         aloud.add(copy.textContent);
       }, 20);
     })`);
-  expect(aloud).toEqual([expect.stringMatching(/Too many wrong PINs.+Next try in \d+ s/)]);
+  expect(aloud).toEqual([expect.stringMatching(/Too many wrong PINs.+Try again in \d+ s/)]);
   expect(shown.length).toBeGreaterThan(1);
-  await page.getByText('Now you can try again').waitFor();
+  await page.getByText('You can try again now').waitFor();
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
 });

@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { pastLines } from '../../dashboard/src/hub/line.js';
-import { forgetAll, takeUpdate } from '../../dashboard/src/model/live.js';
+import { historyLines } from '../../dashboard/src/hub/line.js';
+import { applyUpdate, resetState } from '../../dashboard/src/model/live.js';
 import type { LogFilter } from '../../dashboard/src/model/log-filter.js';
 import { LogWindow } from '../../dashboard/src/model/log-window.js';
 import { DroverClient } from '../../src/client/index.js';
@@ -26,7 +26,7 @@ it('lets go of what is far behind on the way into the past and back, and has eac
     },
   });
   onTestFinished(async () => {
-    forgetAll();
+    resetState();
     await service.stop();
   });
   const client = new DroverClient({ url: service.url, token: await service.token() });
@@ -41,8 +41,8 @@ it('lets go of what is far behind on the way into the past and back, and has eac
   }
   // The ring of a hub that was there for the last lines only.
   const { events } = await client.events({ kind: ['log'], limit: 1000 });
-  const lines = pastLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
-  takeUpdate({
+  const lines = historyLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
+  applyUpdate({
     reset: true,
     connection: { state: 'open' },
     clockAheadMs: 0,

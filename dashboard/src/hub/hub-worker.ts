@@ -1,9 +1,9 @@
-// Entry of the shared worker: wiring only. One for all tabs of the browser; it ends with the last of them.
+// Entry of the shared worker: one hub for all tabs of the browser.
 
 import { Hub } from './hub.js';
 import type { Port, ToHub, ToTab } from './messages.js';
 
-/** What TypeScript's DOM library has not, because it is for windows. */
+/** TypeScript's DOM library has no types for the shared worker's global scope. */
 declare const self: { onconnect: (event: MessageEvent) => void; location: Location };
 
 const hub = new Hub(self.location.origin);

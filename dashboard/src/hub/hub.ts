@@ -1,4 +1,4 @@
-// Runs in the shared worker, or in the tab that leads (link.ts). Owns the browser's one stream and what is kept of it.
+// Runs in the shared worker, or in the leader tab (link.ts). Owns the browser's one stream and the tabs that read from it.
 
 import {
   ApiError,
@@ -7,17 +7,17 @@ import {
   type StreamEvent,
   type StreamState,
 } from '../../../src/client/index.js';
-import { type Cursor, Kept } from './kept.js';
-import type { Connection, Inheritance, Port, ToHub, ToTab, Update } from './messages.js';
+import { type Cursor, HubState } from './hub-state.js';
+import type { Connection, Handover, Port, ToHub, ToTab, Update } from './messages.js';
 import { ServiceClock } from './service-clock.js';
 
-/** A tab that has taken nothing for so long, in ms, is asleep: what it would need is not kept for it any more. */
-const ASLEEP_MS = 60_000;
-/** How often tabs are asked whether they are there, in ms, and after how many times without a word they are forgotten. */
+/** A tab that has taken no update for this long, in ms, is frozen: its cursor is dropped. */
+const FROZEN_MS = 60_000;
+/** Interval of the pings to tabs, in ms, and how many a tab may leave unanswered before it is dropped. */
 const PING_MS = 60_000;
 const MAX_PINGS = 3;
-/** Events are gathered for so long, in ms, before tabs are told: a page that is drawn more often shows nobody more. */
-const GATHER_MS = 33;
+/** Events are batched for this long, in ms, before tabs are updated: about 30 frames per second. */
+const BATCH_MS = 33;
 
 type TabPort = Port<ToTab, ToHub>;
 
@@ -25,40 +25,40 @@ interface Tab {
   port: TabPort;
   /** It has drawn its last update. */
   isReady: boolean;
-  /** When it last took something, by performance.now(). */
+  /** When it last took an update, by performance.now(). */
   tookAt: number;
-  /** How often it was asked since it last said something. Not for how long: this machine may have slept. */
+  /** Pings since its last message. A count and not a time, because the machine may have been suspended. */
   pings: number;
-  /** Undefined while it has nothing or is asleep: the next update is everything. */
+  /** Undefined if it is new or frozen: the next update is the full state. */
   cursor: Cursor | undefined;
-  /** Connection or clock have changed. */
+  /** The connection state or the clock has changed. */
   isStale: boolean;
-  /** It was not there when it was asked. */
-  isForgotten: boolean;
+  /** It did not answer its pings. */
+  isDropped: boolean;
 }
 
 export class Hub {
   readonly #url: string;
   readonly #tabs = new Set<Tab>();
   #token: string | null = null;
-  /** The service has taken the token. Until then those of other tabs are remembered: it may be one of them that is good. */
+  /** The service has accepted the token. Until then the tokens of other tabs are kept as candidates. */
   #isAccepted = false;
   readonly #others = new Set<string>();
   #stream: EventStream | undefined;
   #connection: Connection = { state: 'connecting' };
   readonly #clock = new ServiceClock(() => this.#markStale());
-  readonly #kept = new Kept((bot) => {
+  readonly #state = new HubState((bot) => {
     for (const { cursor } of this.#tabs) cursor?.bots.add(bot);
   });
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #asking: ReturnType<typeof setInterval>;
-  #inheritance: Inheritance | undefined;
+  readonly #pinging: ReturnType<typeof setInterval>;
+  #handover: Handover | undefined;
 
-  /** @param url of the service. @param inheritance what another hub has left behind; it counts for its own token only. */
-  constructor(url: string, inheritance?: Inheritance) {
+  /** @param url of the service. @param handover state of a previous hub, valid for its token only. */
+  constructor(url: string, handover?: Handover) {
     this.#url = url;
-    this.#inheritance = inheritance;
-    this.#asking = setInterval(() => this.#askTabs(), PING_MS);
+    this.#handover = handover;
+    this.#pinging = setInterval(() => this.#pingTabs(), PING_MS);
   }
 
   attach(port: TabPort): void {
@@ -69,23 +69,23 @@ export class Hub {
       pings: 0,
       cursor: undefined,
       isStale: false,
-      isForgotten: false,
+      isDropped: false,
     };
     port.receive = (message) => this.#receive(tab, message);
   }
 
-  /** Ends it, because another has taken over: that one tells the tabs. */
+  /** Ends this hub because another one has taken over, which informs the tabs. */
   close(): void {
     this.#tabs.clear();
-    this.#forget();
+    this.#reset();
     clearTimeout(this.#timer);
-    clearInterval(this.#asking);
+    clearInterval(this.#pinging);
   }
 
   #receive(tab: Tab, message: ToHub): void {
     tab.pings = 0;
-    // It has only slept.
-    if (tab.isForgotten && message.type !== 'bye') this.#greet(tab, null, false);
+    // It was only frozen.
+    if (tab.isDropped && message.type !== 'bye') this.#greet(tab, null, false);
     switch (message.type) {
       case 'hello':
         this.#greet(tab, message.token, message.isNew);
@@ -93,7 +93,7 @@ export class Hub {
       case 'taken':
         tab.isReady = true;
         tab.tookAt = performance.now();
-        this.#feedSoon();
+        this.#scheduleUpdates();
         break;
       case 'here':
         break;
@@ -110,10 +110,10 @@ export class Hub {
 
   #greet(tab: Tab, token: string | null, isNew: boolean): void {
     this.#tabs.add(tab);
-    tab.isForgotten = false;
+    tab.isDropped = false;
     tab.cursor = undefined;
     tab.isReady = true;
-    this.#feedSoon();
+    this.#scheduleUpdates();
     const isOther = token !== null && token !== this.#token;
     if (isOther && (isNew || this.#token === null)) {
       if (isNew) this.#others.clear();
@@ -125,44 +125,44 @@ export class Hub {
   }
 
   #signIn(token: string): void {
-    this.#forget();
+    this.#reset();
     this.#token = token;
     this.#others.delete(token);
-    this.#tellSession(null);
-    void this.#read(token, this.#inherit(token));
+    this.#sendSession(null);
+    void this.#read(token, this.#takeHandover(token));
   }
 
-  /** @returns the id of the event to go on behind, null for none. */
-  #inherit(token: string): string | null {
-    const left = this.#inheritance;
-    this.#inheritance = undefined;
-    if (left?.token !== token) return null;
-    // What came behind it and was no line comes once more, which changes nothing.
-    return this.#kept.inherit(left);
+  /** @returns the id of the event to resume after, null for none. */
+  #takeHandover(token: string): string | null {
+    const handover = this.#handover;
+    this.#handover = undefined;
+    if (handover?.token !== token) return null;
+    // Resumes after the last line; session events after it are repeated, which is harmless.
+    return this.#state.restore(handover);
   }
 
   #signOut(reason: string | null): void {
-    this.#forget();
+    this.#reset();
     this.#others.clear();
-    this.#tellSession(reason);
+    this.#sendSession(reason);
   }
 
   #refuse(): void {
     const [other] = this.#others;
     if (other !== undefined) this.#signIn(other);
-    else this.#signOut('The token is not accepted any more: it was revoked or has run out.');
+    else this.#signOut('Your session has ended: the token was revoked or has expired.');
   }
 
-  #tellSession(reason: string | null): void {
+  #sendSession(reason: string | null): void {
     for (const { port } of this.#tabs) port.send({ type: 'session', token: this.#token, reason });
   }
 
-  #forget(): void {
+  #reset(): void {
     this.#stream?.close();
     this.#stream = undefined;
     this.#token = null;
     this.#isAccepted = false;
-    this.#kept.clear();
+    this.#state.clear();
     this.#connection = { state: 'connecting' };
     for (const tab of this.#tabs) tab.cursor = undefined;
   }
@@ -177,14 +177,14 @@ export class Hub {
       lastEventId,
       backoff: { firstMs: 500, maxMs: 10_000 },
       onState: (state) => {
-        if (this.#stream === stream) this.#become(state);
+        if (this.#stream === stream) this.#onStreamState(state);
       },
     });
     this.#stream = stream;
     try {
       for await (const events of stream.batches()) {
         if (this.#stream !== stream) return;
-        this.#take(events, client);
+        this.#apply(events, client);
       }
     } catch (thrown) {
       if (this.#stream !== stream) return;
@@ -193,7 +193,7 @@ export class Hub {
     }
   }
 
-  #become(state: StreamState): void {
+  #onStreamState(state: StreamState): void {
     switch (state.state) {
       case 'open':
         this.#isAccepted = true;
@@ -201,7 +201,7 @@ export class Hub {
         this.#setConnection({ state: 'open' });
         break;
       case 'connecting':
-        // A first try after a break is soon over; what is shown then stays until it is known how it went.
+        // During a reconnect the banner stays until the outcome is known.
         if (state.failures === 0) this.#setConnection({ state: 'connecting' });
         break;
       case 'waiting':
@@ -222,66 +222,66 @@ export class Hub {
 
   #markStale(): void {
     for (const tab of this.#tabs) tab.isStale = true;
-    this.#feedSoon();
+    this.#scheduleUpdates();
   }
 
-  #take(events: StreamEvent[], client: DroverClient): void {
-    const kept = this.#kept;
+  #apply(events: StreamEvent[], client: DroverClient): void {
+    const state = this.#state;
     for (const event of events) {
       switch (event.event) {
         case 'log':
-          kept.takeLine(event.id ?? '', event.data);
+          state.addLine(event.id ?? '', event.data);
           break;
         case 'session':
-          kept.takeSnapshot(event.data.snapshot);
-          // Those at the beginning are no events.
-          if (event.id !== null) kept.countOther();
+          state.applySnapshot(event.data.snapshot);
+          // Initial snapshots (without ids) are not events.
+          if (event.id !== null) state.countOther();
           break;
         case 'gap':
-          kept.takeGap(event.id ?? '', event.data, Date.now() - this.#clock.aheadMs);
-          void this.#findGone(client);
+          state.addGap(event.id ?? '', event.data, Date.now() - this.#clock.aheadMs);
+          void this.#dropDeleted(client);
           break;
         default:
-          kept.countOther();
+          state.countOther();
       }
     }
-    this.#feedSoon();
+    this.#scheduleUpdates();
   }
 
-  /** Bots that were deleted in a gap have no event that says so. */
-  async #findGone(client: DroverClient): Promise<void> {
-    const before = this.#kept.botIds;
+  /** A gap may have swallowed events of deleted bots. */
+  async #dropDeleted(client: DroverClient): Promise<void> {
+    const before = this.#state.botIds;
     try {
       const present = new Set((await client.bots.list()).map(({ id }) => id));
-      for (const id of before) if (!present.has(id)) this.#kept.drop(id);
-      this.#feedSoon();
+      for (const id of before) if (!present.has(id)) this.#state.drop(id);
+      this.#scheduleUpdates();
     } catch {
-      // Not there again: the next gap comes with the next connection.
+      // Disconnected again: the next connection starts with another gap.
     }
   }
 
-  /** A tab that has crashed, or was ended by the system, says no goodbye. */
-  #askTabs(): void {
+  /** Drops tabs that ended without `bye`, for example by a crash. */
+  #pingTabs(): void {
     for (const tab of this.#tabs) {
       if (tab.pings < MAX_PINGS) {
         tab.pings += 1;
         tab.port.send({ type: 'ping' });
       } else {
-        tab.isForgotten = true;
+        tab.isDropped = true;
         this.#tabs.delete(tab);
       }
     }
   }
 
-  #feedSoon(): void {
+  #scheduleUpdates(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#feed();
-    }, GATHER_MS);
+      this.#updateTabs();
+    }, BATCH_MS);
   }
 
-  #feed(): void {
+  #updateTabs(): void {
     const now = performance.now();
     for (const tab of this.#tabs) {
       if (tab.isReady) {
@@ -290,16 +290,16 @@ export class Hub {
         tab.isReady = false;
         tab.tookAt = now;
         tab.port.send({ type: 'update', update });
-      } else if (now - tab.tookAt > ASLEEP_MS) {
+      } else if (now - tab.tookAt > FROZEN_MS) {
         tab.cursor = undefined;
       }
     }
   }
 
-  /** What is new for the tab, undefined when nothing is. */
+  /** The changes since the tab's cursor; undefined if there are none. */
   #updateFor(tab: Tab): Update | undefined {
     if (this.#token === null) return undefined;
-    const since = this.#kept.since(tab.cursor, tab.isStale);
+    const since = this.#state.since(tab.cursor, tab.isStale);
     if (!since) return undefined;
     tab.cursor = since.cursor;
     tab.isStale = false;

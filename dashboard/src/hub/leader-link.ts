@@ -1,28 +1,27 @@
-// Runs in tabs. Owns the way to the hub where there are no shared workers: the hub is in the tab that leads, which is the one
-// that holds a lock, and the others speak to it over a BroadcastChannel. Browsers let tabs that are not seen stand still:
-// one that is seen takes the lead from a tab of which nothing is heard.
+// Runs in tabs of browsers without shared workers. One tab, the leader, runs the hub; it holds a Web Lock, and the other tabs
+// talk to it over a BroadcastChannel. Browsers freeze hidden tabs, so a visible tab takes over from a silent leader.
 
 import { Hub } from './hub.js';
-import type { Inheritance, Port, ToHub, ToTab } from './messages.js';
+import type { Handover, Port, ToHub, ToTab } from './messages.js';
 
 const CHANNEL = 'drover-hub';
-/** How often the tab that leads says so, in ms, and after how many times without a word it is taken to stand still. */
+/** Interval of the leader's heartbeat, in ms, and how many may be missed before the leader counts as frozen. */
 const BEAT_MS = 1000;
 const MAX_SILENT = 3;
 
-/** What goes over the channel; all tabs hear all. A `leader` is the name of a lead: of two the greater is the later. */
+/** A message on the channel, which all tabs receive. `leader` identifies a term of leadership; a greater one is later. */
 type Envelope =
   | { to: 'hub'; tab: string; message: ToHub }
   | { to: 'tab'; tab: string; leader: string; message: ToTab }
   | { to: 'all'; leader: string };
 
 export interface LinkOptions {
-  /** What the hub says. */
+  /** Receives the hub's messages. */
   receive: (message: ToTab) => void;
-  /** Another hub has taken over: it knows nothing of this tab, which is to say hello again. */
+  /** Another hub has taken over; the tab must say hello again. */
   renewed: () => void;
-  /** What this tab has, for a hub that is to go on with it. */
-  inheritance: () => Inheritance | undefined;
+  /** This tab's state, for a hub that takes over in this tab. */
+  handover: () => Handover | undefined;
 }
 
 export class LeaderLink implements Port<ToHub, ToTab> {
@@ -30,11 +29,11 @@ export class LeaderLink implements Port<ToHub, ToTab> {
   readonly #options: LinkOptions;
   readonly #me = nameAt(Date.now());
   readonly #channel = new BroadcastChannel(CHANNEL);
-  /** The last lead that is known of. */
+  /** The latest known term. */
   #leader = '';
   #silent = 0;
   #waiting = new AbortController();
-  /** While this tab leads. */
+  /** Set while this tab leads. */
   #hub: Hub | undefined;
   readonly #ports = new Map<string, Port<ToTab, ToHub>>();
 
@@ -61,7 +60,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
         if (this.#hub) this.#hand(envelope.tab, envelope.message);
         break;
       case 'tab':
-        // What comes from a tab that has lost the lead, and does not know it yet, is of no account.
+        // Ignore a former leader that does not know yet that it was replaced.
         if (envelope.tab !== this.#me || envelope.leader < this.#leader) break;
         this.#follow(envelope.leader);
         this.receive(envelope.message);
@@ -72,7 +71,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
     }
   }
 
-  /** @returns whether it is another than before. */
+  /** @returns whether the leader is new. */
   #follow(leader: string): boolean {
     this.#silent = 0;
     if (leader === this.#leader) return false;
@@ -81,7 +80,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
     return true;
   }
 
-  /** Leads when whoever leads now has gone. */
+  /** Waits for the lock, to lead when the current leader is gone. */
   #queue(): void {
     this.#waiting = new AbortController();
     void this.#hold({ signal: this.#waiting.signal });
@@ -93,11 +92,11 @@ export class LeaderLink implements Port<ToHub, ToTab> {
       await navigator.locks.request(CHANNEL, options, () => {
         isHeld = true;
         this.#lead();
-        // Until the tab ends.
+        // Held until the tab ends.
         return new Promise<never>(() => {});
       });
     } catch {
-      // It waits no more, or has held it and another has taken it.
+      // Aborted while waiting, or the lock was stolen.
       if (!isHeld) return;
       this.#stepDown();
       this.#queue();
@@ -106,7 +105,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
 
   #lead(): void {
     this.#leader = nameAt(Math.max(Date.now(), timeOf(this.#leader) + 1));
-    this.#hub = new Hub(location.origin, this.#options.inheritance());
+    this.#hub = new Hub(location.origin, this.#options.handover());
     this.#beat();
     this.#options.renewed();
   }
@@ -129,7 +128,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
     }
   }
 
-  /** Hands the hub what a tab has said. */
+  /** Passes a tab's message to the hub. */
   #hand(tab: string, message: ToHub): void {
     let port = this.#ports.get(tab);
     if (!port) {

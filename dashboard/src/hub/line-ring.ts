@@ -1,12 +1,11 @@
-// Pure; runs in the hub. Owns what is kept of a numbered sequence: the last of it, bounded in number and size.
-
 export interface Numbered {
   n: number;
 }
 
-/** How many of the oldest go at once: cutting an array at its head costs its length. */
+/** Share of the items dropped at once, because cutting an array costs its length. */
 const CUT_SHARE = 0.1;
 
+/** The last items of a numbered sequence, bounded in number and size. */
 export class Ring<T extends Numbered> {
   #items: T[] = [];
   #next = 1;
@@ -15,7 +14,7 @@ export class Ring<T extends Numbered> {
   readonly #maxChars: number;
   readonly #charsOf: (item: T) => number;
 
-  /** Beyond `max` items or `maxChars` characters the oldest go. */
+  /** Beyond `max` items or `maxChars` characters the oldest are dropped. */
   constructor(
     max: number,
     maxChars = Number.POSITIVE_INFINITY,
@@ -26,12 +25,12 @@ export class Ring<T extends Numbered> {
     this.#charsOf = charsOf;
   }
 
-  /** Number of the item that comes next. */
+  /** Number of the next item. */
   get next(): number {
     return this.#next;
   }
 
-  /** Number of the oldest that is there. */
+  /** Number of the oldest item. */
   get first(): number {
     return this.#next - this.#items.length;
   }
@@ -43,7 +42,7 @@ export class Ring<T extends Numbered> {
     if (this.#items.length > this.#max || this.#chars > this.#maxChars) this.#cut();
   }
 
-  /** All from number `n` on. */
+  /** All items from number `n`. */
   from(n: number): T[] {
     return this.#items.slice(Math.max(0, n - this.first));
   }

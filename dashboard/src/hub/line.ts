@@ -1,9 +1,7 @@
-// Pure; runs in the hub and in tabs. Owns how an event of the stream or of the past becomes a line.
-
 import type { GapEvent, LogEvent, StreamEvent } from '../../../src/client/index.js';
 import type { Line } from './messages.js';
 
-/** The service cuts messages at 8,192 characters; a line of any other origin is bounded here. */
+/** Bound of a message. The service already truncates messages at 8,192 characters. */
 const MAX_TEXT = 65_536;
 
 export function logLine(id: string, event: LogEvent): Omit<Line, 'n'> {
@@ -22,12 +20,12 @@ export function logLine(id: string, event: LogEvent): Omit<Line, 'n'> {
 }
 
 function cut(message: string): string {
-  // A copy: a slice would hold on to the whole message.
+  // A copy: a slice would keep the whole message in memory.
   const begin = structuredClone(message.slice(0, MAX_TEXT));
   return `${begin}… [cut, ${message.length} characters]`;
 }
 
-/** @param at when it was found: the event itself does not say. */
+/** @param at when it was received: a gap event has no time. */
 export function gapLine(id: string, gap: GapEvent, at: number): Omit<Line, 'n'> {
   const { dropped } = gap;
   const what =
@@ -38,8 +36,8 @@ export function gapLine(id: string, gap: GapEvent, at: number): Omit<Line, 'n'> 
   return { id, at, level: 'gap', scope: '', bot: null, transport: null, dir: null, text };
 }
 
-/** Lines and gaps of a page of the past; other events are left out. @param n of the first, for their keys. */
-export function pastLines(events: readonly StreamEvent[]): Line[] {
+/** The lines and gaps of a page of history; other events are skipped. */
+export function historyLines(events: readonly StreamEvent[]): Line[] {
   const lines: Line[] = [];
   let at = 0;
   for (const event of events) {
@@ -53,7 +51,7 @@ export function pastLines(events: readonly StreamEvent[]): Line[] {
   return lines;
 }
 
-/** Whether `a` stands behind `b` in the numbering; undefined when they are of different ones. */
+/** Whether id `a` is after `b`; undefined if their epochs differ. */
 export function isBehind(a: string, b: string): boolean | undefined {
   const [epochA, numberA] = split(a);
   const [epochB, numberB] = split(b);

@@ -1,15 +1,15 @@
-// Runs in tabs. Owns which way to the hub there is: a shared worker; where there is none the tab that leads (leader-link.ts);
-// where there are no locks either (a page over plain http on a phone) a hub of the tab's own.
+// Runs in tabs. Connects the tab to a hub: in a shared worker; else in the leader tab (leader-link.ts); without Web Locks (a
+// page over plain http) in the tab itself.
 
 import { Hub } from './hub.js';
 import workerUrl from './hub-worker.ts?sharedworker&url';
 import { LeaderLink, type LinkOptions } from './leader-link.js';
 import type { Port, ToHub, ToTab } from './messages.js';
 
-/** The page's policy lets no text become an address of a script but through this. */
+/** The page's Trusted Types policy: the only script URL that can be loaded is the worker's. */
 const scripts = globalThis.trustedTypes?.createPolicy('drover', {
   createScriptURL: (url: string) => {
-    if (url !== workerUrl) throw new TypeError(`${url} is no script of this page`);
+    if (url !== workerUrl) throw new TypeError(`${url} is not a script of this page`);
     return url;
   },
 });
@@ -21,9 +21,9 @@ export function openLink(options: LinkOptions): Link {
 }
 
 function linkWithoutWorker(options: LinkOptions): Link {
-  // They exist on secure pages only.
+  // Available on secure pages only.
   const canLead = typeof navigator.locks !== 'undefined' && typeof BroadcastChannel !== 'undefined';
-  return canLead ? new LeaderLink(options) : ownLink(options);
+  return canLead ? new LeaderLink(options) : localLink(options);
 }
 
 function workerLink(options: LinkOptions): Link {
@@ -33,19 +33,19 @@ function workerLink(options: LinkOptions): Link {
   try {
     worker = new SharedWorker(url, { type: 'module', name: 'drover' });
   } catch {
-    // Not allowed here.
+    // Blocked by the browser.
     return linkWithoutWorker(options);
   }
   const { port } = worker;
   const link: Link = { send: (message) => port.postMessage(message), receive };
-  let isThere = false;
+  let isRunning = false;
   port.onmessage = ({ data }) => {
-    isThere = true;
+    isRunning = true;
     receive(data as ToTab);
   };
   worker.onerror = () => {
-    // Once it runs an error of it is no reason to leave it.
-    if (isThere) return;
+    // A running worker survives an error.
+    if (isRunning) return;
     port.close();
     const other = linkWithoutWorker(options);
     link.send = (message) => other.send(message);
@@ -54,7 +54,7 @@ function workerLink(options: LinkOptions): Link {
   return link;
 }
 
-function ownLink({ receive }: LinkOptions): Link {
+function localLink({ receive }: LinkOptions): Link {
   const link: Link = { send: () => {}, receive };
   const port: Port<ToTab, ToHub> = {
     send: (message) => queueMicrotask(() => receive(message)),

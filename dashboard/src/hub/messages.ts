@@ -1,14 +1,14 @@
-// Imported by tabs and by the hub. Owns what they say to each other. The hub holds the browser's one stream; each tab is a
-// cursor into what the hub keeps, never a queue: there is at most one update on its way to a tab, and the next one is put
-// together when the tab has taken it. A tab that sleeps takes nothing, and gets a fresh state when it wakes.
+// The messages between tabs and the hub. The hub holds the browser's one stream. Each tab is a cursor into the hub's state, not
+// a queue: at most one update is in flight to a tab, and the next is built when the tab has drawn it. A frozen tab takes no
+// updates and gets the full state when it wakes.
 
 import type { BotSnapshot, Level } from '../../../src/client/index.js';
 
-/** A line of the log, or the mark of a gap. */
+/** A log line or a gap. */
 export interface Line {
-  /** Counts up by one in this hub. */
+  /** Sequence number within this hub. */
   n: number;
-  /** Its id on the stream. */
+  /** The event id. */
   id: string;
   /** Unix epoch ms, by the service's clock. */
   at: number;
@@ -20,7 +20,7 @@ export interface Line {
   text: string;
 }
 
-/** A bot's status from a moment on. */
+/** A bot's new status. */
 export interface StatusChange {
   n: number;
   bot: string;
@@ -28,7 +28,7 @@ export interface StatusChange {
   at: number;
 }
 
-/** What came in one second: `at` in s, then events, info, warn, error, state, other. */
+/** Event counts of one second; `at` in Unix epoch s. */
 export type Second = [
   at: number,
   events: number,
@@ -39,56 +39,56 @@ export type Second = [
   other: number,
 ];
 
-/** How the stream is. */
+/** The state of the stream. */
 export type Connection =
   | { state: 'connecting' }
   | { state: 'open' }
   | { state: 'waiting'; retryAtMs: number; reason: string }
-  /** It is not tried again: the token may not read, say. */
+  /** Not retried, for example because the token lacks the scope `read`. */
   | { state: 'refused'; reason: string };
 
 export interface Update {
-  /** What the tab has is to be forgotten first. */
+  /** The update is the full state; the tab discards its own. */
   reset: boolean;
   connection: Connection;
   /** How far this machine's clock is ahead of the service's, in ms. */
   clockAheadMs: number;
   lines: Line[];
-  /** Number of the oldest line that the hub keeps: its bounds are the tab's too. */
+  /** Number of the hub's oldest line; the tab drops older ones too. */
   firstLine: number;
   changes: StatusChange[];
   bots: BotSnapshot[];
   gone: string[];
-  /** From the last one that the tab had, which may not have been over. */
+  /** Starts with the tab's last second, which may have been incomplete. */
   seconds: Second[];
 }
 
-/** What a hub goes on with that takes over from another: what the tab has that it runs in. */
-export interface Inheritance extends Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+/** The state with which a new hub continues after another: that of the tab it runs in. */
+export interface Handover extends Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
   token: string;
 }
 
-/** Who is signed in: told to a tab that asks, and to all when it changes. */
+/** The session: sent to a tab that says hello, and to all tabs when it changes. */
 export interface SessionMessage {
   type: 'session';
   token: string | null;
-  /** Why nobody is. */
+  /** Why the session ended. */
   reason: string | null;
 }
 
 export type ToTab =
   | SessionMessage
   | { type: 'update'; update: Update }
-  /** Is it still there? A tab that is not seen takes no updates, but answers this. */
+  /** A hidden tab takes no updates, but answers this. */
   | { type: 'ping' };
 
 export type ToHub =
   /**
-   * First message of a tab, and whoever signs in. A new token, which is good, is taken by all tabs; one that the tab has had
-   * from before only when they have none. Null asks for theirs.
+   * The first message of a tab, also sent on sign-in. A new token is valid and becomes the token of all tabs; a stored one is
+   * used only if they have none. Null asks for theirs.
    */
   | { type: 'hello'; token: string | null; isNew: boolean }
-  /** The last update is drawn. */
+  /** The last update is drawn; the tab is ready for the next. */
   | { type: 'taken' }
   /** Answer to a ping. */
   | { type: 'here' }

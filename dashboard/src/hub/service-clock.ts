@@ -1,12 +1,11 @@
-// Runs in the hub. Owns how far this machine's clock is from the service's: every answer says what time it is there.
-
 import type { Fetch } from '../../../src/client/index.js';
 
-/** The Date header has whole seconds; a difference below this is none. */
+/** The Date header has a resolution of 1 s, so smaller differences are ignored. */
 const SLACK_MS = 2000;
 
+/** Measures the difference to the service's clock from the Date headers. */
 export class ServiceClock {
-  /** How far this machine's clock is ahead, in ms. */
+  /** How far this machine's clock is ahead of the service's, in ms. */
   aheadMs = 0;
   readonly #changed: () => void;
 
@@ -14,12 +13,12 @@ export class ServiceClock {
     this.#changed = changed;
   }
 
-  /** `fetch`, which looks at the clock. */
+  /** A `fetch` that reads the Date header of each response. */
   readonly fetch: Fetch = async (...request) => {
     const asked = Date.now();
     const answer = await fetch(...request);
     const theirs = Date.parse(answer.headers.get('date') ?? '');
-    // The header is cut to the second.
+    // Rounded down to the second, so half a second on average.
     if (!Number.isNaN(theirs)) this.#set((asked + Date.now()) / 2 - (theirs + 500));
     return answer;
   };

@@ -1,10 +1,8 @@
-// Runs in tabs. Owns what is done to bots, one or many, and how it is told what came of it.
-
 import type { BotAction } from '../../../src/client/index.js';
 import { say, sayError } from '../parts/toasts.js';
 import { api } from './session.js';
 
-/** Ids in one request; the service takes 10,000. */
+/** Ids per request; the service accepts 10,000. */
 const MAX_IDS = 5000;
 
 export const ACTION_NAMES: Record<BotAction, string> = {
@@ -42,19 +40,20 @@ export async function actOn(
   return errors;
 }
 
-/** The same for one bot, told in a message. @returns whether it was done. */
+/** One action on one bot, with a toast. @returns whether it succeeded. */
 export async function actOnOne(action: BotAction, id: string): Promise<boolean> {
   try {
     await CALLS[action](id);
     say(`${id} ${DONE[action]}`);
     return true;
   } catch (thrown) {
-    sayError(thrown, `${ACTION_NAMES[action]} ${id}`);
+    sayError(thrown, `Could not ${action} ${id}`);
     return false;
   }
 }
 
-export function tellOutcome(
+/** Shows the outcome of an action on many bots as toasts. */
+export function showOutcome(
   action: BotAction,
   ids: readonly string[],
   errors: ReadonlyMap<string, string>,

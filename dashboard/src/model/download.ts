@@ -1,5 +1,3 @@
-// Runs in tabs. Owns the log as a file: one event on a line, as `GET /api/events?format=ndjson` has them.
-
 import type { StreamEvent } from '../../../src/client/index.js';
 import type { Line } from '../hub/messages.js';
 import { save } from '../parts/copy.js';
@@ -7,9 +5,10 @@ import { type LogFilter, queryOf } from './log-filter.js';
 import { api } from './session.js';
 
 const NDJSON = 'application/x-ndjson';
-/** Lines that are put together in one go: one text of all of them would be too long for some engines. */
+/** Lines per blob part: one string of all lines could exceed the engine's limit. */
 const CHUNK = 1000;
 
+/** The event of a line, as in `GET /api/events?format=ndjson`. */
 export function eventOf(line: Line): object {
   const { id, at, level, scope, bot, transport, dir, text } = line;
   if (level === 'gap') return { id, event: 'gap', message: text };
@@ -26,7 +25,7 @@ export function eventOf(line: Line): object {
   return { id, event: 'log', data };
 }
 
-/** The rows that are there. */
+/** Saves the loaded rows as NDJSON. */
 export function downloadRows(rows: readonly Line[]): void {
   const parts: string[] = [];
   for (let from = 0; from < rows.length; from += CHUNK) {
@@ -40,11 +39,11 @@ export function downloadRows(rows: readonly Line[]): void {
   save(fileName(), new Blob(parts, { type: NDJSON }));
 }
 
-/** All that the journal has of a filter. @throws ApiError when it is not whole; then there is no file. */
+/** Saves all matching events of the journal as NDJSON. @throws ApiError if the download is incomplete; no file is saved then. */
 export async function downloadJournal(filter: LogFilter): Promise<void> {
-  // The token goes in a header: in the address of a download it would stay in the browser's list.
+  // Not a download link: its token would appear in the browser's download list.
   const events = api().download(queryOf(filter));
-  // A blob may be kept on the disk, a text not.
+  // Blobs, because the browser can keep them on disk.
   const parts: Blob[] = [];
   let lines: string[] = [];
   const cut = (): void => {
@@ -60,7 +59,7 @@ export async function downloadJournal(filter: LogFilter): Promise<void> {
   save(fileName(), new Blob(parts, { type: NDJSON }));
 }
 
-/** The service does not filter by it. Where something is missing nobody knows of what. */
+/** The service has no filter for the direction. Gaps always pass. */
 function isOfDirection(event: StreamEvent, dir: LogFilter['dir']): boolean {
   if (dir === '' || event.event !== 'log') return true;
   const { direction } = event.data;

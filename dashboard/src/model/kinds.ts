@@ -1,4 +1,4 @@
-// Runs in tabs. Owns the kinds of bots, which do not change while the service runs.
+// Runs in tabs. Owns the list of bot kinds.
 
 import { effect, signal } from '@preact/signals';
 import type { KindInfo } from '../../../src/client/index.js';
@@ -6,10 +6,10 @@ import { connection } from './live.js';
 import { api, session } from './session.js';
 
 export const kinds = signal<KindInfo[]>([]);
-/** Modules that did not load, each with its reason. */
+/** Modules that failed to load, with the reason. */
 export const failedKinds = signal<{ module: string; error: string }[]>([]);
 
-// Anew with each connection: the service may have come back with others.
+// Reloaded with each connection: a restarted service may have other kinds.
 effect(() => {
   const { value: now } = session;
   if (now.state !== 'in') {
@@ -27,7 +27,7 @@ effect(() => {
         failedKinds.value = loaded.failed;
       },
       () => {
-        // The forms say that the kind is not known; the next connection asks again.
+        // The forms show that the kind is not loaded; the next connection retries.
       },
     );
 });

@@ -1,14 +1,14 @@
-// Runs in tabs. Owns the last lines of bots from before the stream began: the hub has only what came since.
+// Runs in tabs. Loads the last line of each bot from the journal: the hub has only lines since the stream began.
 
 import { effect } from '@preact/signals';
-import { pastLines } from '../hub/line.js';
-import { connection, takePastLines } from './live.js';
+import { historyLines } from '../hub/line.js';
+import { addHistoryLines, connection } from './live.js';
 import { api, session } from './session.js';
 
-/** As many as the service gives in one page: most bots have said something lately, and the rest stay without. */
+/** One page: enough for most bots; the rest get a last line when they next log. */
 const LIMIT = 1000;
 
-// Anew with each connection: the state may have been begun anew with it.
+// Reloaded with each connection, which may have reset the state.
 effect(() => {
   const { value: now } = session;
   if (now.state !== 'in' || connection.value.state !== 'open') return;
@@ -16,10 +16,10 @@ effect(() => {
     .events({ kind: ['log'], limit: LIMIT })
     .then(
       ({ events }) => {
-        if (session.value === now) takePastLines(pastLines(events));
+        if (session.value === now) addHistoryLines(historyLines(events));
       },
       () => {
-        // Without a journal the column fills as they speak.
+        // Without a journal the column fills as bots log.
       },
     );
 });

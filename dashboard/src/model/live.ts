@@ -1,5 +1,5 @@
-// Runs in tabs. Owns the tab's copy of what the hub keeps: bots, the last lines, changes of status, rates. Plain containers
-// with a signal each that counts their changes: thousands of lines a second are no thousand signals.
+// Runs in tabs. Owns the tab's copy of the hub's state: bots, recent lines, status changes, rates. These are plain containers,
+// each with a version signal: a signal per item would be too slow for thousands of lines a second.
 
 import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
@@ -11,25 +11,25 @@ const MAX_CHANGES_OF_BOT = 200;
 export const connection = signal<Connection>({ state: 'connecting' });
 /** How far this machine's clock is ahead of the service's, in ms. */
 export const clockAheadMs = signal(0);
-/** Whether the state is there: before the first update nothing is known. */
+/** Whether the first update has arrived. */
 export const isLoaded = signal(false);
 
 export const bots = new Map<string, BotSnapshot>();
 export const botsVersion = signal(0);
 
-/** Oldest first, those that the hub keeps too. */
+/** Oldest first, the same that the hub holds. */
 export let lines: Line[] = [];
 export const linesVersion = signal(0);
-/** Goes up when the lines before and after are not of one sequence. */
+/** Incremented when `lines` was replaced and is not a continuation. */
 export const linesEpoch = signal(0);
-/** Of each bot the newest line. */
+/** The newest line of each bot. */
 export const lastLines = new Map<string, Line>();
 
-/** Goes up with each error that the service itself tells of: that there is an incident report of an incident it says in one. */
+/** Incremented with each error line of the service itself, which announces for example a new incident report. */
 export const serviceErrors = signal(0);
 const SERVICE_SCOPE = 'drover';
 
-/** Scopes that lines have had, for choosing among them; bots may use any, so there is a bound. */
+/** Scopes seen so far, for the filter. Bounded, because bots can use any scope. */
 export const scopes = signal<readonly string[]>([]);
 const MAX_SCOPES = 100;
 
@@ -37,9 +37,9 @@ export const changes = new Map<string, StatusChange[]>();
 export let seconds: Second[] = [];
 export const secondsVersion = signal(0);
 
-export function takeUpdate(update: Update): void {
+export function applyUpdate(update: Update): void {
   batch(() => {
-    // Only what has changed is told: much hangs on it.
+    // Set only on a change: many effects depend on it.
     if (!isSame(connection.peek(), update.connection)) connection.value = update.connection;
     clockAheadMs.value = update.clockAheadMs;
     if (update.reset) {
@@ -49,11 +49,11 @@ export function takeUpdate(update: Update): void {
       seconds = [];
       linesEpoch.value += 1;
     }
-    takeBots(update);
-    takeLines(update);
-    for (const change of update.changes) takeChange(change);
-    forgetGone(changes);
-    takeSeconds(update.seconds);
+    applyBots(update);
+    applyLines(update);
+    for (const change of update.changes) addChange(change);
+    dropDeletedBots(changes);
+    applySeconds(update.seconds);
     isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
   });
 }
@@ -62,17 +62,17 @@ function isSame(a: Connection, b: Connection): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** All that the tab has, for a hub that is to go on with it. */
-export function keptHere(): Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+/** The whole state, to hand over to a new hub. */
+export function currentState(): Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
   const inOrder = [...changes.values()].flat().sort((a, b) => a.n - b.n);
   return { lines, changes: inOrder, bots: [...bots.values()], seconds };
 }
 
-/** Forgets everything: another token may see other bots. */
-export function forgetAll(): void {
+/** Clears everything: another token may see other bots. */
+export function resetState(): void {
   lastLines.clear();
   scopes.value = [];
-  takeUpdate({
+  applyUpdate({
     reset: true,
     connection: { state: 'connecting' },
     clockAheadMs: 0,
@@ -86,7 +86,7 @@ export function forgetAll(): void {
   isLoaded.value = false;
 }
 
-function takeBots(update: Update): void {
+function applyBots(update: Update): void {
   if (update.bots.length === 0 && update.gone.length === 0 && !update.reset) return;
   for (const bot of update.bots) bots.set(bot.id, bot);
   for (const id of update.gone) {
@@ -96,31 +96,31 @@ function takeBots(update: Update): void {
   botsVersion.value += 1;
 }
 
-function takeLines({ lines: more, firstLine }: Update): void {
+function applyLines({ lines: more, firstLine }: Update): void {
   if (more.length === 0) return;
   for (const line of more) {
     if (line.bot !== null) lastLines.set(line.bot, line);
     if (line.level === 'error' && line.scope === SERVICE_SCOPE) serviceErrors.value += 1;
     if (line.scope !== '' && !scopes.peek().includes(line.scope)) addScope(line.scope);
   }
-  forgetGone(lastLines);
+  dropDeletedBots(lastLines);
   for (const line of more) lines.push(line);
-  // The hub cuts off many at once.
+  // The hub removes old lines in batches.
   const gone = firstLine - (lines[0]?.n ?? 0);
   if (gone > 0) lines = lines.slice(gone);
   linesVersion.value += 1;
 }
 
-/** Lines from before, newest first: for bots of which nothing newer is known. */
-export function takePastLines(past: readonly Line[]): void {
-  for (const line of past) {
+/** Adds lines of the journal, newest first, as last lines of bots that have none yet. */
+export function addHistoryLines(history: readonly Line[]): void {
+  for (const line of history) {
     if (line.bot !== null && !lastLines.has(line.bot)) lastLines.set(line.bot, line);
   }
   botsVersion.value += 1;
 }
 
-/** Bots come and go all day; of many that have gone nothing is kept. */
-function forgetGone(ofBots: Map<string, unknown>): void {
+/** Bounds a map by bot id: removes deleted bots when they are the majority. */
+function dropDeletedBots(ofBots: Map<string, unknown>): void {
   if (ofBots.size <= bots.size * 2 + 100) return;
   for (const id of ofBots.keys()) if (!bots.has(id)) ofBots.delete(id);
 }
@@ -129,17 +129,17 @@ function addScope(scope: string): void {
   if (scopes.peek().length < MAX_SCOPES) scopes.value = [...scopes.peek(), scope].sort();
 }
 
-function takeChange(change: StatusChange): void {
+function addChange(change: StatusChange): void {
   const of = changes.get(change.bot) ?? [];
   of.push(change);
   if (of.length > MAX_CHANGES_OF_BOT) of.splice(0, of.length - MAX_CHANGES_OF_BOT);
   changes.set(change.bot, of);
 }
 
-function takeSeconds(more: Second[]): void {
+function applySeconds(more: Second[]): void {
   const [first] = more;
   if (!first) return;
-  // The last one may not have been over.
+  // The last second may have been incomplete.
   while ((seconds.at(-1)?.[0] ?? 0) >= first[0]) seconds.pop();
   seconds.push(...more);
   if (seconds.length > MAX_SECONDS) seconds = seconds.slice(-MAX_SECONDS);

@@ -1,5 +1,3 @@
-// Runs in tabs. Owns how what a log is filtered by stands in the address.
-
 import { useMemo } from 'preact/hooks';
 import type { Level } from '../../../src/client/index.js';
 import { LEVEL_NAMES, type LogFilter } from './log-filter.js';
@@ -10,7 +8,7 @@ interface LogAddress {
   onFilter: (filter: LogFilter) => void;
 }
 
-/** @param bot whose log it is; without one the bots are in the address too. */
+/** The log filter as part of the address. @param bot the only bot of the log; without it the filter includes bots. */
 export function useLogAddress(bot?: string): LogAddress {
   const { query } = route.value;
   const text = query.toString();
@@ -25,7 +23,7 @@ export function useLogAddress(bot?: string): LogAddress {
       bot: bot === undefined ? bots.join() : '',
       dir,
       q: text,
-      // The line that was linked to may not be among what passes now.
+      // The linked line may not pass the new filter.
       at: '',
     });
   return { filter, onFilter };

@@ -1,5 +1,3 @@
-// Pure; runs in tabs. Owns what a log is filtered by.
-
 import type { EventsQuery, Level } from '../../../src/client/index.js';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
@@ -7,7 +5,7 @@ import type { Line } from '../hub/messages.js';
 export const LEVEL_NAMES = ['info', 'warn', 'error', 'state'] as const;
 
 export interface LogFilter {
-  /** Empty lets all pass. So with the others. */
+  /** Empty matches everything; so do the other fields. */
   levels: readonly Level[];
   scopes: readonly string[];
   bots: readonly string[];
@@ -15,10 +13,10 @@ export interface LogFilter {
   text: string;
 }
 
-/** Characters that a search may have. */
+/** Bound of the search text. */
 export const MAX_TEXT = 1000;
 
-/** The filter as the journal is asked. It knows no direction. */
+/** The filter as a query of the journal, which cannot filter by direction. */
 export function queryOf({ levels, scopes, bots, text }: LogFilter): EventsQuery {
   return {
     kind: ['log'],
@@ -29,12 +27,12 @@ export function queryOf({ levels, scopes, bots, text }: LogFilter): EventsQuery 
   };
 }
 
-/** An empty list would let nothing pass. */
+/** In a query an empty list would match nothing. */
 function some<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-/** Says of a line whether it passes. Where something is missing is always told. */
+/** A predicate for lines. Gaps always pass. */
 export function passesOf({ levels, scopes, bots, dir, text }: LogFilter): (line: Line) => boolean {
   const mark = text.toLowerCase();
   return (line) => {

@@ -1,5 +1,3 @@
-// Pure; runs in tabs. Owns the rows of a log: numbered, and bounded in number and in characters, at whichever end is let go.
-
 import type { Line } from '../hub/messages.js';
 
 export interface Bounds {
@@ -7,13 +5,14 @@ export interface Bounds {
   chars: number;
 }
 
-/** How far over a bound they may come: cutting an array costs its length. */
+/** Rows are cut in batches, because cutting an array costs its length. */
 const SLACK = 1.1;
 
+/** The rows of a log, numbered and bounded. Either end can be cut. */
 export class LogRows {
   /** Oldest first. */
   list: readonly Line[] = [];
-  /** Number of the first row: lower with what is put before it, higher with what is cut off. */
+  /** Number of the first row. Decreases when rows are prepended, increases when the oldest are cut. */
   base = 0;
   #chars = 0;
 
@@ -34,12 +33,12 @@ export class LogRows {
     this.#chars += charsOf(lines);
   }
 
-  /** Whether these would be too many with what is there. */
+  /** Whether these lines fit within the bounds. */
   hasRoomFor(lines: readonly Line[], { rows, chars }: Bounds): boolean {
     return this.list.length + lines.length <= rows && this.#chars + charsOf(lines) <= chars;
   }
 
-  /** Cuts off the oldest when there are too many. @returns whether it did. */
+  /** Cuts the oldest rows if there are too many. @returns whether it did. */
   cutOldest(bounds: Bounds): boolean {
     if (!this.#isOver(bounds)) return false;
     let cut = 0;
@@ -49,7 +48,7 @@ export class LogRows {
     return true;
   }
 
-  /** The same with the newest. */
+  /** Cuts the newest rows if there are too many. @returns whether it did. */
   cutNewest(bounds: Bounds): boolean {
     if (!this.#isOver(bounds)) return false;
     let cut = 0;
@@ -64,7 +63,7 @@ export class LogRows {
 
   #exceeds({ rows, chars }: Bounds, cut: number): boolean {
     const left = this.list.length - cut;
-    // One is always left, however long it is.
+    // At least one row always stays.
     return left > 1 && (left > rows || this.#chars > chars);
   }
 }

@@ -1,5 +1,5 @@
-// Runs in tabs. Owns the rows of one log: the lines of the ring that pass a filter, before them as much of the past as was
-// scrolled to, and what joins the two: no line is there twice, and none is missing without a mark.
+// Runs in tabs. Owns the rows of one log: the recent lines that pass the filter, preceded by as much history as was scrolled
+// to. At the seam no line appears twice, and none is missing without a gap row.
 
 import { signal } from '@preact/signals';
 import { ApiError, type DroverClient } from '../../../src/client/index.js';
@@ -7,49 +7,49 @@ import { idBefore, isBehind } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import { connection, lines, linesEpoch } from './live.js';
 import { type LogFilter, passesOf } from './log-filter.js';
-import { LogPast } from './log-past.js';
+import { LogHistory } from './log-history.js';
 import { type Bounds, LogRows } from './log-rows.js';
 
-/** While it follows, what is beyond this is cut off at the top; it can be scrolled back to. */
+/** Bound while following: older rows are cut, and can be loaded again by scrolling up. */
 const FOLLOWING: Bounds = { rows: 20_000, chars: 16 * 1024 * 1024 };
 /**
- * While it does not, nothing moves, up to this: then new lines are counted and not shown until it follows again, and who goes
- * on into the past or back from it loses what is far behind.
+ * Bound while not following. Rows do not move then; when it is reached, new lines are only counted until following resumes, and
+ * scrolling far in one direction cuts rows at the other end.
  */
 const HELD: Bounds = { rows: 60_000, chars: 48 * 1024 * 1024 };
-/** A window with fewer rows than this asks for more of the past by itself. */
+/** A window with fewer rows than this loads older lines by itself. */
 const FEW_ROWS = 200;
-/** Pages that are asked for in one go, when they bring little or nothing: a search for what is rare. */
+/** Bound of the pages that one search for rare lines reads before it stops. */
 const MAX_PAGES = 20;
 
-/** How it is with what came before the first row. `stopped`: much was searched, little was found, and there is more. */
+/** What is before the first row. `stopped`: the search hit MAX_PAGES with few results, and there is more. */
 export type Edge = 'more' | 'stopped' | 'loading' | 'end' | 'off' | 'failed';
-/** In which of them the past can be asked for. */
-const OPEN_EDGES: readonly Edge[] = ['more', 'stopped', 'failed'];
+/** The edges at which older lines can be loaded. */
+const LOADABLE_EDGES: readonly Edge[] = ['more', 'stopped', 'failed'];
 
 export class LogWindow {
   readonly #rows = new LogRows();
-  /** Changes with the rows. */
+  /** Incremented when the rows change. */
   readonly version = signal(0);
   readonly top = signal<Edge>('more');
   readonly topError = signal('');
-  /** False while it shows a place in the past which has not been joined with the present. */
+  /** False while the rows are a place in the history that does not reach the live lines yet. */
   readonly isJoined = signal(true);
-  /** New lines that pass and are not among the rows. */
+  /** Number of new lines that pass the filter but are not among the rows. */
   readonly held = signal(0);
-  /** What comes is counted only: between it and the last row some is left out. */
+  /** New lines are only counted: some between them and the last row were skipped. */
   #isHeld = false;
   readonly #passes: (line: Line) => boolean;
-  readonly #past: LogPast;
+  readonly #history: LogHistory;
   #next = 0;
   #epoch = -1;
   #abort = new AbortController();
   #isBusy = false;
 
-  /** @param api of whoever is signed in when it is called. */
+  /** @param api returns the client of the current session. */
   constructor(filter: LogFilter, api: () => DroverClient) {
     this.#passes = passesOf(filter);
-    this.#past = new LogPast(filter, api);
+    this.#history = new LogHistory(filter, api);
   }
 
   get rows(): readonly Line[] {
@@ -65,7 +65,7 @@ export class LogWindow {
     this.#abort.abort();
   }
 
-  /** Begins with what is in the ring. */
+  /** Starts with the live lines. */
   begin(): void {
     this.#reset();
     this.#rows.append(lines.filter(this.#passes));
@@ -74,7 +74,7 @@ export class LogWindow {
     this.#changed();
   }
 
-  /** Begins around a line of whatever time. @returns its row's index, undefined when it is not there any more. */
+  /** Starts around any stored line. @returns its row index, undefined if it is no longer stored. */
   async beginAt(id: string): Promise<number | undefined> {
     this.#reset();
     const { signal } = this.#abort;
@@ -86,8 +86,8 @@ export class LogWindow {
     this.isJoined.value = false;
     this.#changed();
     try {
-      const from = await this.#past.behind(idBefore(id), signal);
-      this.#putBehind(from.lines);
+      const from = await this.#history.after(idBefore(id), signal);
+      this.#append(from.lines);
       if (from.isLast) this.#join();
       await this.older();
     } catch (thrown) {
@@ -101,11 +101,11 @@ export class LogWindow {
     return at < 0 ? undefined : at;
   }
 
-  /** Takes what is new in the ring. @param isFollowing whether rows may be cut off at the top. */
+  /** Takes new live lines. @param isFollowing whether rows may be cut at the top. */
   takeNew(isFollowing: boolean): void {
     if (!this.isJoined.peek()) return;
     if (this.#epoch !== linesEpoch.peek()) {
-      // The ring was filled anew: another hub has it, or this tab has slept, for long when all of it is behind the last row.
+      // The lines were replaced, by another hub or after this tab was frozen; if long, they no longer include the last row.
       this.#epoch = linesEpoch.peek();
       this.#next = 0;
       this.#isHeld ||= this.rows.length > 0 && !this.#isInRing();
@@ -117,50 +117,50 @@ export class LogWindow {
     }
     const fresh = lines.slice(Math.max(0, this.#next - firstOf(lines)));
     this.#next = nextOf(lines);
-    const passing = this.#behindLast(fresh);
+    const passing = this.#afterLast(fresh);
     if (passing.length === 0) return;
-    // Once one line is left out all are: whatever fitted behind it would stand there as if nothing were missing.
+    // Once one line is skipped, skip all: a later line that fits would hide the hole.
     this.#isHeld ||= !isFollowing && !this.#rows.hasRoomFor(passing, HELD);
     if (this.#isHeld) {
       this.held.value = this.held.peek() + passing.length;
       return;
     }
     this.#rows.append(passing);
-    if (isFollowing && this.#rows.cutOldest(FOLLOWING)) this.#goOnAbove();
+    if (isFollowing && this.#rows.cutOldest(FOLLOWING)) this.#reopenTop();
     this.#changed();
   }
 
-  /** Whether the ring has all that came behind the last row. */
+  /** Whether the live lines include everything after the last row. */
   #isInRing(): boolean {
     const [first, last] = [lines[0], this.rows.at(-1)];
     return first !== undefined && last !== undefined && isBehind(first.id, last.id) === false;
   }
 
-  /** Those that pass and are not among the rows. */
-  #behindLast(some: readonly Line[]): Line[] {
+  /** The lines that pass the filter and come after the last row. */
+  #afterLast(some: readonly Line[]): Line[] {
     const last = this.rows.at(-1);
     return some.filter(
       (line) => this.#passes(line) && (!last || isBehind(line.id, last.id) !== false),
     );
   }
 
-  /** To the present, from wherever it is. */
+  /** Returns to the live lines. */
   catchUp(): void {
     if (!this.#isHeld && this.isJoined.peek()) return;
     this.begin();
     this.fill();
   }
 
-  /** Loads what a window should have at the least. Not before the stream has begun: nobody knows then where the past ends. */
+  /** Loads older lines up to FEW_ROWS. Only once the stream is open: it marks where the history ends. */
   fill(): void {
-    // The service is there again: what it could not do it may do now.
+    // A new connection: the journal may be available now.
     if (this.top.peek() === 'off') this.top.value = 'more';
     if (this.rows.length < FEW_ROWS) void this.older();
   }
 
-  /** Puts a page of the past before the first row, or as many as it takes to have some rows. */
+  /** Loads older lines: one page, or as many as it takes to find some rows. */
   async older(): Promise<void> {
-    if (this.#isBusy || !OPEN_EDGES.includes(this.top.peek())) return;
+    if (this.#isBusy || !LOADABLE_EDGES.includes(this.top.peek())) return;
     if (connection.peek().state !== 'open') return;
     this.#isBusy = true;
     this.top.value = 'loading';
@@ -170,7 +170,7 @@ export class LogWindow {
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
-      // Another beginning has its own.
+      // After a reset the flag belongs to the new state.
       if (!signal.aborted) this.#isBusy = false;
     }
   }
@@ -178,23 +178,23 @@ export class LogWindow {
   async #search(signal: AbortSignal): Promise<Edge> {
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const first = this.rows[0];
-      const page = await this.#past.before(first?.id ?? lines[0]?.id, signal);
+      const page = await this.#history.before(first?.id ?? lines[0]?.id, signal);
       const now = this.rows[0];
-      // The first row was cut off meanwhile: what was asked for does not stand before the new one.
+      // The first row was cut during the request: the page does not precede the new one.
       if (first && now !== first) return 'more';
-      // There was none, and what came meanwhile is in the page too.
+      // If there was no row, the page may include lines that arrived meanwhile.
       const found = page.lines.filter((line) => !now || isBehind(now.id, line.id) !== false);
-      if (found.length > 0) this.#putBefore(found);
+      if (found.length > 0) this.#prepend(found);
       if (page.isLast) return 'end';
       if (found.length > 0 && this.rows.length >= FEW_ROWS) return 'more';
     }
     return 'stopped';
   }
 
-  #putBefore(found: readonly Line[]): void {
+  #prepend(found: readonly Line[]): void {
     this.#rows.prepend(found);
     if (this.#rows.cutNewest(HELD)) {
-      this.#past.forgetBehind();
+      this.#history.resetAfter();
       this.isJoined.value = false;
       this.#isHeld = false;
       this.held.value = 0;
@@ -202,19 +202,19 @@ export class LogWindow {
     this.#changed();
   }
 
-  #putBehind(found: readonly Line[]): void {
+  #append(found: readonly Line[]): void {
     this.#rows.append(found);
-    if (this.#rows.cutOldest(HELD)) this.#goOnAbove();
+    if (this.#rows.cutOldest(HELD)) this.#reopenTop();
     this.#changed();
   }
 
-  /** What was the first row is not there any more. */
-  #goOnAbove(): void {
-    this.#past.forgetBefore();
+  /** The first rows were cut. */
+  #reopenTop(): void {
+    this.#history.resetBefore();
     if (this.top.peek() === 'end') this.top.value = 'more';
   }
 
-  /** Puts what came next behind the last row, until that is the present. */
+  /** Loads newer lines, until they reach the live lines. */
   async newer(): Promise<void> {
     if (this.#isBusy || this.isJoined.peek()) return;
     if (this.rows.length === 0) return this.#join();
@@ -222,8 +222,8 @@ export class LogWindow {
     const { signal } = this.#abort;
     try {
       for (let pages = 0; pages < MAX_PAGES && !this.isJoined.peek(); pages++) {
-        const page = await this.#past.behind(this.rows.at(-1)?.id, signal);
-        this.#putBehind(page.lines);
+        const page = await this.#history.after(this.rows.at(-1)?.id, signal);
+        this.#append(page.lines);
         const reached = this.rows.at(-1);
         const isAtRing = lines[0] && reached && isBehind(reached.id, lines[0].id) === true;
         if (page.isLast || isAtRing) this.#join();
@@ -232,21 +232,21 @@ export class LogWindow {
     } catch (thrown) {
       if (!signal.aborted) this.#failTop(thrown);
     } finally {
-      // Another beginning has its own.
+      // After a reset the flag belongs to the new state.
       if (!signal.aborted) this.#isBusy = false;
     }
   }
 
-  /** What was read last was the present, or is in the ring: what the ring has beyond it goes on from there. */
+  /** The rows reach the live lines: append the rest of those. */
   #join(): void {
     this.isJoined.value = true;
     this.#epoch = linesEpoch.peek();
     this.#next = nextOf(lines);
-    this.#putBehind(this.#behindLast(lines));
+    this.#append(this.#afterLast(lines));
   }
 
   #failTop(thrown: unknown): void {
-    // What is busy says when to come again; what is off says nothing.
+    // A busy journal sends Retry-After; one that is off does not.
     const isOff =
       thrown instanceof ApiError && thrown.status === 503 && thrown.retryAfterMs === undefined;
     this.top.value = isOff ? 'off' : 'failed';
@@ -257,8 +257,8 @@ export class LogWindow {
     this.#abort.abort();
     this.#abort = new AbortController();
     this.#isBusy = false;
-    this.#past.forgetBefore();
-    this.#past.forgetBehind();
+    this.#history.resetBefore();
+    this.#history.resetAfter();
     this.#epoch = linesEpoch.peek();
     this.#rows.clear();
     this.#isHeld = false;

@@ -1,18 +1,17 @@
-// Runs in tabs. Owns how a view asks for something once, again, or every now and then, and what it shows meanwhile.
-
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { connection } from './live.js';
 
 export interface Resource<T> {
   value: T | undefined;
-  /** Why there is none, or why it is not fresh. */
+  /** Why there is no value, or why it is outdated. */
   error: Error | undefined;
   isLoading: boolean;
   reload: () => void;
 }
 
 /**
- * @param load is called anew when one of `inputs` changes, when the service is back, and every `everyMs` while the tab is seen.
+ * Loads a value for a view.
+ * @param load is called again when one of `inputs` changes, after a reconnect, and every `everyMs` while the tab is visible.
  */
 export function useResource<T>(
   load: (signal: AbortSignal) => Promise<T>,

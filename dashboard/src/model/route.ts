@@ -1,10 +1,10 @@
-// Runs in tabs. Owns the address: `#/<view>/<part>?<query>`. Everything that is worth a link is in it.
+// Runs in tabs. Owns the address, `#/<view>/<part>?<query>`: everything worth a link is in it.
 
 import { signal } from '@preact/signals';
 
 export interface Route {
   view: string;
-  /** What stands behind the view: the id of a bot. */
+  /** The part after the view: the id of a bot. */
   part: string;
   query: URLSearchParams;
 }
@@ -21,7 +21,7 @@ export function parse(hash: string): Route {
   };
 }
 
-/** @returns what stands behind the `#`, and the `#`. */
+/** @returns the address, starting with `#`. */
 export function hrefTo(view: string, part = '', query: Record<string, string> = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== '');
   const text = new URLSearchParams(pairs).toString();
@@ -32,18 +32,18 @@ export function go(href: string): void {
   location.hash = href;
 }
 
-/** The same place with another query; not a step in the history. */
+/** Replaces the query, without a history entry. */
 export function replaceQuery(query: Record<string, string>): void {
   const { view, part } = route.peek();
   replace(hrefTo(view, part, query));
 }
 
-/** Some of the query changes, the rest stays. */
+/** Changes parts of the query. */
 export function changeQuery(query: Record<string, string>): void {
   replaceQuery({ ...Object.fromEntries(route.peek().query), ...query });
 }
 
-/** Another place, of which the history does not know that it was not there from the beginning. */
+/** Replaces the address, without a history entry. */
 export function replace(href: string): void {
   history.replaceState(null, '', href);
   route.value = parse(location.hash);

@@ -1,21 +1,27 @@
-// Runs in tabs. Owns who is signed in, and this tab's link to the hub.
+// Runs in tabs. Owns the signed-in session and this tab's link to the hub.
 
 import { signal } from '@preact/signals';
 import { ApiError, DroverClient } from '../../../src/client/index.js';
 import { type Link, openLink } from '../hub/link.js';
-import type { Inheritance, ToTab } from '../hub/messages.js';
+import type { Handover, ToTab } from '../hub/messages.js';
 import { clearToasts } from '../parts/toasts.js';
-import { forgetToken, keepToken, keepTokenHere, keptToken, longKeptToken } from './kept-token.js';
-import { forgetAll, keptHere, takeUpdate } from './live.js';
+import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
 import { forgetTable } from './table.js';
+import {
+  forgetToken,
+  persistentToken,
+  storedToken,
+  storeToken,
+  storeTokenInTab,
+} from './token-storage.js';
 
 export type Session =
   | { state: 'starting' }
   | { state: 'out'; reason: string | null }
   | { state: 'in'; token: string };
 
-/** How long a page that begins, and somebody who signs out, waits for the service, in ms: a network may swallow everything. */
+/** Time limit of the requests at page load and sign-out, in ms. */
 const ANSWER_MS = 5000;
 
 export const session = signal<Session>({ state: 'starting' });
@@ -23,69 +29,70 @@ const nobody = new DroverClient({ url: location.origin });
 let client = nobody;
 let link: Link | undefined;
 
-/** The API with the token of whoever is signed in. */
+/** The client of the current session. */
 export function api(): DroverClient {
   return client;
 }
 
-/** What the tab comes to the hub with. */
+/** The token that the tab offers to the hub. */
 interface Offer {
   token: string | null;
-  /** It was just given or made, and is good. */
+  /** It was just obtained and is valid. */
   isNew: boolean;
-  /** Why there is none. */
+  /** Why there is no token. */
   reason?: string;
 }
 
-/** Until the hub has answered: after that it is the hub that knows who is signed in. */
+/** Set until the hub has answered; after that the hub decides who is signed in. */
 let offer: Offer | undefined;
 
-/** Begins: with the token of the address, that of the last time, or that of the other tabs. */
+/** Starts with the token from the address, the stored one, or that of other tabs. */
 export async function startSession(): Promise<void> {
-  // A page that is open already is given another one.
+  // An open page is given another token.
   window.addEventListener('hashchange', () => {
     if (location.hash.startsWith('#token=')) location.reload();
   });
   const handed = takeFromAddress();
-  const before = longKeptToken();
-  const first = handed === undefined ? { token: keptToken(), isNew: false } : await tried(handed);
-  link = openLink({ receive, renewed: hello, inheritance });
-  comeWith(first);
-  if (first.isNew) forgo(before, first.token);
+  const before = persistentToken();
+  const first =
+    handed === undefined ? { token: storedToken(), isNew: false } : await checkToken(handed);
+  link = openLink({ receive, renewed: hello, handover });
+  sendOffer(first);
+  if (first.isNew) revokeReplaced(before, first.token);
   window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
   window.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) hello();
   });
 }
 
-/** `#token=…`, as an embedded webview gives it. It leaves the address before anything else happens. */
+/** `#token=…`, for embedded webviews. It is removed from the address before anything else happens. */
 function takeFromAddress(): string | undefined {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const token = parameters.get('token');
   if (token === null) return undefined;
-  // What was not percent-encoded has its plus signs as spaces now.
+  // URLSearchParams decodes an unencoded plus sign as a space.
   const fixed = token.replaceAll(' ', '+');
-  // A place of this page only: the browser takes no other, and says so with an error.
+  // Only an address within this page.
   const to = parameters.get('to') ?? '';
   replace(to.startsWith('#/') ? to : '#/overview');
   return fixed;
 }
 
-async function tried(token: string): Promise<Offer> {
+async function checkToken(token: string): Promise<Offer> {
   try {
     await nobody.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
   } catch (thrown) {
     const isRefused = thrown instanceof ApiError && !thrown.isPassing;
-    // Nobody there yet, who could say whether it is good; the stream goes on trying.
+    // The service is not reachable yet; the stream keeps retrying.
     if (!isRefused) return { token, isNew: false };
-    const reason = 'The token that this page was opened with is not accepted.';
+    const reason = 'The token in the address of this page is not valid.';
     return { token: null, isNew: false, reason };
   }
-  keepToken(token, false);
+  storeToken(token, false);
   return { token, isNew: true };
 }
 
-function comeWith(next: Offer): void {
+function sendOffer(next: Offer): void {
   offer = next;
   hello();
 }
@@ -95,9 +102,9 @@ function hello(): void {
   link?.send({ type: 'hello', token, isNew });
 }
 
-function inheritance(): Inheritance | undefined {
+function handover(): Handover | undefined {
   const token = tokenNow();
-  return token === null ? undefined : { token, ...keptHere() };
+  return token === null ? undefined : { token, ...currentState() };
 }
 
 function tokenNow(): string | null {
@@ -108,7 +115,7 @@ function receive(message: ToTab): void {
   if (message.type === 'session') {
     const reason = message.reason ?? offer?.reason ?? null;
     offer = undefined;
-    become(message.token, reason);
+    setSession(message.token, reason);
     return;
   }
   if (message.type === 'ping') {
@@ -116,55 +123,55 @@ function receive(message: ToTab): void {
     return;
   }
   const { value: then } = session;
-  // With the next frame: a tab that is not seen has none, takes nothing, and holds nobody up.
+  // On the next frame: a hidden tab has none, so it takes no updates.
   requestAnimationFrame(() => {
-    // Not what was on its way for somebody who has gone.
-    if (then.state === 'in' && session.value === then) takeUpdate(message.update);
+    // Not an update for a previous session.
+    if (then.state === 'in' && session.value === then) applyUpdate(message.update);
     link?.send({ type: 'taken' });
   });
 }
 
-/** Somebody else, or nobody: nothing of what the last one saw is left. */
-function become(token: string | null, reason: string | null): void {
+/** Switches the session and clears everything of the previous one. */
+function setSession(token: string | null, reason: string | null): void {
   const { value: before } = session;
   if (before.state === 'in' && before.token === token) return;
   if (before.state === 'out' && token === null && reason === null) return;
-  forgetAll();
+  resetState();
   forgetTable();
   clearToasts();
   client = token === null ? nobody : nobody.withToken(token);
   if (token === null) {
-    // What it came with is no good, or somebody has signed out, in this tab or another.
+    // Signed out in this or another tab. (A rejected offer was never in use.)
     if (before.state === 'in') forgetToken();
     session.value = { state: 'out', reason };
   } else {
-    // A reload begins with what the tabs have now, and not with what this one came with.
-    keepTokenHere(token);
+    // A reload uses the token of all tabs, not the one that this tab offered.
+    storeTokenInTab(token);
     session.value = { state: 'in', token };
   }
 }
 
-/** @param isKept beyond this tab's life. @throws ApiError 401 wrong PIN, 429 locked. */
-export async function signIn(pin: string, isKept: boolean): Promise<void> {
+/** @param isPersistent keeps the session after the tab is closed. @throws ApiError 401 wrong PIN, 429 locked. */
+export async function signIn(pin: string, isPersistent: boolean): Promise<void> {
   const token = await nobody.exchangePin(pin);
-  const before = keptToken();
-  keepToken(token, isKept);
-  comeWith({ token, isNew: true });
-  forgo(before, token);
+  const before = storedToken();
+  storeToken(token, isPersistent);
+  sendOffer({ token, isNew: true });
+  revokeReplaced(before, token);
 }
 
-/** Revokes a token that another has taken the place of: nobody could sign it out any more. */
-function forgo(before: string | null, token: string | null): void {
+/** Revokes a token that was replaced and could not be signed out any more. */
+function revokeReplaced(before: string | null, token: string | null): void {
   if (before === null || token === null || before === token) return;
   nobody
     .withToken(before)
     .tokens.revokeCurrent()
     .catch(() => {
-      // It was not good any more, most likely; the list of tokens has it if it is.
+      // Probably invalid already; otherwise it is in the list of tokens.
     });
 }
 
-/** Revokes the token. @throws Error when that did not work; it is forgotten here all the same. */
+/** Signs out and revokes the token. @throws Error if it could not be revoked; the session ends anyway. */
 export async function signOut(): Promise<void> {
   const leaving = client;
   forgetToken();
@@ -172,12 +179,12 @@ export async function signOut(): Promise<void> {
     await leaving.tokens.revokeCurrent({ signal: AbortSignal.timeout(ANSWER_MS) });
   } finally {
     link?.send({ type: 'sign-out' });
-    // At once, so that what is said of it afterwards stays.
-    become(null, null);
+    // Immediately, so that a toast about it is not cleared later.
+    setSession(null, null);
   }
 }
 
-/** Tries the stream again at once. */
+/** Reconnects the stream now. */
 export function retryNow(): void {
   link?.send({ type: 'retry' });
 }

@@ -1,4 +1,4 @@
-// Runs in tabs. Owns what a person has set for this browser. All tabs follow.
+// Runs in tabs. Owns the user's settings in localStorage; all tabs follow changes.
 
 import { computed, effect, signal } from '@preact/signals';
 
@@ -8,11 +8,10 @@ export const DENSITIES = ['comfortable', 'compact'] as const;
 export interface Settings {
   theme: (typeof THEMES)[number];
   density: (typeof DENSITIES)[number];
-  /** IANA name; '' is that of the browser. */
+  /** IANA name; '' is the browser's time zone. */
   zone: string;
   /**
-   * Whether keys without Ctrl or Alt do something: people who speak to their computer, or whose hands slip, switch them off
-   * (WCAG 2.1.4).
+   * Single-key shortcuts. Users of speech input, for example, need to turn them off (WCAG 2.1.4).
    */
   keys: boolean;
 }
@@ -22,24 +21,23 @@ const DEFAULTS: Settings = { theme: 'system', density: 'comfortable', zone: '', 
 
 export const settings = signal<Settings>(read());
 
-/** Changes some of them. */
 export function set(change: Partial<Settings>): void {
   settings.value = { ...settings.value, ...change };
   try {
     localStorage.setItem(KEY, JSON.stringify(settings.value));
   } catch {
-    // No room or not allowed: then it holds for this tab.
+    // Storage is full or blocked: the setting applies to this tab only.
   }
 }
 
 function read(): Settings {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
     return {
-      theme: THEMES.find((theme) => theme === kept.theme) ?? DEFAULTS.theme,
-      density: DENSITIES.find((density) => density === kept.density) ?? DEFAULTS.density,
-      zone: typeof kept.zone === 'string' && isZone(kept.zone) ? kept.zone : DEFAULTS.zone,
-      keys: kept.keys !== false,
+      theme: THEMES.find((theme) => theme === stored.theme) ?? DEFAULTS.theme,
+      density: DENSITIES.find((density) => density === stored.density) ?? DEFAULTS.density,
+      zone: typeof stored.zone === 'string' && isZone(stored.zone) ? stored.zone : DEFAULTS.zone,
+      keys: stored.keys !== false,
     };
   } catch {
     return DEFAULTS;
@@ -65,7 +63,7 @@ systemDark.addEventListener('change', ({ matches }) => {
   isSystemDark.value = matches;
 });
 
-/** What is drawn: the style sheet knows no third. */
+/** The effective theme. */
 export const theme = computed(() => {
   const { theme: chosen } = settings.value;
   return chosen === 'system' ? (isSystemDark.value ? 'dark' : 'light') : chosen;

@@ -1,12 +1,12 @@
-// Runs in tabs. Owns where somebody is in the table of bots: it is so still when they come back from one of them.
+// Runs in tabs. Owns the state of the bot table (selection, scroll position), so that it survives opening a bot.
 
 import { signal } from '@preact/signals';
 import { hrefTo } from './route.js';
 
 interface Table {
-  /** Ids; of bots too that have gone. */
+  /** Ids, also of bots that were deleted since. */
   selected: ReadonlySet<string>;
-  /** Id of the bot that keys are for. */
+  /** Id of the bot that shortcuts apply to. */
   active: string | undefined;
 }
 
@@ -14,7 +14,7 @@ const NOTHING: Table = { selected: new Set(), active: undefined };
 
 export const table = signal(NOTHING);
 const TOP = { href: hrefTo('bots'), current: 0 };
-/** How far it is scrolled, in px, and with which query in its address: another shows other bots. */
+/** Scroll position in px, for the table with this address. */
 let scrolled = { ...TOP };
 
 export function setSelected(selected: ReadonlySet<string>): void {
@@ -31,12 +31,12 @@ export function scrolledOf(query: Record<string, string>): { current: number } {
   return scrolled;
 }
 
-/** The address of the table as it was left. */
+/** The last address of the table. */
 export function hrefOfTable(): string {
   return scrolled.href;
 }
 
-/** For somebody else, or nobody. */
+/** On sign-out. */
 export function forgetTable(): void {
   table.value = NOTHING;
   scrolled = { ...TOP };

@@ -1,9 +1,7 @@
-// Runs in tabs. Owns how often a view that shows much is drawn anew.
-
 import type { Signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 
-/** The signal's value, at most one new one in `ms`; the last one is never missed. */
+/** The signal's value, updated at most once per `ms`, with a trailing update. */
 export function useThrottled<T>(source: Signal<T>, ms: number): T {
   const [value, setValue] = useState(source.peek());
   useEffect(() => {

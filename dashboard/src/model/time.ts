@@ -1,16 +1,16 @@
-// Runs in tabs. Owns how times are shown: in the zone of the settings, and ages by the service's clock.
+// Runs in tabs. Owns the one-second tick. Times are shown in the time zone of the settings, ages by the service's clock.
 
 import { computed, signal } from '@preact/signals';
 import { clockAheadMs } from './live.js';
 import { settings } from './settings.js';
 
-/** Goes on once a second while the tab is seen: ages are drawn anew with it. */
+/** Ticks every second while the tab is visible, to redraw ages. */
 export const second = signal(0);
 setInterval(() => {
   if (!document.hidden) second.value += 1;
 }, 1000);
 
-/** What time it is for the service, in Unix epoch ms. */
+/** The service's time in Unix epoch ms. */
 export function serverNow(): number {
   return Date.now() - clockAheadMs.peek();
 }
@@ -38,7 +38,7 @@ const formats = computed(() => {
   };
 });
 
-/** Formatting is slow, and lines of one second have all but the last digits in common. */
+/** Caches the last formatted second: formatting is slow, and many lines share a second. */
 let cached = { second: Number.NaN, formats: formats.peek(), text: '' };
 
 /** `13:07:21.482`. */
@@ -62,7 +62,7 @@ export function fullTime(ms: number): string {
   return `${day(ms)} ${formats.value.clock.format(ms)} ${zone?.value ?? ''}`.trim();
 }
 
-/** `12 s`, `4 min`, `3 h 20 min`, `5 d 2 h`: of a length of time in ms. A clock that is a bit off makes none negative. */
+/** A duration in ms as `12 s`, `4 min`, `3 h 20 min` or `5 d 2 h`. Negative durations, from clock differences, are `0 s`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -74,7 +74,7 @@ export function span(ms: number): string {
   return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
-/** How long ago, by the service's clock. */
+/** Time since then, by the service's clock. */
 export function age(ms: number): string {
   return span(serverNow() - ms);
 }

@@ -1,5 +1,3 @@
-// Runs in tabs. Owns how wide the window is.
-
 import { signal } from '@preact/signals';
 
 const width = signal(window.innerWidth);

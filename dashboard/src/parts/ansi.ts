@@ -1,15 +1,15 @@
-// Pure. Owns how the text of a line is cut into pieces: colours of ANSI escapes become classes, every other escape goes, and
-// control characters become signs that can be seen. The result is text for text nodes: nothing in a line is ever markup.
+// Splits the text of a log line into styled pieces: ANSI colours become classes, other escapes are removed, and control
+// characters become visible symbols. The output goes into text nodes only: log text is never markup.
 
 import { ESCAPES } from '../../../src/shared/contract/escapes.js';
 
 export interface Piece {
   text: string;
   /** Class names, '' for plain text. */
-  look: string;
+  style: string;
 }
 
-interface Look {
+interface Style {
   fore: string;
   back: string;
   bold: boolean;
@@ -19,7 +19,7 @@ interface Look {
   strike: boolean;
 }
 
-const PLAIN: Look = {
+const PLAIN: Style = {
   fore: '',
   back: '',
   bold: false,
@@ -29,31 +29,31 @@ const PLAIN: Look = {
   strike: false,
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to replace
 const CONTROL = /\r\n?|\n|\t|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 const HAS_SPECIAL =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to replace
   /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
-/** @param isWrapped line ends and tabs stay what they are; otherwise they become signs. */
+/** @param isWrapped keeps line breaks and tabs; otherwise they become symbols too. */
 export function pieces(text: string, isWrapped = false): Piece[] {
-  if (!HAS_SPECIAL.test(text)) return [{ text, look: '' }];
+  if (!HAS_SPECIAL.test(text)) return [{ text, style: '' }];
   const found: Piece[] = [];
-  let look: Look = { ...PLAIN };
+  let style: Style = { ...PLAIN };
   let from = 0;
   const add = (part: string): void => {
     if (part === '') return;
     found.push({
       text: part.replace(CONTROL, (sign) => shown(sign, isWrapped)),
-      look: classesOf(look),
+      style: classesOf(style),
     });
   };
   for (const match of text.matchAll(ESCAPES)) {
     add(text.slice(from, match.index));
     from = match.index + match[0].length;
     const final = match[2] ?? match[4];
-    if (final === 'm') look = dress(look, match[1] ?? match[3] ?? '');
+    if (final === 'm') style = applySgr(style, match[1] ?? match[3] ?? '');
   }
   add(text.slice(from));
   return found;
@@ -65,47 +65,48 @@ function shown(sign: string, isWrapped: boolean): string {
   const code = sign.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   if (code === 0x7f) return '␡';
-  // C1 controls, and those that turn the direction of what follows.
+  // C1 controls and bidirectional overrides.
   return `⟨${code.toString(16)}⟩`;
 }
 
-function dress(before: Look, parameters: string): Look {
-  const look = { ...before };
+/** Applies the parameters of an SGR sequence (ECMA-48). */
+function applySgr(before: Style, parameters: string): Style {
+  const style = { ...before };
   const codes = parameters.split(/[;:]/).map((code) => Number(code || 0));
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] as number;
     if (code === 38 || code === 48) {
       const [colour, used] = extended(codes.slice(at + 1));
-      if (code === 38) look.fore = colour;
-      else look.back = colour;
+      if (code === 38) style.fore = colour;
+      else style.back = colour;
       at += used;
     } else {
-      dressOne(look, code);
+      applyCode(style, code);
     }
   }
-  return look;
+  return style;
 }
 
-function dressOne(look: Look, code: number): void {
-  if (code === 0) Object.assign(look, PLAIN);
-  else if (code === 1) look.bold = true;
-  else if (code === 2) look.dim = true;
-  else if (code === 3) look.italic = true;
-  else if (code === 4) look.underline = true;
-  else if (code === 9) look.strike = true;
-  else if (code === 22) look.bold = look.dim = false;
-  else if (code === 23) look.italic = false;
-  else if (code === 24) look.underline = false;
-  else if (code === 29) look.strike = false;
-  else if (code >= 30 && code <= 37) look.fore = String(code - 30);
-  else if (code === 39) look.fore = '';
-  else if (code >= 40 && code <= 47) look.back = String(code - 40);
-  else if (code === 49) look.back = '';
-  else if (code >= 90 && code <= 97) look.fore = String(code - 82);
-  else if (code >= 100 && code <= 107) look.back = String(code - 92);
+function applyCode(style: Style, code: number): void {
+  if (code === 0) Object.assign(style, PLAIN);
+  else if (code === 1) style.bold = true;
+  else if (code === 2) style.dim = true;
+  else if (code === 3) style.italic = true;
+  else if (code === 4) style.underline = true;
+  else if (code === 9) style.strike = true;
+  else if (code === 22) style.bold = style.dim = false;
+  else if (code === 23) style.italic = false;
+  else if (code === 24) style.underline = false;
+  else if (code === 29) style.strike = false;
+  else if (code >= 30 && code <= 37) style.fore = String(code - 30);
+  else if (code === 39) style.fore = '';
+  else if (code >= 40 && code <= 47) style.back = String(code - 40);
+  else if (code === 49) style.back = '';
+  else if (code >= 90 && code <= 97) style.fore = String(code - 82);
+  else if (code >= 100 && code <= 107) style.back = String(code - 92);
 }
 
-/** The 256 colours and the true ones, as the nearest of the sixteen that fit the page's theme. */
+/** Maps 256-colour and true-colour codes to the nearest of the 16 colours, which follow the page's theme. */
 function extended(codes: readonly number[]): [colour: string, used: number] {
   const [mode, first = 0, second = 0, third = 0] = codes;
   if (mode === 2) return [nearest(first, second, third), 4];
@@ -131,12 +132,12 @@ function nearest(red: number, green: number, blue: number): string {
   return String(base + (most > 190 ? 8 : 0));
 }
 
-function classesOf(look: Look): string {
+function classesOf(style: Style): string {
   const names: string[] = [];
-  if (look.fore !== '') names.push(`ansi-f${look.fore}`);
-  if (look.back !== '') names.push(`ansi-b${look.back}`);
+  if (style.fore !== '') names.push(`ansi-f${style.fore}`);
+  if (style.back !== '') names.push(`ansi-b${style.back}`);
   for (const name of ['bold', 'dim', 'italic', 'underline', 'strike'] as const) {
-    if (look[name]) names.push(`ansi-${name}`);
+    if (style[name]) names.push(`ansi-${name}`);
   }
   return names.join(' ');
 }

@@ -1,5 +1,3 @@
-// Owns the charts: uPlot in the colours of the theme, as wide as there is room.
-
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -7,7 +5,7 @@ import { settings, theme } from '../model/settings.js';
 
 export interface ChartSeries {
   name: string;
-  /** Custom property with its colour, without the dashes. */
+  /** CSS custom property of the colour, without the dashes. */
   colour: string;
   values: readonly number[];
 }
@@ -15,12 +13,12 @@ export interface ChartSeries {
 interface Props {
   /** Unix epoch s. */
   times: readonly number[];
-  /** Lowest first: each stands on the one before. */
+  /** Stacked from the bottom. */
   series: readonly ChartSeries[];
   height: number;
-  /** What it shows, for those who do not see it. */
+  /** Text alternative. */
   label: string;
-  /** Told where the pointer is; undefined when it is not on the chart. */
+  /** Called with the index under the pointer; undefined when the pointer leaves the chart. */
   onPoint?: (index: number | undefined) => void;
 }
 
@@ -62,7 +60,7 @@ export function StackedChart({ times, series, height, label, onPoint }: Props) {
   );
 }
 
-/** The highest sum is drawn first and the others over it. */
+/** Cumulative sums, the highest first: the lower ones are drawn over it. */
 function stacked(times: readonly number[], series: readonly ChartSeries[]): uPlot.AlignedData {
   const sums: number[][] = [];
   let below: number[] = times.map(() => 0);
@@ -83,7 +81,7 @@ function optionsFor(
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   const stepped = uPlot.paths.stepped?.({ align: 1 });
-  // They grow with the letters of a wall display.
+  // Relative to the font size, which is larger on a wall display.
   const em = Number.parseFloat(style.fontSize);
   const axis: uPlot.Axis = {
     stroke: colour('muted'),

@@ -1,15 +1,14 @@
-// Owns copying text: pages over plain http have no clipboard of their own.
-
 import { keepFocus } from './focus.js';
 import { say, sayError } from './toasts.js';
 
+/** Copies text. Pages over plain http have no clipboard API, hence the fallback. */
 export async function copy(text: string, what: string): Promise<void> {
   try {
     if (navigator.clipboard) await navigator.clipboard.writeText(text);
     else copyByHand(text);
     say(`${what} copied`);
   } catch (thrown) {
-    sayError(thrown, 'It could not be copied');
+    sayError(thrown, 'Could not copy');
   }
 }
 
@@ -18,7 +17,7 @@ function copyByHand(text: string): void {
   const area = document.createElement('textarea');
   area.value = text;
   area.className = 'unseen';
-  // In the open dialog, if there is one: nothing outside of it can be selected.
+  // Inside an open dialog: nothing outside of it can be selected.
   (document.querySelector('dialog[open]') ?? document.body).append(area);
   area.select();
   const isDone = document.execCommand('copy');
@@ -33,6 +32,6 @@ export function save(name: string, content: Blob): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The download has begun by then.
+  // The download has started by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,11 +1,9 @@
-// Owns dialogs: the browser's own, which keep the focus inside, close with Escape and give it back.
-
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { keepFocus } from './focus.js';
 import { Icon } from './icons.js';
 
-/** What has the focus at the beginning: the first field, or the button that is named so. */
+/** The element that gets the initial focus: the first field, or the marked button. */
 const FIRST = '.dialog-body :is(input, select, textarea), footer [data-first]';
 
 interface Props {
@@ -15,15 +13,16 @@ interface Props {
   isWide?: boolean;
 }
 
+/** The native dialog: it traps the focus, closes on Escape and restores the focus. */
 export function Dialog({ title, onClose, children, isWide = false }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     const giveBack = keepFocus();
     element.current?.showModal();
-    // By itself it would be the button that closes it.
+    // The default would be the close button.
     element.current?.querySelector<HTMLElement>(FIRST)?.focus();
-    // When it has left the page: until then nothing behind it can have the focus.
+    // Deferred until the dialog is removed: nothing behind an open dialog can be focused.
     return () => queueMicrotask(giveBack);
   }, []);
   return (
@@ -49,7 +48,7 @@ export function Dialog({ title, onClose, children, isWide = false }: Props) {
 
 interface ConfirmProps {
   title: string;
-  /** What the button says. */
+  /** Text of the confirm button. */
   action: string;
   isDangerous?: boolean;
   isBusy?: boolean;

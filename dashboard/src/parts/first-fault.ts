@@ -1,9 +1,7 @@
-// Owns that what is wrong with a form is seen, and can be mended at once.
-
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** @returns a ref for a form that, at other faults, scrolls to its first one and gives the focus to that one's field. */
+/** @returns a ref for a form. When `faults` change, it scrolls to the first one and focuses its field. */
 export function useFirstFault(
   faults: ReadonlyMap<string, string>,
 ): RefObject<HTMLFormElement | null> {

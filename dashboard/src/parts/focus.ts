@@ -1,9 +1,7 @@
-// Owns where the keyboard is: what takes the focus for a while gives it back, so that it is never nowhere.
-
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
-/** @returns gives the focus back to what has it now, or to the content when that has gone meanwhile. */
+/** @returns a function that restores the focus to the current element, or to the content if that element is gone. */
 export function keepFocus(): () => void {
   const had = document.activeElement;
   return () => {
@@ -13,19 +11,18 @@ export function keepFocus(): () => void {
 }
 
 export function focusContent(): void {
-  // From its beginning on, and wherever it is scrolled to.
   document.getElementById('main')?.focus({ preventScroll: true });
 }
 
 /**
- * For what is beside a list and goes again, however it goes: when the focus is in it then, it goes to the list.
+ * Moves the focus to a list when an element beside it is removed while it has the focus.
  * @param list a CSS selector.
  */
 export function useFocusFor(list: string, element: RefObject<HTMLElement | null>): void {
   useLayoutEffect(
     () => () => {
       if (!element.current?.contains(document.activeElement)) return;
-      // When it has left the page, and the list is drawn anew.
+      // After the element is removed and the list is redrawn.
       queueMicrotask(() => {
         const next = document.querySelector<HTMLElement>(list);
         if (next) next.focus({ preventScroll: true });

@@ -1,5 +1,4 @@
-// Owns the signs of the page: lines on a grid of 16, in the colour of the text.
-
+/** Line icons on a 16 x 16 grid, in the colour of the text. */
 const PATHS = {
   overview: 'M2 9h3l2-6 3 10 2-6 1 2h1',
   bots: 'M3 6.5h10v6H3zM8 6.5V4M6 9.4v.2M10 9.4v.2M8 3.2v.1',
@@ -33,7 +32,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A sign beside a text that says the same, or on a button that has a name of its own. */
+/** A decorative icon: the text beside it, or the label of its button, carries the meaning. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

@@ -1,5 +1,3 @@
-// Owns labels: as they are shown, and as they are written, one `name=value` a line.
-
 export function Labels({ labels }: { labels: Record<string, string> }) {
   const pairs = Object.entries(labels);
   if (pairs.length === 0) return null;
@@ -14,25 +12,26 @@ export function Labels({ labels }: { labels: Record<string, string> }) {
   );
 }
 
+/** One `name=value` per line. */
 export function labelsText(labels: Record<string, string>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 }
 
-/** @throws Error that names the line that is none. */
+/** @throws Error that quotes the invalid line. */
 export function parseLabels(text: string): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
     const at = line.indexOf('=');
-    if (at <= 0) throw new Error(`"${line.trim()}" is no label: one looks like name=value`);
+    if (at <= 0) throw new Error(`"${line.trim()}" is not a label; use name=value`);
     labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
   }
   return labels;
 }
 
-/** What somebody made of `base`, done to what it has become meanwhile: what was not touched stays as it is now. */
+/** Three-way merge: applies the edits from `base` to `edited` to the current labels `now`. */
 export function rebasedLabels(
   base: Readonly<Record<string, string>>,
   edited: Readonly<Record<string, string>>,

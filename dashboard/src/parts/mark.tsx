@@ -1,5 +1,3 @@
-// Owns the mark of the project.
-
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">

@@ -1,5 +1,3 @@
-// Owns the fields of a form that is made from a JSON Schema.
-
 import { useId, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../src/client/index.js';
 import { type Field, fieldFor, isObject, NOT_JSON, NotJson, type Schema } from './schema.js';
@@ -15,7 +13,7 @@ interface FieldsProps {
 
 export function SchemaFields({ schema, value, path, faults, onChange }: FieldsProps) {
   const fields = Object.entries(schema.properties ?? {});
-  if (fields.length === 0) return <p class="muted">Nothing to fill in.</p>;
+  if (fields.length === 0) return <p class="muted">No options.</p>;
   return (
     <>
       {fields.map(([name, field]) => (
@@ -51,9 +49,9 @@ function OneField(props: FieldProps) {
   const { name, schema, value, path, isRequired, faults, onChange } = props;
   const id = useId();
   const field = fieldFor(schema);
-  const told = faults.get(path);
-  // Said while it is typed, and gone when it is right.
-  const fault = value instanceof NotJson ? NOT_JSON : told === NOT_JSON ? undefined : told;
+  const reported = faults.get(path);
+  // Invalid JSON is shown while typing and disappears once it is valid.
+  const fault = value instanceof NotJson ? NOT_JSON : reported === NOT_JSON ? undefined : reported;
   const label = schema.title ?? name;
   if (field.type === 'group') {
     return (
@@ -62,7 +60,7 @@ function OneField(props: FieldProps) {
           {label} {isRequired || value !== undefined ? null : <span class="muted">(not set)</span>}
         </legend>
         {schema.description ? <p class="hint">{schema.description}</p> : null}
-        {told === undefined ? null : <p class="fault">{told}</p>}
+        {reported === undefined ? null : <p class="fault">{reported}</p>}
         <SchemaFields
           schema={schema}
           value={isObject(value) ? value : {}}
@@ -79,7 +77,7 @@ function OneField(props: FieldProps) {
     <div class={field.type === 'switch' ? 'field switch' : 'field'}>
       <label for={id}>
         {label}
-        {isRequired ? <span class="needed"> needed</span> : null}
+        {isRequired ? <span class="required"> required</span> : null}
       </label>
       <Input
         id={id}
@@ -107,7 +105,7 @@ function Hint({ id, schema }: { id: string; schema: Schema }) {
       : minimum !== undefined && minimum !== 0
         ? `at least ${minimum.toLocaleString('en')}`
         : '';
-  // What is empty by default is seen to be.
+  // An empty default needs no mention.
   const isEmpty =
     preset === undefined || ['""', '[]', '{}', 'false'].includes(JSON.stringify(preset));
   const shown = isEmpty
@@ -170,7 +168,7 @@ function Input({ id, field, schema, value, isFaulty, onChange }: InputProps) {
           step={field.isWhole ? 1 : 'any'}
           value={typeof value === 'number' && !Number.isNaN(value) ? value : ''}
           onInput={({ currentTarget }) => {
-            // What is no number has an empty value, but is not nothing.
+            // Invalid input has an empty value; NaN tells it from an empty field.
             if (currentTarget.validity.badInput) onChange(Number.NaN);
             else onChange(currentTarget.value === '' ? undefined : Number(currentTarget.value));
           }}
@@ -209,7 +207,7 @@ function Input({ id, field, schema, value, isFaulty, onChange }: InputProps) {
         <textarea
           {...common}
           rows={3}
-          placeholder="one a line"
+          placeholder="one per line"
           value={Array.isArray(value) ? value.join('\n') : ''}
           onInput={({ currentTarget }) => {
             const given = currentTarget.value.split('\n');
@@ -232,7 +230,7 @@ interface JsonInputProps {
   onChange: (value: Json | undefined) => void;
 }
 
-/** Shows what was typed, spaces and all, as long as that is what the value is. */
+/** Shows the text as typed while it still represents the value, otherwise the formatted value. */
 function JsonInput({ id, value, onChange, ...rest }: JsonInputProps) {
   const [typed, setTyped] = useState('');
   return (

@@ -1,5 +1,3 @@
-// Pure. Owns what a form needs to know of a JSON Schema: which field a value gets, and what the fields' values come to.
-
 import type { Json, JsonObject } from '../../../src/client/index.js';
 
 export interface Schema {
@@ -27,13 +25,13 @@ export type Field =
   | { type: 'number'; isWhole: boolean }
   | { type: 'switch' }
   | { type: 'choice'; options: Json[] }
-  /** One a line. */
+  /** One per line. */
   | { type: 'lines' }
   | { type: 'group' }
-  /** Whatever has no field of its own. */
+  /** Any other schema. */
   | { type: 'json' };
 
-/** What a field for JSON holds while its text is none: it keeps the form from being sent. */
+/** The value of a JSON field while its text is invalid. It prevents the form from being submitted. */
 export class NotJson {
   [name: string]: Json;
   readonly text: string;
@@ -44,7 +42,7 @@ export class NotJson {
 }
 export const NOT_JSON = 'is not JSON';
 
-/** A text longer than this gets a field of several lines. */
+/** A string that can be longer than this gets a textarea. */
 const LONG_TEXT = 400;
 
 export function fieldFor(schema: Schema): Field {
@@ -82,7 +80,7 @@ function optionsOf(schema: Schema): Json[] | undefined {
   return either.map((one) => one.const as Json);
 }
 
-/** What a form begins with: the defaults, without which switches would not show what holds. */
+/** The initial value of a form: the defaults, which switches and selects must show. */
 export function initialOf(schema: Schema): JsonObject {
   const value: JsonObject = {};
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -94,7 +92,7 @@ export function initialOf(schema: Schema): JsonObject {
   return value;
 }
 
-/** What keeps a form from being sent, by path; what is finer the service says. */
+/** Basic validation, as messages by field path. The service validates completely. */
 export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<string, string> {
   const faults = new Map<string, string>();
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -102,7 +100,7 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
     const given = value[name];
     if (given === undefined || given === '') {
       if (schema.required?.includes(name) && field.default === undefined)
-        faults.set(at, 'is needed');
+        faults.set(at, 'is required');
     } else if (given instanceof NotJson) {
       faults.set(at, NOT_JSON);
     } else if (fieldFor(field).type === 'group' && isObject(given)) {
@@ -121,7 +119,7 @@ export function faultsOf(schema: Schema, value: JsonObject, path: string): Map<s
   return faults;
 }
 
-/** What differs, as `PATCH` takes it: null removes a key. */
+/** The difference as a body for `PATCH`: null removes a key. */
 export function changesBetween(before: JsonObject, after: JsonObject): JsonObject {
   const changes: JsonObject = {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
@@ -133,7 +131,7 @@ export function changesBetween(before: JsonObject, after: JsonObject): JsonObjec
   return changes;
 }
 
-/** Without what was left empty. */
+/** Without empty fields. */
 export function filled(value: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const [name, given] of Object.entries(value)) {
@@ -143,7 +141,7 @@ export function filled(value: JsonObject): JsonObject {
   return result;
 }
 
-/** What may stay on the page: what is typed into a field for secrets is not in it. */
+/** For display: secrets are masked. */
 export function withoutSecrets(schema: Schema, value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).map(([name, given]) => {

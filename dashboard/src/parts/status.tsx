@@ -1,8 +1,6 @@
-// Owns how statuses and levels look: a colour, and a shape and a word that say the same.
-
 import type { Line } from '../hub/messages.js';
 
-/** What a status means for whoever looks. */
+/** The meaning of a status, shown by colour and shape. */
 export type Tone = 'good' | 'busy' | 'off' | 'wait' | 'bad';
 
 const TONES: Readonly<Record<string, Tone>> = {
@@ -12,13 +10,13 @@ const TONES: Readonly<Record<string, Tone>> = {
   stopping: 'busy',
   backoff: 'wait',
   failed: 'bad',
-  // Not the service's own, but what bots call what is not yet done.
+  // Statuses that bots themselves report before they are ready.
   authenticating: 'busy',
   connecting: 'busy',
   tutorial: 'busy',
 };
 
-/** A running bot names its own status: those that are not known are good. */
+/** A running bot can report any status, so an unknown one counts as good. */
 export function toneOf(status: string): Tone {
   return Object.hasOwn(TONES, status) ? (TONES[status] as Tone) : 'good';
 }

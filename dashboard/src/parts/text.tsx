@@ -1,12 +1,10 @@
-// Owns how the text of a line is drawn: text nodes and spans, never markup.
-
 import type { ComponentChildren } from 'preact';
 import { type Piece, pieces } from './ansi.js';
 
-/** What a row shows of a line: more does not fit, and a megabyte in one text node is slow. */
+/** Characters shown in a row: more do not fit, and a huge text node is slow. */
 const ROW_CHARS = 1000;
 
-/** @param mark text to be marked, in whatever case. */
+/** The text of a log line as text nodes and spans, never as markup. @param mark text to highlight, case-insensitive. */
 export function LineText({
   text,
   mark = '',
@@ -19,7 +17,7 @@ export function LineText({
   const shown = isWhole || text.length <= ROW_CHARS ? text : `${text.slice(0, ROW_CHARS)} …`;
   const parts = pieces(shown, isWhole);
   const [only] = parts;
-  if (mark === '' && parts.length === 1 && only?.look === '') return <>{only.text}</>;
+  if (mark === '' && parts.length === 1 && only?.style === '') return <>{only.text}</>;
   const marks = mark === '' ? [] : placesOf(parts.map((piece) => piece.text).join(''), mark);
   let from = 0;
   return (
@@ -33,11 +31,11 @@ export function LineText({
   );
 }
 
-function drawn({ look }: Piece, content: ComponentChildren, key: number) {
-  return look === '' ? (
+function drawn({ style }: Piece, content: ComponentChildren, key: number) {
+  return style === '' ? (
     content
   ) : (
-    <span key={key} class={look}>
+    <span key={key} class={style}>
       {content}
     </span>
   );
@@ -45,11 +43,11 @@ function drawn({ look }: Piece, content: ComponentChildren, key: number) {
 
 type Place = readonly [from: number, to: number];
 
-/** Where a text is found, also across what is coloured differently. */
+/** All matches, also across differently styled pieces. */
 function placesOf(text: string, mark: string): Place[] {
   const lower = text.toLowerCase();
   const wanted = mark.toLowerCase();
-  // Some letters change their length with their case; then places do not fit.
+  // Some letters change length when lowercased; then the positions would be wrong.
   if (lower.length !== text.length) return [];
   const found: Place[] = [];
   for (let at = lower.indexOf(wanted); at >= 0; ) {
@@ -60,7 +58,7 @@ function placesOf(text: string, mark: string): Place[] {
   return found;
 }
 
-/** The part of a text that begins at `begin`. */
+/** Highlights the matches in the piece that starts at `begin`. */
 function marked(part: string, begin: number, marks: readonly Place[]): ComponentChildren {
   const found: ComponentChildren[] = [];
   let done = 0;

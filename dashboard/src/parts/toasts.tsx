@@ -1,4 +1,4 @@
-// Owns short messages at the edge of the page. Errors stay until they are closed.
+// Owns the toasts: short messages at the edge of the page. Errors stay until they are closed.
 
 import { signal } from '@preact/signals';
 import { Icon } from './icons.js';
@@ -9,7 +9,7 @@ interface Toast {
   isError: boolean;
 }
 
-/** More push the oldest out. */
+/** Bound; the oldest is removed. */
 const MAX_TOASTS = 4;
 const SHOWN_MS = 5000;
 
@@ -26,7 +26,7 @@ export function sayError(thrown: unknown, what = ''): void {
   add(what === '' ? text : `${what}: ${text}`, true);
 }
 
-/** They were for somebody who has gone. */
+/** On sign-out: they belong to the previous session. */
 export function clearToasts(): void {
   toasts.value = [];
 }
@@ -47,12 +47,7 @@ export function Toasts() {
       {toasts.value.map(({ key, text, isError }) => (
         <div key={key} class={isError ? 'toast error' : 'toast'}>
           <span>{text}</span>
-          <button
-            type="button"
-            class="quiet square"
-            aria-label="Close the message"
-            onClick={() => drop(key)}
-          >
+          <button type="button" class="quiet square" aria-label="Dismiss" onClick={() => drop(key)}>
             <Icon name="close" />
           </button>
         </div>

@@ -1,5 +1,3 @@
-// Owns the head of a view: its title, and what can be done in it.
-
 import type { ComponentChildren } from 'preact';
 
 export function ViewHead({

@@ -1,12 +1,11 @@
-// Owns a list of any length of which only the rows that are seen are drawn. All rows are of one height. Rows are known by a
-// number that stays theirs when others are added or cut off before them, and so is the place to which a person has scrolled.
+// A list that renders only its visible rows. All rows have the same height. Each row has a stable number, so that the scroll
+// position survives when rows are added or removed before it.
 
 import type { ComponentChildren, HTMLAttributes, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { visibleRows } from './visible-rows.js';
 
-/** Rows beyond the edges, so that a short scroll shows no empty place. */
-const MARGIN_ROWS = 6;
-/** As near as this to the end, in px, is at the end: what is left over when sizes are no whole pixels. */
+/** Within this distance, in px, the list is at its end: sizes may not be whole pixels. */
 const END_PX = 1.5;
 
 interface Props {
@@ -15,17 +14,17 @@ interface Props {
   base: number;
   rowHeight: number;
   row: (index: number) => ComponentChildren;
-  /** Stays at the end as rows are added. */
+  /** Keeps the end in view as rows are added. */
   isFollowing?: boolean;
-  /** A person has scrolled: to the end (true), or away from it. */
+  /** The user scrolled to the end (true), or away from it. */
   onEnd?: (isAtEnd: boolean) => void;
-  /** The first rows are seen, or nearly. */
+  /** The first rows are visible, or nearly. */
   onNearTop?: () => void;
   onNearEnd?: () => void;
-  /** Row that is to be brought into view: once, when it is there and whenever `revealKey` is another. */
+  /** Index of a row to scroll into view, once it exists and whenever `revealKey` changes. */
   reveal?: number | undefined;
   revealKey?: unknown;
-  /** Where it has scrolled to, in px: kept here, and gone back to by a list that is made anew. */
+  /** Scroll position in px, saved here and restored when the list is mounted again. */
   scrolled?: { current: number };
   header?: ComponentChildren;
   class?: string;
@@ -37,17 +36,17 @@ export function VirtualList(props: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const before = useRef({ base, rowHeight });
-  /** Where the list itself has scrolled to: the event that tells of it is no person's. */
+  /** Scroll position set by the list itself, to tell its scroll events from the user's. */
   const own = useRef(-1);
 
-  // What was cut off or added before the first row moves all others.
+  // Rows added or removed before the first one shift all others.
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     const { base: was, rowHeight: wasHeight } = before.current;
     before.current = { base, rowHeight };
     if (isFollowing) {
-      // What is drawn is at the end in any case, and is not drawn once more for it.
+      // The rows at the end are rendered already.
       element.scrollTop = element.scrollHeight;
       own.current = element.scrollTop;
     } else if (wasHeight !== rowHeight) {
@@ -73,7 +72,7 @@ export function VirtualList(props: Props) {
     const room = element.clientHeight - header;
     if (top < element.scrollTop) scrollTo(element, top);
     else if (top + rowHeight > element.scrollTop + room) scrollTo(element, top + rowHeight - room);
-    // Not when its index changes: it does with each page that is put before it, and a person may have scrolled on.
+    // Not when the index changes: rows added before it change it, and the user may have scrolled away.
   }, [props.revealKey, props.reveal === undefined]);
 
   function scrollTo(element: HTMLElement, top: number): void {
@@ -118,17 +117,13 @@ export function VirtualList(props: Props) {
     if (scrollTop + clientHeight * 2 > scrollHeight) props.onNearEnd?.();
   };
 
-  const first = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - MARGIN_ROWS);
-  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + MARGIN_ROWS);
-  const drawn = last - first;
-  const from = isFollowing ? Math.max(0, count - drawn) : first;
-  const to = isFollowing ? count : last;
+  const { first, last } = visibleRows(view, count, rowHeight, isFollowing);
   const rows: VNode[] = [];
-  for (let index = from; index < to; index++) {
+  for (let index = first; index < last; index++) {
     const number = base + index;
-    // While it follows nearly all rows are new each time: their places are used again, in whatever order. Otherwise the order
-    // is that of the rows, so that text can be marked over several.
-    const slot = isFollowing ? modulo(number, drawn) : index - from;
+    // While following, nearly all rows are new each time, so their elements are reused, in any order. Otherwise elements are in
+    // row order, so that text can be selected across rows.
+    const slot = isFollowing ? modulo(number, last - first) : index - first;
     rows[slot] = (
       <div
         class="list-row"

@@ -1,5 +1,3 @@
-// Owns the frame of the page: navigation, banner, the view of the address.
-
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { route } from '../model/route.js';
 import { session, signOut } from '../model/session.js';
@@ -31,7 +29,7 @@ export function App() {
   if (now.state === 'starting') return null;
   return (
     <>
-      {/* Another token may see other things: nothing that is shown goes over to it. */}
+      {/* Keyed by token: another token may see other bots, so no state is carried over. */}
       {now.state === 'out' ? <SignIn /> : <Frame key={now.token} />}
       <Toasts />
     </>
@@ -45,7 +43,7 @@ function Frame() {
     document.title = part === '' ? `${current?.title ?? 'Not found'} · Drover` : `${part} · Drover`;
   }, [view, part]);
   const before = useRef({ view, part });
-  // Who opens a view goes on in it: what had the focus may have gone with the view before.
+  // Move the focus to the new view: the focused element may have gone with the old one.
   useLayoutEffect(() => {
     const { view: wasView, part: wasPart } = before.current;
     before.current = { view, part };
@@ -54,7 +52,7 @@ function Frame() {
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={focusContent}>
-        To the content
+        Skip to content
       </button>
       <nav class="nav" aria-label="Views">
         <a class="brand" href="#/overview" aria-label="Drover, overview">
@@ -106,9 +104,9 @@ function View() {
     default:
       return (
         <div class="empty">
-          <h1>There is nothing here</h1>
+          <h1>Page not found</h1>
           <p>
-            <a href="#/overview">To the overview</a>
+            <a href="#/overview">Go to the overview</a>
           </p>
         </div>
       );
@@ -117,6 +115,6 @@ function View() {
 
 function leave(): void {
   signOut().catch((thrown: unknown) =>
-    sayError(thrown, 'Signed out here, but the token could not be revoked'),
+    sayError(thrown, 'You are signed out here, but the token could not be revoked'),
   );
 }

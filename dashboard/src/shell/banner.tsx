@@ -1,14 +1,12 @@
-// Owns the line that says that something is not as it should be: no connection, a clock that is off.
-
 import { clockAheadMs, connection } from '../model/live.js';
 import { retryNow } from '../model/session.js';
 import { second, span } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
 
-/** A clock that is off by less than this, in ms, is no news; by how much is said in whole ones. */
+/** Smallest clock difference to report, and the unit in which it is reported, in ms. */
 const MINUTE_MS = 60_000;
 
-/** It is there from the beginning: what comes into it is read aloud then, politely and once. */
+/** Always present, so that screen readers announce each change once. */
 export function Banner() {
   return (
     <div role="status" aria-atomic={false}>
@@ -29,19 +27,19 @@ function ConnectionBanner() {
     );
   }
   if (now.state !== 'waiting') return null;
-  // Drawn anew each second.
+  // Redraw every second.
   void second.value;
   const left = Math.max(0, Math.ceil((now.retryAtMs - Date.now()) / 1000));
   return (
     <div class="banner bad">
       <Icon name="warn" />
       <span>
-        <strong>Connection lost.</strong> What is shown may be old.{' '}
-        {/* Each second another: nobody wants to hear that. */}
-        <span aria-hidden="true">{left > 0 ? `Next try in ${left} s.` : 'Trying …'}</span>
+        <strong>Connection lost.</strong> The data on this page may be out of date.{' '}
+        {/* Changes every second, so it is hidden from screen readers. */}
+        <span aria-hidden="true">{left > 0 ? `Reconnecting in ${left} s.` : 'Reconnecting…'}</span>
       </span>
       <button type="button" onClick={retryNow}>
-        Try now
+        Reconnect now
       </button>
     </div>
   );
@@ -56,13 +54,13 @@ function ClockBanner() {
       <Icon name="warn" />
       <span>
         This machine's clock is {span(minutes * MINUTE_MS)} {ahead > 0 ? 'ahead of' : 'behind'} the
-        service's. Times are the service's.
+        service's. All times are shown by the service's clock.
       </span>
     </div>
   );
 }
 
-/** How the stream is, in a word. */
+/** The state of the stream, in one word. */
 export function ConnectionState() {
   const { state } = connection.value;
   const name =

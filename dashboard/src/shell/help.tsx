@@ -1,5 +1,3 @@
-// Owns the sheet that names all keys.
-
 import { settings } from '../model/settings.js';
 import { Dialog } from '../parts/dialog.js';
 import { allGroups, type Binding, isHelpOpen } from './keys.js';
@@ -16,14 +14,14 @@ export function HelpSheet() {
   return (
     <Dialog title="Keyboard" onClose={() => (isHelpOpen.value = false)} isWide>
       {settings.value.keys ? null : (
-        <p class="help-note">Letters and signs are switched off in the settings.</p>
+        <p class="help-note">Single-key shortcuts are off. You can turn them on in the settings.</p>
       )}
       <div class="dialog-body help-sheet">
         {allGroups().map(({ title, bindings }) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl>
-              {[...keysByDeed(bindings)].map(([does, keys]) => (
+              {[...keysByAction(bindings)].map(([does, keys]) => (
                 <div key={does}>
                   <dt>
                     {keys.map((key) => (
@@ -41,8 +39,8 @@ export function HelpSheet() {
   );
 }
 
-/** Several keys may do the same; two that are typed one after the other stand so too. */
-function keysByDeed(bindings: readonly Binding[]): Map<string, string[]> {
+/** The keys of each action. A sequence such as `g b` is shown as its keys. */
+function keysByAction(bindings: readonly Binding[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { keys, does } of bindings) {
     found.set(does, [...(found.get(does) ?? []), ...(keys === ' ' ? [' '] : keys.split(' '))]);

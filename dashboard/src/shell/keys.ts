@@ -1,4 +1,4 @@
-// Owns the keyboard: what is typed while no field has the focus goes to the newest binding that knows it.
+// Owns the keyboard shortcuts. A key pressed outside of a field goes to the most recently added binding for it.
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,7 +6,7 @@ import { go } from '../model/route.js';
 import { settings } from '../model/settings.js';
 
 export interface Binding {
-  /** As `KeyboardEvent.key` says; two with a space between are typed one after the other. */
+  /** `KeyboardEvent.key`; two keys separated by a space are a sequence. */
   keys: string;
   /** For the help sheet. */
   does: string;
@@ -18,7 +18,7 @@ interface Group {
   bindings: readonly Binding[];
 }
 
-/** How long the second key of two may take, in ms. */
+/** Longest time between the two keys of a sequence, in ms. */
 const SECOND_KEY_MS = 1500;
 
 export const groups = signal<readonly Group[]>([]);
@@ -33,7 +33,11 @@ const EVERYWHERE: Group = {
     { keys: 'g t', does: 'Tokens', run: () => go('#/tokens') },
     { keys: 'g s', does: 'Settings', run: () => go('#/settings') },
     { keys: '/', does: 'Search', run: focusSearch },
-    { keys: '?', does: 'This sheet', run: () => (isHelpOpen.value = !isHelpOpen.value) },
+    {
+      keys: '?',
+      does: 'Show or hide this help',
+      run: () => (isHelpOpen.value = !isHelpOpen.value),
+    },
   ],
 };
 
@@ -48,12 +52,12 @@ export function allGroups(): readonly Group[] {
   return [EVERYWHERE, ...groups.value];
 }
 
-/** Binds keys while the component is there. */
+/** Adds key bindings while the component is mounted. */
 export function useKeys(title: string, bindings: readonly Binding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
   useEffect(() => {
-    // What they do is looked up when it is done: closures go stale.
+    // Looks up the current closure on each key press.
     const group: Group = {
       title,
       bindings: bindings.map(({ keys, does }, at) => ({
@@ -75,16 +79,16 @@ let firstAt = 0;
 window.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const target = event.target as HTMLElement;
-  // What lies behind a dialog is not to be worked, wherever the focus is: a click beside its fields takes it out of them.
+  // Shortcuts of the page behind an open dialog are off, also after a click inside the dialog moved the focus to the body.
   const isBehindDialog = document.querySelector('dialog[open]') !== null;
   if (isBehindDialog && !(event.key === '?' && isHelpOpen.peek())) return;
   if (isField(target)) {
     if (event.key === 'Escape') target.blur();
     return;
   }
-  // Letters, figures and signs; arrows, Enter and Escape are no characters.
+  // Single characters. Arrows, Enter and Escape have longer names.
   if (event.key.length === 1 && !settings.peek().keys) return;
-  // These do what they do on whatever has the focus.
+  // The focused control handles these itself.
   if ((event.key === 'Enter' || event.key === ' ') && target.closest('button, a, summary')) return;
   const pair = event.timeStamp - firstAt < SECOND_KEY_MS ? `${first} ${event.key}` : '';
   const found = find(pair) ?? find(event.key);

@@ -1,5 +1,3 @@
-// Owns the commands of a bot: a form for each from its schema, and what came of it.
-
 import { useState } from 'preact/hooks';
 import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
@@ -11,7 +9,7 @@ import { SchemaFields } from '../parts/schema-form.js';
 import { TextBox } from '../parts/text-box.js';
 import { faultFrom } from './faults.js';
 
-/** Results that are kept on the page; the oldest go. */
+/** Bound of the results on the page; the oldest are removed. */
 const MAX_RESULTS = 50;
 
 interface Result {
@@ -36,8 +34,8 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
     return (
       <p class="empty muted">
         {kind
-          ? `Bots of kind ${bot.kind} have no commands.`
-          : `The kind ${bot.kind} is not loaded.`}
+          ? `Bots of kind “${bot.kind}” have no commands.`
+          : `The kind “${bot.kind}” is not loaded.`}
       </p>
     );
   }
@@ -57,7 +55,7 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
       </div>
       <section class="card results" aria-label="Results" aria-live="polite">
         <h2>Results</h2>
-        {results.length === 0 ? <p class="muted">What a command answers is shown here.</p> : null}
+        {results.length === 0 ? <p class="muted">Run a command to see its result here.</p> : null}
         <ol>
           {results.map(({ key, at, command, args, ms, text, isError }) => (
             <li key={key} class={isError ? 'is-error' : ''}>
@@ -130,7 +128,7 @@ function Command({ id, name, description, schema, onResult }: CommandProps) {
       <header class="card-head">
         <h2>{name}</h2>
         <button type="submit" class="primary" disabled={isBusy} aria-label={`Run ${name}`}>
-          {isBusy ? 'Running …' : 'Run'}
+          {isBusy ? 'Running…' : 'Run'}
         </button>
       </header>
       {description === '' ? null : <p class="hint">{description}</p>}

@@ -1,11 +1,10 @@
-// Owns the configuration of a bot: the form of its kind, labels and restart policy. Only what was changed is sent, so that
-// what is secret, and not shown, stays as it is.
+// The configuration form of a bot. It sends only changed fields: secrets are not shown, and must stay as they are.
 
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type {
   BotSnapshot,
   JsonObject,
-  BotConfig as Kept,
+  BotConfig as SavedConfig,
   UpdateBotBody,
 } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
@@ -17,9 +16,9 @@ import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.j
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
 import { faultFrom } from './faults.js';
-import { RESTART_WHOLE, RestartFields } from './restart-policy.js';
+import { RESTART_COMPLETE, RestartFields } from './restart-policy.js';
 
-/** @param isShown or only there so that nothing of what was typed is lost. */
+/** @param isShown false keeps the form mounted but hidden, so that typed input is not lost. */
 export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean }) {
   const { value, error, reload } = useResource(
     (signal) => api().bots.config(bot.id, { signal }),
@@ -28,26 +27,34 @@ export function BotConfig({ bot, isShown }: { bot: BotSnapshot; isShown: boolean
   useEffect(() => {
     if (isShown && (value || error)) reload();
   }, [isShown]);
-  if (!value) return <p class="empty muted">{error ? error.message : 'Loading …'}</p>;
-  return <ConfigForm bot={bot} kept={value} onSaved={reload} />;
+  if (!value) return <p class="empty muted">{error ? error.message : 'Loading…'}</p>;
+  return <ConfigForm bot={bot} saved={value} onSaved={reload} />;
 }
 
-function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSaved: () => void }) {
+function ConfigForm({
+  bot,
+  saved,
+  onSaved,
+}: {
+  bot: BotSnapshot;
+  saved: SavedConfig;
+  onSaved: () => void;
+}) {
   const schema = (kinds.value.find((one) => one.kind === bot.kind)?.config ?? {}) as Schema;
-  /** What the fields began with; what differs from it is what somebody has changed here. */
-  const [base, setBase] = useState<{ config: JsonObject; restart: JsonObject }>(kept);
-  const [config, setConfig] = useState<JsonObject>(kept.config);
-  /** Undefined until they are touched: then they are those of the bot, whoever changes them. */
+  /** The initial values of the fields; a difference from them is an edit. */
+  const [base, setBase] = useState<{ config: JsonObject; restart: JsonObject }>(saved);
+  const [config, setConfig] = useState<JsonObject>(saved.config);
+  /** Undefined until they are edited; until then the bot's current labels are shown. */
   const [labels, setLabels] = useState<{ text: string; base: Record<string, string> }>();
-  const [restart, setRestart] = useState<JsonObject>(kept.restart);
+  const [restart, setRestart] = useState<JsonObject>(saved.restart);
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map());
   const form = useFirstFault(faults);
   const [isBusy, setBusy] = useState(false);
   const undo = (): void => {
-    setBase(kept);
-    setConfig(kept.config);
+    setBase(saved);
+    setConfig(saved.config);
     setLabels(undefined);
-    setRestart(kept.restart);
+    setRestart(saved.restart);
     setFaults(new Map());
   };
 
@@ -57,16 +64,16 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
   const restartChanged = changesBetween(base.restart, filled(restart));
   const isRestartChanged = Object.keys(restartChanged).length > 0;
   const isTouched = isChanged || areLabelsChanged || isRestartChanged;
-  // At once: after the next paint somebody may have begun to type.
+  // A layout effect: after the next paint the user may already be typing.
   useLayoutEffect(() => {
     if (!isTouched) undo();
-  }, [kept]);
+  }, [saved]);
   const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
   const save = async (): Promise<void> => {
-    // What is secret is not shown, and so cannot be missing.
+    // Secrets are not shown, so an empty one is not missing.
     const found = new Map([
-      ...faultsOf(withoutSecretNeeds(schema), config, 'config'),
-      ...faultsOf(RESTART_WHOLE, restart, 'restart'),
+      ...faultsOf(withOptionalSecrets(schema), config, 'config'),
+      ...faultsOf(RESTART_COMPLETE, restart, 'restart'),
     ]);
     setFaults(found);
     if (found.size > 0) return;
@@ -80,13 +87,13 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
         ...(isRestartChanged ? { restart: restartChanged } : {}),
       };
       await api().bots.update(bot.id, body);
-      // What was typed meanwhile is not saved.
+      // Edits made during the request are not saved yet.
       setBase({ config, restart });
       setLabels((now) => (now === labels ? undefined : now));
-      say(isChanged ? `${bot.id} changed; if it runs it is restarted` : `${bot.id} changed`);
+      say(isChanged ? `${bot.id} saved; it restarts if it is running` : `${bot.id} saved`);
       onSaved();
     } catch (thrown) {
-      setFaults(faultFrom(thrown, { config: schema, restart: RESTART_WHOLE }));
+      setFaults(faultFrom(thrown, { config: schema, restart: RESTART_COMPLETE }));
     } finally {
       setBusy(false);
     }
@@ -120,7 +127,7 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
             <textarea
               id="bot-labels"
               rows={3}
-              placeholder="team=a, one a line"
+              placeholder="team=a (one per line)"
               value={labels?.text ?? labelsText(bot.labels)}
               onInput={({ currentTarget: { value: text } }) =>
                 setLabels({ text, base: labels?.base ?? bot.labels })
@@ -128,14 +135,14 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
             />
             {isMovedOn ? (
               <p class="hint">
-                Meanwhile somebody has made them{' '}
+                The labels have changed to{' '}
                 <span class="mono">{labelsText(bot.labels).replaceAll('\n', ', ') || 'none'}</span>.
-                What you have not touched stays so.
+                Saving changes only the labels you edited.
               </p>
             ) : null}
           </div>
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
-          {kept.dedicated ? <p class="muted">It has a host thread of its own.</p> : null}
+          {saved.dedicated ? <p class="muted">Runs on a dedicated host thread.</p> : null}
         </div>
       </div>
       {faults.has('') ? (
@@ -148,15 +155,15 @@ function ConfigForm({ bot, kept, onSaved }: { bot: BotSnapshot; kept: Kept; onSa
           Save
         </button>
         <button type="button" disabled={!isTouched} onClick={undo}>
-          Undo
+          Discard
         </button>
-        <span class="muted">{isChanged ? 'A bot that runs is restarted.' : ''}</span>
+        <span class="muted">{isChanged ? 'Saving restarts the bot if it is running.' : ''}</span>
       </div>
     </form>
   );
 }
 
-function withoutSecretNeeds(schema: Schema): Schema {
+function withOptionalSecrets(schema: Schema): Schema {
   const properties = schema.properties ?? {};
   return {
     ...schema,
@@ -164,7 +171,7 @@ function withoutSecretNeeds(schema: Schema): Schema {
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, field]) => [
         name,
-        field.properties ? withoutSecretNeeds(field) : field,
+        field.properties ? withOptionalSecrets(field) : field,
       ]),
     ),
   };

@@ -1,5 +1,3 @@
-// Owns what a bot is now: its statuses over time, its data, its lines.
-
 import type { BotSnapshot, Json } from '../../../src/client/index.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -36,17 +34,17 @@ function Facts({ bot }: { bot: BotSnapshot }) {
           <dd title={fullTime(since_ms)}>{age(since_ms)}</dd>
         </div>
         <div>
-          <dt>This run</dt>
+          <dt>Running for</dt>
           <dd>
             {started_at_ms === null ? (
-              'does not run'
+              'not running'
             ) : (
               <span title={fullTime(started_at_ms)}>{age(started_at_ms)}</span>
             )}
           </dd>
         </div>
         <div>
-          <dt>Wanted</dt>
+          <dt>Desired state</dt>
           <dd>{desired}</dd>
         </div>
         <div>
@@ -84,7 +82,7 @@ function Data({ bot }: { bot: BotSnapshot }) {
     <section class="card" aria-label="Data">
       <h2>Data</h2>
       {entries.length === 0 ? (
-        <p class="muted">The bot tells nothing of itself.</p>
+        <p class="muted">This bot has not reported any data.</p>
       ) : (
         <dl class="data">
           {entries.map(([name, value]) => (

@@ -1,5 +1,3 @@
-// Owns which statuses a bot has had, as far back as the journal knows, and how that is drawn.
-
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
@@ -8,21 +6,21 @@ import { age, clockTime, day, fullTime, second, serverNow, span } from '../model
 import { Status, toneOf } from '../parts/status.js';
 import { type Change, type Stay, staysOf } from './stays.js';
 
-/** Statuses that are listed below the bar. */
+/** Statuses in the list below the bar. */
 const LISTED = 30;
-/** The bar shows at most this many: more are slivers. It is also how far back the journal is read. */
+/** Statuses in the bar; more would be too narrow to see. Also how many are read from the journal. */
 const DRAWN = 120;
-/** Pages of the journal that are read for them, of 1,000 events each: a bot whose data changes often has few statuses in many. */
+/** Bound of the pages read for them, of 1,000 events each: most session events change data, not the status. */
 const MAX_PAGES = 10;
 
 export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   void second.value;
-  const past = useResource((signal) => pastChanges(bot.id, signal), [bot.id]);
+  const history = useResource((signal) => statusHistory(bot.id, signal), [bot.id]);
   const now = { status: bot.status, at: bot.since_ms };
-  const stays = staysOf([...(past.value ?? []), ...(changes.get(bot.id) ?? []), now]);
+  const stays = staysOf([...(history.value ?? []), ...(changes.get(bot.id) ?? []), now]);
   return (
-    <section class="card" aria-label="Statuses">
-      <h2>Statuses</h2>
+    <section class="card" aria-label="Status history">
+      <h2>Status history</h2>
       <Bar stays={stays.slice(-DRAWN)} />
       <ol class="stays">
         {stays
@@ -63,7 +61,7 @@ function Bar({ stays }: { stays: readonly Stay[] }) {
   );
 }
 
-/** `13:07:21`, and of another day than today `11-20 13:07`. */
+/** `13:07:21` today, else `11-20 13:07`. */
 function shortTime(at: number): string {
   const on = day(at);
   const time = clockTime(at);
@@ -71,7 +69,7 @@ function shortTime(at: number): string {
 }
 
 /** From the journal, newest first. @throws ApiError 503 without a journal. */
-async function pastChanges(id: string, signal: AbortSignal): Promise<Change[]> {
+async function statusHistory(id: string, signal: AbortSignal): Promise<Change[]> {
   const found: Change[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages++) {

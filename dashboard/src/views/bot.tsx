@@ -1,5 +1,3 @@
-// Owns the view of one bot.
-
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOnOne } from '../model/actions.js';
@@ -19,7 +17,7 @@ import { BotConfig } from './bot-config.js';
 import { BotLive } from './bot-live.js';
 import { IncidentList } from './incident.js';
 
-/** More often than this, in ms, the incidents are not asked for. */
+/** Shortest time between two requests for the incidents, in ms. */
 const INCIDENTS_MS = 500;
 const TABS = [
   { name: '', title: 'Live' },
@@ -27,8 +25,8 @@ const TABS = [
   { name: 'incidents', title: 'Incidents' },
   { name: 'config', title: 'Configuration' },
 ] as const;
-/** Parts that stay when another is shown, once they were: what was typed there, and what came of it, is not lost. */
-const KEPT: readonly string[] = ['commands', 'config'];
+/** Tabs that stay mounted once opened, so that typed input and results are not lost. */
+const PERSISTENT: readonly string[] = ['commands', 'config'];
 
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
   { action: 'start', icon: 'start' },
@@ -69,7 +67,7 @@ export function BotView({ id }: { id: string }) {
       run: () => showTab(name),
     })),
     { keys: 'r', does: 'Restart', run: () => bot && ask('restart') },
-    { keys: 'u', does: 'Back to the bots', run: () => go(hrefOfTable()) },
+    { keys: 'u', does: 'Back to the bot list', run: () => go(hrefOfTable()) },
   ]);
 
   const shown = bot ?? last;
@@ -78,13 +76,13 @@ export function BotView({ id }: { id: string }) {
       <div class="empty">
         {isLoaded.value ? (
           <>
-            <h1>There is no bot “{id}”</h1>
+            <h1>No bot named “{id}”</h1>
             <p>
-              <a href={hrefOfTable()}>To the bots</a>
+              <a href={hrefOfTable()}>Back to the bot list</a>
             </p>
           </>
         ) : (
-          <p class="muted">Loading …</p>
+          <p class="muted">Loading…</p>
         )}
       </div>
     );
@@ -99,7 +97,7 @@ export function BotView({ id }: { id: string }) {
       <ViewHead
         title={
           <>
-            <a class="back" href={hrefOfTable()} aria-label="To the bots">
+            <a class="back" href={hrefOfTable()} aria-label="Back to the bot list">
               <Icon name="left" />
             </a>
             {id}
@@ -118,7 +116,7 @@ export function BotView({ id }: { id: string }) {
                 key={action}
                 type="button"
                 class={action === 'delete' ? 'danger' : ''}
-                // A button that is disabled loses the focus.
+                // Not `disabled`: a disabled button loses the focus.
                 aria-disabled={!isPossible(action)}
                 aria-busy={busy === action}
                 onClick={() => isPossible(action) && ask(action)}
@@ -132,10 +130,10 @@ export function BotView({ id }: { id: string }) {
       {bot ? null : (
         <div class="banner bad" role="alert">
           <Icon name="warn" />
-          <span>This bot has been deleted. What is shown is what it was last.</span>
+          <span>This bot has been deleted. You see its last known state.</span>
         </div>
       )}
-      <div class="tabs" role="tablist" aria-label="Parts of the bot">
+      <div class="tabs" role="tablist" aria-label="Sections of the bot">
         {TABS.map(({ name, title }) => (
           <button
             key={name}
@@ -153,7 +151,7 @@ export function BotView({ id }: { id: string }) {
         ))}
       </div>
       {TABS.map(({ name }) =>
-        name === tab || (KEPT.includes(name) && visited.has(name)) ? (
+        name === tab || (PERSISTENT.includes(name) && visited.has(name)) ? (
           <div
             key={name}
             class="bot-part"
@@ -184,10 +182,10 @@ export function BotView({ id }: { id: string }) {
         >
           <p>
             {asking === 'delete'
-              ? 'It is stopped and forgotten, with its configuration. There is no way back.'
+              ? 'The bot is stopped and deleted together with its configuration. This cannot be undone.'
               : asking === 'stop'
-                ? 'It stays stopped until somebody starts it.'
-                : 'It is stopped and started again.'}
+                ? 'The bot stays stopped until it is started again.'
+                : 'The bot is stopped and started again.'}
           </p>
         </Confirm>
       ) : null}
@@ -206,25 +204,25 @@ function moveTab(event: KeyboardEvent, tab: string, showTab: (name: string) => v
   document.getElementById(`tab-${next.name}`)?.focus();
 }
 
-/** @param sinceMs of its status: whatever breaks a bot changes that. Its incident report is there a bit later. */
+/** @param sinceMs start of its status, which every failure changes. The incident report follows shortly after. */
 function BotIncidents({ id, sinceMs }: { id: string; sinceMs: number }) {
-  const told = useThrottled(serviceErrors, INCIDENTS_MS);
+  const errors = useThrottled(serviceErrors, INCIDENTS_MS);
   const { value, error } = useResource(
     (signal) => api().incidents({ bot: id, signal }),
-    [id, sinceMs, told],
+    [id, sinceMs, errors],
   );
   return (
     <div class="page">
       {value ? (
         value.length === 0 ? (
-          <p class="muted">Nothing of this bot has broken.</p>
+          <p class="muted">No incidents for this bot.</p>
         ) : (
           <section class="card" aria-label="Incidents">
             <IncidentList incidents={value} />
           </section>
         )
       ) : (
-        <p class="muted">{error ? error.message : 'Loading …'}</p>
+        <p class="muted">{error ? error.message : 'Loading…'}</p>
       )}
     </div>
   );

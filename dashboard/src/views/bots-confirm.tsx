@@ -1,12 +1,10 @@
-// Owns the question before something is done to many bots, and the doing.
-
 import { useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
-import { ACTION_NAMES, actOn, tellOutcome } from '../model/actions.js';
+import { ACTION_NAMES, actOn, showOutcome } from '../model/actions.js';
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
 
-/** What is asked before it is done. The bots are those of when it was asked: what is confirmed is what was read. */
+/** An action to confirm. The ids are fixed when the dialog opens, so that the user confirms exactly what is shown. */
 export interface Question {
   action: BotAction;
   ids: readonly string[];
@@ -26,7 +24,7 @@ export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
     setBusy(true);
     try {
       const errors = await actOn(action, ids);
-      tellOutcome(action, ids, errors);
+      showOutcome(action, ids, errors);
       onDone(errors);
     } catch (thrown) {
       sayError(thrown, `${ACTION_NAMES[action]} failed`);
@@ -36,7 +34,7 @@ export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
   return (
     <Confirm
       title={`${ACTION_NAMES[action]} ${many}?`}
-      action={`${ACTION_NAMES[action]} ${ids.length === 1 ? 'it' : ids.length.toLocaleString('en')}`}
+      action={`${ACTION_NAMES[action]} ${ids.length === 1 ? 'bot' : `${ids.length.toLocaleString('en')} bots`}`}
       isDangerous={action === 'delete'}
       isBusy={isBusy}
       onYes={run}
@@ -49,7 +47,10 @@ export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
           : ''}
       </p>
       {action === 'delete' ? (
-        <p>They are stopped and forgotten, with their configuration. There is no way back.</p>
+        <p>
+          {ids.length === 1 ? 'The bot is' : 'The bots are'} stopped and deleted together with{' '}
+          {ids.length === 1 ? 'its' : 'their'} configuration. This cannot be undone.
+        </p>
       ) : null}
     </Confirm>
   );

@@ -1,5 +1,3 @@
-// Owns the search and the filters of the table of bots.
-
 import { useMemo } from 'preact/hooks';
 import { bots } from '../model/live.js';
 import { Icon } from '../parts/icons.js';
@@ -44,7 +42,7 @@ export function Filters({ query, version }: { query: Query; version: number }) {
 
 interface ChoiceProps {
   name: string;
-  /** What it says when none is chosen. */
+  /** The option for no selection. */
   all: string;
   names: readonly string[];
   chosen: string;
@@ -52,7 +50,7 @@ interface ChoiceProps {
 }
 
 function Choice({ name, all, names, chosen, onChoose }: ChoiceProps) {
-  // No bot may have it just now.
+  // The chosen value, even if no bot has it right now.
   const shown = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
   return (
     <select

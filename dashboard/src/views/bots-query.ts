@@ -1,5 +1,3 @@
-// Owns which bots the table shows, and in which order: what is in the address.
-
 import { useMemo, useRef } from 'preact/hooks';
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { bots } from '../model/live.js';
@@ -12,14 +10,13 @@ export const COLUMNS: { name: Column; title: string }[] = [
   { name: 'id', title: 'Bot' },
   { name: 'kind', title: 'Kind' },
   { name: 'status', title: 'Status' },
-  { name: 'since', title: 'For' },
+  { name: 'since', title: 'Duration' },
   { name: 'restarts', title: 'Restarts' },
 ];
 const COMPARE: Record<Column, (a: BotSnapshot, b: BotSnapshot) => number> = {
   id: (a, b) => natural.compare(a.id, b.id),
   kind: (a, b) => natural.compare(a.kind, b.kind) || natural.compare(a.id, b.id),
   status: (a, b) => natural.compare(a.status, b.status) || natural.compare(a.id, b.id),
-  // The longest first is that which began first.
   since: (a, b) => b.since_ms - a.since_ms || natural.compare(a.id, b.id),
   restarts: (a, b) => a.restarts - b.restarts || natural.compare(a.id, b.id),
 };
@@ -50,7 +47,7 @@ export function change(query: Query, part: Partial<Query>): void {
 
 export function useShown(query: Query, version: number): readonly BotSnapshot[] {
   const { text, status, kind, sort, isDown } = query;
-  /** Nearly in order already, which makes sorting it again cheap. */
+  /** The last order: nearly sorted, so that sorting again is cheap. */
   const before = useRef<string[]>([]);
   return useMemo(() => {
     const wanted = text.toLowerCase();
@@ -84,7 +81,7 @@ function matches({ id, kind, status, labels, last_error }: BotSnapshot, wanted: 
   );
 }
 
-/** @returns the ids from `a` to `b`, in whatever order they are shown; `b` alone when one of them is not. */
+/** @returns the shown ids between `a` and `b`; only `b` if either is not shown. */
 export function idsBetween(shown: readonly BotSnapshot[], a: string, b: string): string[] {
   const places = [a, b].map((id) => shown.findIndex((bot) => bot.id === id));
   const [from, to] = [Math.min(...places), Math.max(...places)];

@@ -1,5 +1,3 @@
-// Owns how the table of bots looks: its head and a row.
-
 import type { BotSnapshot } from '../../../src/client/index.js';
 import { lastLines } from '../model/live.js';
 import { hrefTo } from '../model/route.js';
@@ -24,7 +22,7 @@ export function Head({
       <span class="cell-check" role="columnheader">
         <input
           type="checkbox"
-          aria-label="Select all that are shown"
+          aria-label="Select all shown bots"
           checked={areAll}
           onChange={onAll}
         />

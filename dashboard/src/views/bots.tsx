@@ -1,5 +1,3 @@
-// Owns the view of all bots: the table, and what is done to many at once.
-
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES } from '../model/actions.js';
@@ -21,9 +19,9 @@ import { Head, Row } from './bots-row.js';
 import { CreateBot } from './create-bot.js';
 
 const REDRAW_MS = 300;
-/** Below this width, in px, a bot has two lines of its own. */
+/** Below this width, in px, a row has two lines. */
 const NARROW_PX = 720;
-/** From this width on it is a wall display, and letters are larger. */
+/** From this width, in px, it is a wall display with larger text. */
 const WALL_PX = 2200;
 const ACTIONS: { action: BotAction; icon: IconName }[] = [
   { action: 'start', icon: 'start' },
@@ -43,7 +41,7 @@ export function BotsView() {
   const anchor = useRef<string | undefined>(undefined);
   const shown = useShown(query, version);
   const present = useMemo(() => [...selected].filter((id) => bots.has(id)), [selected, version]);
-  // A filter does not take the selection away: what is done to it is done to those too that nobody sees.
+  // The filter does not change the selection: actions also apply to selected bots that are filtered out.
   const hidden = useMemo(() => {
     if (present.length === 0) return 0;
     const seen = new Set(shown.map(({ id }) => id));
@@ -73,22 +71,22 @@ export function BotsView() {
 
   useKeys('Bots', [
     { keys: 'j', does: 'Next bot', run: () => step(1) },
-    { keys: 'k', does: 'Bot before', run: () => step(-1) },
+    { keys: 'k', does: 'Previous bot', run: () => step(-1) },
     { keys: 'ArrowDown', does: 'Next bot', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Bot before', run: () => step(-1) },
+    { keys: 'ArrowUp', does: 'Previous bot', run: () => step(-1) },
     {
       keys: 'Enter',
-      does: 'Open the bot',
+      does: 'Open bot',
       run: () => active !== undefined && go(hrefTo('bots', active)),
     },
     {
       keys: 'x',
-      does: 'Select the bot, or not',
+      does: 'Select or deselect bot',
       run: () => active !== undefined && toggle(active),
     },
-    { keys: '*', does: 'Select all that are shown, or none', run: toggleAll },
+    { keys: '*', does: 'Select or deselect all shown bots', run: toggleAll },
     { keys: 'n', does: 'New bot', run: () => setCreating(true) },
-    { keys: 'Escape', does: 'Select none', run: () => setSelected(new Set()) },
+    { keys: 'Escape', does: 'Clear selection', run: () => setSelected(new Set()) },
   ]);
 
   const rowHeight = isNarrow
@@ -161,7 +159,7 @@ export function BotsView() {
           onClose={() => setAsking(undefined)}
           onDone={(errors) => {
             setAsking(undefined);
-            // What failed stays selected.
+            // Bots with errors stay selected.
             setSelected(new Set(errors.keys()));
           }}
         />
@@ -173,20 +171,20 @@ export function BotsView() {
 
 interface SelectionProps {
   present: string[];
-  /** How many of them the filter keeps away. */
+  /** Number of selected bots that are filtered out. */
   hidden: number;
   onAction: (action: BotAction) => void;
   onNone: () => void;
 }
 
-/** What can be done with the selected bots. */
+/** The bar with the actions for the selected bots. */
 function Selection({ present, hidden, onAction, onNone }: SelectionProps) {
   const element = useRef<HTMLDivElement>(null);
   useFocusFor('.bots-list', element);
   return (
     <div ref={element} class="selection" role="region" aria-label="Selected bots">
       <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
-      {hidden > 0 ? <span>{hidden.toLocaleString('en')} of them not shown</span> : null}
+      {hidden > 0 ? <span>{hidden.toLocaleString('en')} hidden by the filter</span> : null}
       {ACTIONS.map(({ action, icon }) => (
         <button
           key={action}
@@ -199,27 +197,27 @@ function Selection({ present, hidden, onAction, onNone }: SelectionProps) {
         </button>
       ))}
       <button type="button" class="quiet" onClick={onNone}>
-        Select none
+        Clear selection
       </button>
     </div>
   );
 }
 
 function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate: () => void }) {
-  if (!isLoaded.value) return <p class="empty muted">Loading …</p>;
+  if (!isLoaded.value) return <p class="empty muted">Loading…</p>;
   if (isFiltered) {
     return (
       <div class="empty">
-        <p>No bot matches.</p>
+        <p>No bots match the filter.</p>
         <button type="button" onClick={() => replaceQuery({})}>
-          Show all
+          Clear filter
         </button>
       </div>
     );
   }
   return (
     <div class="empty">
-      <p>There are no bots yet.</p>
+      <p>No bots yet.</p>
       <button type="button" class="primary" onClick={onCreate}>
         <Icon name="add" />
         New bot

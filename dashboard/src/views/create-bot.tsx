@@ -1,5 +1,3 @@
-// Owns the form that a bot is made with: its configuration by the schema of its kind.
-
 import { useState } from 'preact/hooks';
 import type { JsonObject } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
@@ -34,8 +32,8 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
       ...faultsOf(schema, value, 'config'),
       ...faultsOf(RESTART, restart, 'restart'),
     ]);
-    if (id === '') found.set('id', 'is needed');
-    if (!kind) found.set('', 'No kind of bot is loaded.');
+    if (id === '') found.set('id', 'is required');
+    if (!kind) found.set('', 'No bot kinds are loaded.');
     if (found.size > 0 || !kind) return setFaults(found);
     setBusy(true);
     try {
@@ -72,7 +70,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
           <div class="field-pair">
             <div class="field">
               <label for="new-id">
-                Id <span class="needed">needed</span>
+                ID <span class="required">required</span>
               </label>
               <input
                 id="new-id"
@@ -119,7 +117,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             <textarea
               id="new-labels"
               rows={2}
-              placeholder="team=a, one a line"
+              placeholder="team=a (one per line)"
               value={labels}
               onInput={({ currentTarget }) => setLabels(currentTarget.value)}
             />
@@ -128,7 +126,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
             value={restart}
             faults={faults}
             onChange={setRestart}
-            hint="What is left empty is as the service's configuration has it."
+            hint="Empty fields use the service's defaults."
           />
           <label class="check">
             <input
@@ -136,7 +134,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               checked={isStarted}
               onChange={({ currentTarget }) => setStarted(currentTarget.checked)}
             />
-            Start it at once
+            Start immediately
           </label>
           <label class="check">
             <input
@@ -144,7 +142,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               checked={isDedicated}
               onChange={({ currentTarget }) => setDedicated(currentTarget.checked)}
             />
-            Give it a host thread of its own
+            Run on a dedicated host thread
           </label>
           {faults.has('') ? (
             <p class="fault" role="alert">

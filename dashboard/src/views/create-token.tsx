@@ -1,5 +1,3 @@
-// Owns the form that a token is made with, and the one time that it is shown.
-
 import { useState } from 'preact/hooks';
 import type { CreateTokenBody, NewToken, Scope } from '../../../src/client/index.js';
 import { api } from '../model/session.js';
@@ -10,25 +8,25 @@ import { Icon } from '../parts/icons.js';
 import { parseLabels } from '../parts/labels.js';
 
 const SCOPES: { name: Scope; means: string }[] = [
-  { name: 'read', means: 'see bots and their events' },
-  { name: 'control', means: 'add, change, start, stop and delete bots' },
-  { name: 'invoke', means: 'send commands' },
-  { name: 'admin', means: 'everything, and alone: tokens' },
+  { name: 'read', means: 'view bots and events' },
+  { name: 'control', means: 'create, change, start, stop and delete bots' },
+  { name: 'invoke', means: 'send commands to bots' },
+  { name: 'admin', means: 'full access, including tokens' },
 ];
 const EXPIRIES = [
   { name: 'never', ms: undefined },
-  { name: 'in an hour', ms: 3_600_000 },
-  { name: 'in a day', ms: 86_400_000 },
+  { name: 'in 1 hour', ms: 3_600_000 },
+  { name: 'in 1 day', ms: 86_400_000 },
   { name: 'in 30 days', ms: 30 * 86_400_000 },
-  { name: 'in a year', ms: 365 * 86_400_000 },
+  { name: 'in 1 year', ms: 365 * 86_400_000 },
 ] as const;
 
 export function CreateToken({
   onClose,
-  onMade,
+  onCreated,
 }: {
   onClose: () => void;
-  onMade: (token: NewToken) => void;
+  onCreated: (token: NewToken) => void;
 }) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(['read']);
@@ -50,7 +48,7 @@ export function CreateToken({
         ...(limit === 'labels' ? { labels: parseLabels(limits) } : {}),
         ...(ms === undefined ? {} : { expires_at_ms: Math.round(serverNow() + ms) }),
       };
-      onMade(await api().tokens.create(body));
+      onCreated(await api().tokens.create(body));
     } catch (thrown) {
       setFault((thrown as Error).message);
       setBusy(false);
@@ -77,10 +75,10 @@ export function CreateToken({
               value={name}
               onInput={({ currentTarget }) => setName(currentTarget.value)}
             />
-            <p class="hint">What it is for.</p>
+            <p class="hint">Where the token is used.</p>
           </div>
           <fieldset>
-            <legend>What it may do</legend>
+            <legend>Scopes</legend>
             {SCOPES.map(({ name: scope, means }) => (
               <label key={scope} class="check">
                 <input
@@ -101,22 +99,22 @@ export function CreateToken({
             ))}
           </fieldset>
           <div class="field">
-            <label for="token-limit">Limited to</label>
+            <label for="token-limit">Restrict to</label>
             <select
               id="token-limit"
               value={limit}
               onChange={({ currentTarget }) => setLimit(currentTarget.value as typeof limit)}
             >
-              <option value="none">all bots</option>
-              <option value="bots">some bots, by id</option>
-              <option value="labels">bots that have labels</option>
+              <option value="none">All bots</option>
+              <option value="bots">Bots by ID</option>
+              <option value="labels">Bots by label</option>
             </select>
             {limit === 'none' ? null : (
               <textarea
-                aria-label={limit === 'bots' ? 'Ids' : 'Labels'}
+                aria-label={limit === 'bots' ? 'IDs' : 'Labels'}
                 rows={3}
                 placeholder={
-                  limit === 'bots' ? 'ids, separated by commas or lines' : 'team=a, one a line'
+                  limit === 'bots' ? 'IDs, separated by commas or lines' : 'team=a (one per line)'
                 }
                 value={limits}
                 onInput={({ currentTarget }) => setLimits(currentTarget.value)}
@@ -124,7 +122,7 @@ export function CreateToken({
             )}
           </div>
           <div class="field">
-            <label for="token-expiry">Runs out</label>
+            <label for="token-expiry">Expires</label>
             <select
               id="token-expiry"
               value={String(expiry)}
@@ -160,12 +158,12 @@ export function CreateToken({
   );
 }
 
-export function MadeToken({ token, onClose }: { token: NewToken; onClose: () => void }) {
+export function CreatedToken({ token, onClose }: { token: NewToken; onClose: () => void }) {
   return (
     <Dialog title={`Token ${token.name}`} onClose={onClose}>
       <div class="dialog-body">
-        <p>It is shown this once. Copy it now.</p>
-        <code class="made-token" data-made>
+        <p>Copy the token now. It will not be shown again.</p>
+        <code class="created-token" data-created>
           {token.token}
         </code>
       </div>

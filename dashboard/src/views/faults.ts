@@ -1,10 +1,9 @@
-// Pure. Owns where the service's one-line errors are shown in a form: beside the field that they name, if they name one.
-
 import type { Schema } from '../parts/schema.js';
 
 /**
- * @param forms what has fields, by what the service's errors begin with: `config`, `args`, `restart`.
- * @returns by the field's path; '' is the form as a whole.
+ * Maps the service's one-line error to the form field that it names.
+ * @param forms the schemas of the fields, by the first word of the errors: `config`, `args`, `restart`.
+ * @returns the fault by field path; '' is the form as a whole.
  */
 export function faultFrom(
   thrown: unknown,
@@ -17,7 +16,7 @@ export function faultFrom(
   if (/^(?:bot \S+ exists already|the id \S+ cannot be used)$/.test(message)) {
     return new Map([['id', message]]);
   }
-  // Down to the last field that there is: items of lists have none of their own.
+  // The deepest existing field: list items have no fields.
   const [root = '', ...names] = path.split('.');
   let schema = forms[root];
   let depth = 0;

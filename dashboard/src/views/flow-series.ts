@@ -1,5 +1,3 @@
-// Pure. Owns what the chart of events shows: times, all by the service's clock, and events per second by level.
-
 import type { Stats, StatsBucket } from '../../../src/client/index.js';
 import type { Second } from '../hub/messages.js';
 
@@ -15,68 +13,68 @@ const LEVELS = [
 type LevelName = (typeof LEVELS)[number]['name'];
 const COLUMNS = { info: 2, warn: 3, error: 4, state: 5, other: 6 } as const;
 
-/** What the journal has counted, and when it was asked (Unix epoch ms, by the service's clock). */
-export interface Past {
-  askedMs: number;
+/** Statistics from the journal, and when they were requested (Unix epoch ms, by the service's clock). */
+export interface JournalStats {
+  requestedMs: number;
   stats: Stats;
 }
 
-export interface Shown {
+/** The data of the chart. */
+export interface FlowSeries {
   /** Unix epoch s, by the service's clock. */
   times: number[];
-  /** Of each level, as the chart takes them (parts/chart.tsx). */
+  /** Events per second of each level, in the format of parts/chart.tsx. */
   series: { name: string; colour: string; values: number[] }[];
 }
 
-export const NOTHING: Shown = shownOf([], () => 0);
+export const NO_SERIES: FlowSeries = seriesOf([], () => 0);
 
 /**
- * The last `length` seconds; the present one is not over. Seconds without an event are zero; before the stream began it is
- * what the journal has counted.
+ * The last `length` seconds, without the current one. Seconds without an event are zero; seconds before the start of the stream
+ * come from the journal.
  *
- * @param seconds as the hub counts them, by this machine's clock. @param aheadMs how far that is ahead of the service's.
+ * @param seconds the hub's counts, by this machine's clock. @param aheadMs how far that clock is ahead of the service's.
  */
 export function liveSeries(
   length: number,
   seconds: readonly Second[],
   nowMs: number,
   aheadMs: number,
-  past: Past | undefined,
-): Shown {
+  history: JournalStats | undefined,
+): FlowSeries {
   const ahead = Math.round(aheadMs / 1000);
   const end = Math.floor(nowMs / 1000) - ahead;
   const times = Array.from({ length }, (_, at) => end - length + at);
   const bySecond = new Map(seconds.map((one) => [one[0] - ahead, one]));
   const begun = (seconds[0]?.[0] ?? Number.POSITIVE_INFINITY) - ahead;
-  const counted = past ? ratesOf(past) : () => 0;
-  return shownOf(times, (time, name) =>
+  const counted = history ? ratesOf(history) : () => 0;
+  return seriesOf(times, (time, name) =>
     time >= begun ? (bySecond.get(time)?.[COLUMNS[name]] ?? 0) : counted(time, name),
   );
 }
 
-/** The last `length` seconds as the journal has counted them. The answer leaves out what is empty. */
-export function pastSeries(length: number, past: Past): Shown {
-  const step = past.stats.step_s;
-  const last = Math.floor(past.askedMs / 1000 / step);
+/** The last `length` seconds from the journal, which omits empty buckets. */
+export function historySeries(length: number, history: JournalStats): FlowSeries {
+  const step = history.stats.step_s;
+  const last = Math.floor(history.requestedMs / 1000 / step);
   const count = Math.ceil(length / step);
   const times = Array.from({ length: count }, (_, at) => (last - count + 1 + at) * step);
-  return shownOf(times, ratesOf(past));
+  return seriesOf(times, ratesOf(history));
 }
 
-/** Events per second at a time in s. The newest bucket was not full when it was asked for. */
-function ratesOf({ askedMs, stats }: Past): (time: number, name: LevelName) => number {
+/** Events per second at a time in s. The newest bucket was incomplete when it was requested. */
+function ratesOf({ requestedMs, stats }: JournalStats): (time: number, name: LevelName) => number {
   const step = stats.step_s;
   const byBucket = new Map(stats.buckets.map((bucket) => [bucket.at_ms / 1000, bucket]));
   return (time, name) => {
-    // What came after that it does not know.
-    if (time * 1000 > askedMs) return 0;
+    if (time * 1000 > requestedMs) return 0;
     const at = Math.floor(time / step) * step;
-    const length = Math.min(step, Math.max(1, askedMs / 1000 - at));
+    const length = Math.min(step, Math.max(1, requestedMs / 1000 - at));
     return countIn(byBucket.get(at), name) / length;
   };
 }
 
-function shownOf(times: number[], valueAt: (time: number, name: LevelName) => number): Shown {
+function seriesOf(times: number[], valueAt: (time: number, name: LevelName) => number): FlowSeries {
   const series = LEVELS.map(({ name, colour }) => ({
     name,
     colour,
@@ -89,7 +87,7 @@ function countIn(bucket: StatsBucket | undefined, name: LevelName): number {
   return (name === 'other' ? bucket?.other : bucket?.levels[name]) ?? 0;
 }
 
-/** Events per second, of the last whole seconds. @param seconds as for {@link liveSeries}. */
+/** Events per second over the last whole seconds. @param seconds as in {@link liveSeries}. */
 export function rateOf(seconds: readonly Second[], nowMs: number): number {
   const now = Math.floor(nowMs / 1000);
   let events = 0;

@@ -1,5 +1,3 @@
-// Owns what flows: events per second by level, live or from the journal.
-
 import { useState } from 'preact/hooks';
 import { clockAheadMs, seconds, secondsVersion } from '../model/live.js';
 import { useResource } from '../model/resource.js';
@@ -7,10 +5,10 @@ import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { clockTime, day, second, serverNow } from '../model/time.js';
 import { StackedChart, short } from '../parts/chart.js';
-import { liveSeries, NOTHING, pastSeries, rateOf } from './flow-series.js';
+import { historySeries, liveSeries, NO_SERIES, rateOf } from './flow-series.js';
 
 const STATS_MS = 10_000;
-/** Of the chart, in px: a share of the window's, so that a wall display is filled. */
+/** Height of the chart in px: a share of the window's height, so that it fills a wall display. */
 const HEIGHT = { least: 180, most: 520, share: 0.3 };
 
 const RANGES = [
@@ -24,28 +22,28 @@ type Range = (typeof RANGES)[number];
 export function Flow() {
   const [range, setRange] = useState<Range>(RANGES[0]);
   const [point, setPoint] = useState<number>();
-  // Once a second, and so the window's height is looked at often enough.
+  // Redraws every second, which also picks up a new window height.
   void second.value;
   const height = Math.round(
     Math.min(HEIGHT.most, Math.max(HEIGHT.least, window.innerHeight * HEIGHT.share)),
   );
   useThrottled(secondsVersion, 1000);
-  const past = useResource(
+  const history = useResource(
     async (signal) => {
-      const askedMs = serverNow();
-      const after = Math.floor(askedMs - range.seconds * 1000);
-      return { range, askedMs, stats: await api().stats({ after, signal }) };
+      const requestedMs = serverNow();
+      const after = Math.floor(requestedMs - range.seconds * 1000);
+      return { range, requestedMs, stats: await api().stats({ after, signal }) };
     },
     [range],
     range.isLive ? undefined : STATS_MS,
   );
-  // What was asked for another range stays until this one's answer is there.
-  const value = past.value?.range === range ? past.value : undefined;
+  // Ignore the response for another range.
+  const value = history.value?.range === range ? history.value : undefined;
   const shown = range.isLive
     ? liveSeries(range.seconds, seconds, Date.now(), clockAheadMs.value, value)
     : value
-      ? pastSeries(range.seconds, value)
-      : NOTHING;
+      ? historySeries(range.seconds, value)
+      : NO_SERIES;
   const at = point !== undefined && point < shown.times.length ? point : undefined;
   const rate = rateOf(seconds, Date.now());
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
@@ -89,7 +87,9 @@ export function Flow() {
       </header>
       {!range.isLive && !value ? (
         <p class="chart-none muted" style={{ height: `${height}px` }}>
-          {past.error && !past.isLoading ? `Nothing to show: ${past.error.message}` : 'Loading …'}
+          {history.error && !history.isLoading
+            ? `No statistics: ${history.error.message}`
+            : 'Loading…'}
         </p>
       ) : (
         <StackedChart

@@ -1,5 +1,3 @@
-// Owns how an incident is shown.
-
 import type { Incident, StackFrame } from '../../../src/client/index.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
@@ -66,7 +64,7 @@ function OneIncident({ incident, withBot }: { incident: Incident; withBot: boole
             </Fact>
           )}
           {bots.length > 1 ? (
-            <Fact name="Ran there">
+            <Fact name="Bots on this host">
               {bots.slice(0, 20).join(', ')}
               {bots.length > 20 ? ` and ${bots.length - 20} more` : ''}
             </Fact>

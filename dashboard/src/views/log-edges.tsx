@@ -1,16 +1,15 @@
-// Owns what stands where the rows of a log end: how it is with the past, and the way to the present.
-
 import { isLoaded } from '../model/live.js';
 import type { Edge, LogWindow } from '../model/log-window.js';
 import { Icon } from '../parts/icons.js';
 
-const PAST: Record<Edge, string> = {
-  more: 'older lines above',
-  stopped: 'older lines not searched',
-  loading: 'loading the past …',
-  end: 'from the beginning',
-  off: 'no older lines here',
-  failed: 'the past could not be loaded',
+/** The state of the top edge, for the status line. */
+const EDGES: Record<Edge, string> = {
+  more: 'scroll up for older lines',
+  stopped: 'older lines not searched yet',
+  loading: 'loading older lines…',
+  end: 'complete from the beginning',
+  off: 'older lines not available',
+  failed: 'older lines could not be loaded',
 };
 
 export function Nothing({ shown }: { shown: LogWindow }) {
@@ -18,7 +17,7 @@ export function Nothing({ shown }: { shown: LogWindow }) {
   const isSearching = top === 'loading' || !isLoaded.value;
   return (
     <p class="empty muted log-list">
-      {isSearching ? 'Loading …' : top === 'stopped' ? 'No line found so far.' : 'No line yet.'}
+      {isSearching ? 'Loading…' : top === 'stopped' ? 'No matching lines so far.' : 'No lines yet.'}
     </p>
   );
 }
@@ -28,7 +27,7 @@ function linesOf(count: number, which = ''): string {
   return `${count.toLocaleString('en')} ${which}${count === 1 ? 'line' : 'lines'}`;
 }
 
-/** What a person can do about the past when it does not come by itself. */
+/** Offers to continue a search that stopped, or to retry a failed one. */
 export function Head({ shown, onMore }: { shown: LogWindow; onMore: () => void }) {
   const top = shown.top.value;
   if (top !== 'stopped' && top !== 'failed') return null;
@@ -36,8 +35,8 @@ export function Head({ shown, onMore }: { shown: LogWindow; onMore: () => void }
     <div class="log-more" role="status">
       <span>
         {top === 'stopped'
-          ? 'A long search found little; there is more to search.'
-          : `The past could not be loaded: ${shown.topError.value}`}
+          ? 'The search stopped after a while with few results.'
+          : `Older lines could not be loaded: ${shown.topError.value}`}
       </span>
       <button type="button" onClick={onMore}>
         {top === 'stopped' ? 'Search further back' : 'Try again'}
@@ -58,11 +57,11 @@ export function Foot({
   const { rows } = shown;
   const top = shown.top.value;
   const held = shown.held.value;
-  const past = PAST[top] + (top === 'off' ? `: ${shown.topError.value}` : '');
+  const edge = EDGES[top] + (top === 'off' ? `: ${shown.topError.value}` : '');
   return (
     <footer class="log-foot">
       <span data-top={top}>
-        {linesOf(rows.length)}, {past}
+        {linesOf(rows.length)}, {edge}
       </span>
       {isFollowing ? null : (
         <button type="button" class="to-end" onClick={onFollow}>
@@ -70,8 +69,8 @@ export function Foot({
           {held > 0
             ? linesOf(held, 'new ')
             : shown.isJoined.value
-              ? 'To the end'
-              : 'To the present'}
+              ? 'Jump to end'
+              : 'Jump to latest'}
         </button>
       )}
     </footer>

@@ -1,5 +1,3 @@
-// Owns one line in full, and as it is copied.
-
 import { useRef } from 'preact/hooks';
 import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
@@ -27,7 +25,7 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
   const element = useRef<HTMLElement>(null);
   useFocusFor('.log-list', element);
   return (
-    <section ref={element} class="whole" aria-label="The whole line">
+    <section ref={element} class="whole" aria-label="Line details">
       <header>
         <Level level={level} />
         <time>{fullTime(at)}</time>
@@ -56,7 +54,12 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
             <Icon name="link" />
             Link
           </button>
-          <button type="button" class="quiet square" aria-label="Close the line" onClick={onClose}>
+          <button
+            type="button"
+            class="quiet square"
+            aria-label="Close line details"
+            onClick={onClose}
+          >
             <Icon name="close" />
           </button>
         </span>
@@ -68,7 +71,7 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
   );
 }
 
-/** A line as it is copied. */
+/** The text of a line for the clipboard. */
 export function textOf({ at, level, scope, bot, dir, text }: Line): string {
   const arrow = dir === null ? '' : dir === 'in' ? '<- ' : '-> ';
   return `${day(at)} ${clockTime(at)} ${level} ${scope} ${bot ?? '-'} ${arrow}${withoutEscapes(text)}`;

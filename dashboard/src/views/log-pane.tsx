@@ -1,4 +1,4 @@
-// Owns a log: its list, and what is done with lines. Used for the log of all bots and for that of one.
+// A log with its toolbar, for all bots or for one.
 
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -22,21 +22,21 @@ import { LogRow } from './log-row.js';
 import { Menu, Toolbar } from './log-toolbar.js';
 
 const NARROW_PX = 720;
-const CHOOSE_FIRST = 'Choose a line first, with j and k or with the mouse.';
+const SELECT_FIRST = 'Select a line first, with j and k or with the mouse.';
 
 interface Props {
   filter: LogFilter;
   onFilter: (filter: LogFilter) => void;
-  /** It is of the one bot of the filter, and no others can be chosen. */
+  /** Shows only the one bot of the filter; others cannot be selected. */
   isOfOne?: boolean;
-  /** Id of a line that is to be shown. */
+  /** Id of a line to show. */
   at?: string | undefined;
 }
 
 export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   const [isFollowing, setFollowing] = useState(at === undefined);
   const setFilter = (next: LogFilter): void => {
-    // What passes now is looked at from its end.
+    // A new filter starts at the end.
     setFollowing(true);
     onFilter(next);
   };
@@ -50,7 +50,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
   const { shown, load } = useLogWindow(filter, at, following, (index) => {
     if (at === undefined) return;
-    if (index === undefined) return say('This line is not kept any more.');
+    if (index === undefined) return say('This line is no longer stored.');
     setFollowing(false);
     setCursor(at);
     setReveal({ id: at, round: 0 });
@@ -80,7 +80,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     bringIntoView(next.id);
   };
   const bringIntoView = (id: string): void => setReveal({ id, round: (reveal?.round ?? 0) + 1 });
-  /** The line in full, below the list, which has less room then. */
+  /** Shows the line's details below the list. */
   const open = (id: string): void => {
     setFollowing(false);
     setOpen(true);
@@ -93,25 +93,25 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   };
   const copyChosen = (): void => {
     const some = first < 0 ? [] : rows.slice(first, last + 1);
-    if (some.length === 0) say(CHOOSE_FIRST);
+    if (some.length === 0) say(SELECT_FIRST);
     else
       void copy(some.map(textOf).join('\n'), some.length === 1 ? 'Line' : `${some.length} lines`);
   };
   const copyLink = (): void => {
-    if (!chosen) say(CHOOSE_FIRST);
+    if (!chosen) say(SELECT_FIRST);
     else void copy(`${location.origin}/${hrefTo('log', '', { at: chosen.id })}`, 'Link');
   };
 
   useKeys('Log', [
     { keys: 'j', does: 'Next line', run: () => step(1) },
-    { keys: 'k', does: 'Line before', run: () => step(-1) },
+    { keys: 'k', does: 'Previous line', run: () => step(-1) },
     { keys: 'ArrowDown', does: 'Next line', run: () => step(1) },
-    { keys: 'ArrowUp', does: 'Line before', run: () => step(-1) },
-    { keys: 'J', does: 'Choose the next line too', run: () => step(1, true) },
-    { keys: 'K', does: 'Choose the line before too', run: () => step(-1, true) },
+    { keys: 'ArrowUp', does: 'Previous line', run: () => step(-1) },
+    { keys: 'J', does: 'Extend selection down', run: () => step(1, true) },
+    { keys: 'K', does: 'Extend selection up', run: () => step(-1, true) },
     {
       keys: 'Enter',
-      does: 'The whole line',
+      does: 'Show or hide line details',
       run: () => (isOpen || !chosen ? setOpen(false) : open(chosen.id)),
     },
     {
@@ -119,12 +119,12 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       does: 'Pause or follow',
       run: () => (isFollowing ? setFollowing(false) : follow()),
     },
-    { keys: 'G', does: 'To the end, and follow', run: follow },
-    { keys: 'c', does: 'Copy the chosen lines', run: copyChosen },
-    { keys: 'y', does: 'Copy a link to the line', run: copyLink },
+    { keys: 'G', does: 'Jump to end and follow', run: follow },
+    { keys: 'c', does: 'Copy selected lines', run: copyChosen },
+    { keys: 'y', does: 'Copy link to line', run: copyLink },
     {
       keys: 'Escape',
-      does: 'Close the line',
+      does: 'Close line details',
       run: () => (isOpen ? setOpen(false) : setCursor(undefined)),
     },
   ]);
@@ -211,7 +211,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
     const element = (event.target as HTMLElement).closest<HTMLElement>('[data-id]');
     const line = rows.find(({ id }) => id === element?.dataset['id']);
     if (!line) return;
-    // Text that was just marked with the mouse is not to be lost.
+    // Keep a text selection made with the mouse.
     if (String(getSelection()) !== '') return;
     choose(line, event.shiftKey);
     if (!event.shiftKey) open(line.id);
@@ -220,11 +220,11 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
 
 interface Shown {
   shown: LogWindow;
-  /** Loads what there should be of the past. */
+  /** Loads older lines. */
   load: () => void;
 }
 
-/** A window on the lines of a filter, that takes what is new. */
+/** A LogWindow for the filter, kept up to date. */
 function useLogWindow(
   filter: LogFilter,
   at: string | undefined,
@@ -233,9 +233,9 @@ function useLogWindow(
 ): Shown {
   const key = JSON.stringify(filter);
   const shown = useMemo(() => {
-    const made = new LogWindow(filter, api);
-    if (at === undefined) made.begin();
-    return made;
+    const window = new LogWindow(filter, api);
+    if (at === undefined) window.begin();
+    return window;
   }, [key, at]);
   const load = (): void => {
     if (at !== undefined && shown.rows.length === 0) void shown.beginAt(at).then(onPlace);

@@ -1,5 +1,3 @@
-// Owns how one line of the log looks. Rows are drawn by the hundred a second: one that has not changed is left alone.
-
 import { Component } from 'preact';
 import type { Line } from '../hub/messages.js';
 import { clockTime, day, fullTime } from '../model/time.js';
@@ -12,12 +10,13 @@ interface Props {
   isCursor: boolean;
   isSelected: boolean;
   withBot: boolean;
-  /** `YYYY-MM-DD`: lines of another day say so. */
+  /** `YYYY-MM-DD`; lines of other days show their date. */
   today: string;
-  /** Of the settings: another one shows other times. */
+  /** Time zone of the settings; a change redraws the row. */
   zone: string;
 }
 
+/** Rows are drawn by the hundred per second, so an unchanged row is not rendered again. */
 export class LogRow extends Component<Props> {
   override shouldComponentUpdate(next: Props): boolean {
     const now = this.props;

@@ -1,5 +1,3 @@
-// Owns what a log is filtered by, and what is done with all of it.
-
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { downloadJournal, downloadRows } from '../model/download.js';
 import { bots as allBots, scopes } from '../model/live.js';
@@ -21,9 +19,9 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
   const [text, setText] = useState(filter.text);
   const latest = useRef(filter);
   latest.current = filter;
-  /** What is searched for, or asked to be: when it comes back as the filter's text somebody may have typed on. */
+  /** The last submitted text. When the filter catches up with it, the user may have typed more. */
   const asked = useRef(filter.text);
-  // Not with each letter: a search of the past is work.
+  // Debounced: searching the journal is expensive.
   useEffect(() => {
     if (text === asked.current) return;
     const timer = setTimeout(() => {
@@ -81,7 +79,7 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
         }
       >
         <option value="">All scopes</option>
-        {/* Several can only come with an address. */}
+        {/* Only an address can select several. */}
         {filter.scopes.length > 1 ? (
           <option value={filter.scopes.join()}>{filter.scopes.join(', ')}</option>
         ) : null}
@@ -97,22 +95,22 @@ export function Toolbar({ filter, onFilter, withBot, children }: ToolbarProps) {
         }
       >
         <option value="">All lines</option>
-        <option value="wire">On the wire</option>
-        <option value="in">← incoming</option>
-        <option value="out">→ outgoing</option>
+        <option value="wire">Network traffic</option>
+        <option value="in">← Incoming</option>
+        <option value="out">→ Outgoing</option>
       </select>
       <span class="toolbar-end">{children}</span>
     </div>
   );
 }
 
-/** Names offered while one is typed: more make a list of no use. */
+/** Bound of the suggestions. */
 const MAX_OFFERED = 50;
 
 function BotChoice({ filter, onFilter }: Omit<ToolbarProps, 'withBot' | 'children'>) {
   const [text, setText] = useState(filter.bots.join(', '));
   useEffect(() => setText(filter.bots.join(', ')), [filter.bots.join()]);
-  // Looked for while somebody types: the log is drawn often, and bots are many.
+  // Computed only while typing: the log redraws often, and there can be thousands of bots.
   const [isTyping, setTyping] = useState(false);
   const wanted = text.toLowerCase();
   const offered = isTyping
@@ -168,17 +166,17 @@ export function Menu({ shown, filter }: { shown: LogWindow; filter: LogFilter })
             downloadRows(shown.rows);
           }}
         >
-          What is loaded ({shown.rows.length.toLocaleString('en')} lines)
+          Loaded lines ({shown.rows.length.toLocaleString('en')})
         </button>
         <button
           type="button"
           onClick={() => {
             close();
-            say('The download is being put together.');
-            downloadJournal(filter).catch((thrown: unknown) => sayError(thrown, 'No download'));
+            say('Preparing the download…');
+            downloadJournal(filter).catch((thrown: unknown) => sayError(thrown, 'Download failed'));
           }}
         >
-          All in the journal, with this filter
+          All lines in the journal that match the filter
         </button>
       </div>
     </details>

@@ -1,5 +1,3 @@
-// Owns the log of all bots.
-
 import { useLogAddress } from '../model/log-address.js';
 import { route } from '../model/route.js';
 import { LogPane } from './log-pane.js';

@@ -1,5 +1,3 @@
-// Owns the overview: how many bots are how, what flows, how near the service is to its bounds, what broke.
-
 import { useMemo } from 'preact/hooks';
 import type { PressureReport } from '../../../src/client/index.js';
 import { failedKinds } from '../model/kinds.js';
@@ -69,7 +67,7 @@ function FailedKinds() {
   if (failedKinds.value.length === 0) return null;
   return (
     <section class="card notice">
-      <h2>Kinds that do not load</h2>
+      <h2>Bot kinds that failed to load</h2>
       <ul>
         {failedKinds.value.map(({ module, error }) => (
           <li key={module}>
@@ -85,11 +83,11 @@ function Pressure() {
   const { value, error } = useResource((signal) => api().pressure({ signal }), [], PRESSURE_MS);
   return (
     <section class="card">
-      <h2>Pressure</h2>
+      <h2>Resources</h2>
       {value ? (
         <Meters report={value} />
       ) : (
-        <p class="muted">{error ? error.message : 'Loading …'}</p>
+        <p class="muted">{error ? error.message : 'Loading…'}</p>
       )}
     </section>
   );
@@ -145,7 +143,7 @@ function Meters({ report }: { report: PressureReport }) {
               </meter>
               <span class="meter-text">
                 {text}
-                {isShort ? <strong> short</strong> : null}
+                {isShort ? <strong> low</strong> : null}
               </span>
             </li>
           );
@@ -162,8 +160,8 @@ function Meters({ report }: { report: PressureReport }) {
 }
 
 function Incidents() {
-  // Whatever breaks a bot shows in what it is and in how often it was restarted; its incident report is there a bit later.
-  const told = useThrottled(serviceErrors, REDRAW_MS);
+  // A failure changes a bot's status or restart count; the incident report follows shortly after, announced by an error line.
+  const errors = useThrottled(serviceErrors, REDRAW_MS);
   const version = useThrottled(botsVersion, REDRAW_MS);
   const broken = useMemo(() => {
     let sum = 0;
@@ -174,19 +172,19 @@ function Incidents() {
   }, [version]);
   const { value, error } = useResource(
     (signal) => api().incidents({ limit: INCIDENTS_SHOWN, signal }),
-    [broken, told],
+    [broken, errors],
   );
   return (
     <section class="card">
       <h2>Recent incidents</h2>
       {value ? (
         value.length === 0 ? (
-          <p class="muted">Nothing has broken.</p>
+          <p class="muted">No incidents.</p>
         ) : (
           <IncidentList incidents={value} withBot />
         )
       ) : (
-        <p class="muted">{error ? error.message : 'Loading …'}</p>
+        <p class="muted">{error ? error.message : 'Loading…'}</p>
       )}
     </section>
   );

@@ -1,11 +1,9 @@
-// Owns the settings.
-
 import { DENSITIES, type Settings, set, settings, THEMES } from '../model/settings.js';
 import { fullTime, second, serverNow } from '../model/time.js';
 import { ViewHead } from '../parts/view-head.js';
 
 const NAMES = {
-  system: 'As the system',
+  system: 'System',
   light: 'Light',
   dark: 'Dark',
   comfortable: 'Comfortable',
@@ -31,7 +29,7 @@ export function SettingsView() {
               value={zone}
               onChange={({ currentTarget }) => set({ zone: currentTarget.value })}
             >
-              <option value="">As the browser ({own})</option>
+              <option value="">Browser time zone ({own})</option>
               <option value="UTC">UTC</option>
               {ZONES.filter((name) => name !== 'UTC').map((name) => (
                 <option key={name} value={name}>
@@ -39,7 +37,7 @@ export function SettingsView() {
                 </option>
               ))}
             </select>
-            <p class="hint">Now it is {fullTime(serverNow())}.</p>
+            <p class="hint">Current time: {fullTime(serverNow())}</p>
           </div>
         </section>
         <section class="card">
@@ -50,13 +48,13 @@ export function SettingsView() {
               checked={keys}
               onChange={({ currentTarget }) => set({ keys: currentTarget.checked })}
             />
-            <label for="keys">Keyboard shortcuts of one letter or sign</label>
+            <label for="keys">Single-key shortcuts</label>
             <p class="hint">
-              Arrows, Enter, Escape and Tab always work. What the others do is under Keyboard.
+              Arrow keys, Enter, Escape and Tab always work. Open Keyboard to see all shortcuts.
             </p>
           </div>
         </section>
-        <p class="muted">Settings are kept in this browser and hold for all its tabs.</p>
+        <p class="muted">Settings are stored in this browser and apply to all tabs.</p>
       </div>
     </>
   );

@@ -1,5 +1,3 @@
-// Owns the sign-in: the PIN with a box for each figure, the countdown while the exchange is locked.
-
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { session, signIn } from '../model/session.js';
@@ -7,12 +5,12 @@ import { span } from '../model/time.js';
 import { Mark } from '../parts/mark.js';
 
 const LENGTH = 6;
-/** How long it is locked when the service does not say. */
-const UNTOLD_LOCK_MS = 5000;
+/** Lock time in ms if the service does not give one. */
+const DEFAULT_LOCK_MS = 5000;
 const BOXES = Array.from({ length: LENGTH }, (_, at) => at);
 
 export function SignIn() {
-  const [figures, setFigures] = useState<readonly string[]>(BOXES.map(() => ''));
+  const [digits, setDigits] = useState<readonly string[]>(BOXES.map(() => ''));
   const [isKept, setKept] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
@@ -33,12 +31,12 @@ export function SignIn() {
     try {
       await signIn(pin, isKept);
     } catch (thrown) {
-      setFigures(BOXES.map(() => ''));
+      setDigits(BOXES.map(() => ''));
       if (thrown instanceof ApiError && thrown.status === 429) {
-        const ms = thrown.retryAfterMs ?? UNTOLD_LOCK_MS;
+        const ms = thrown.retryAfterMs ?? DEFAULT_LOCK_MS;
         setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
-        setFault('That is not the PIN of this run. It is new with each start of the service.');
+        setFault('Wrong PIN. The service creates a new PIN each time it starts.');
       } else {
         setFault((thrown as Error).message);
       }
@@ -48,38 +46,38 @@ export function SignIn() {
     }
   }
 
-  /** Puts figures in from one box on, a whole PIN from the first; what is no figure is left out. */
+  /** Fills in digits from one box on, or a whole PIN from the first. Other characters are ignored. */
   function enter(box: number, text: string): void {
-    // What is pasted comes to a box that can only be read too.
+    // Paste events also reach a read-only box.
     if (isBusy) return;
     const all = text.replace(/\D/g, '');
     const at = all.length < LENGTH ? box : 0;
     const given = all.slice(0, LENGTH - at);
-    const next = figures.map((figure, place) => given[place - at] ?? (place === at ? '' : figure));
-    setFigures(next);
+    const next = digits.map((digit, place) => given[place - at] ?? (place === at ? '' : digit));
+    setDigits(next);
     if (given === '') return;
     boxes.current[Math.min(LENGTH - 1, at + given.length)]?.focus();
-    if (next.every((figure) => figure !== '') && left === 0) void send(next.join(''));
+    if (next.every((digit) => digit !== '') && left === 0) void send(next.join(''));
   }
 
   function onKeyDown(at: number, event: KeyboardEvent): void {
     if (isBusy) return;
     if (event.key === 'ArrowLeft') boxes.current[at - 1]?.focus();
     else if (event.key === 'ArrowRight') boxes.current[at + 1]?.focus();
-    else if (event.key === 'Backspace' && figures[at] === '' && at > 0) {
-      setFigures(figures.map((figure, place) => (place === at - 1 ? '' : figure)));
+    else if (event.key === 'Backspace' && digits[at] === '' && at > 0) {
+      setDigits(digits.map((digit, place) => (place === at - 1 ? '' : digit)));
       boxes.current[at - 1]?.focus();
     } else return;
     event.preventDefault();
   }
 
-  const isComplete = figures.every((figure) => figure !== '');
+  const isComplete = digits.every((digit) => digit !== '');
   return (
     <main class="sign-in">
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isComplete && left === 0) void send(figures.join(''));
+          if (isComplete && left === 0) void send(digits.join(''));
         }}
       >
         <div class="sign-in-brand">
@@ -100,18 +98,18 @@ export function SignIn() {
                 ref={(element) => {
                   boxes.current[at] = element;
                 }}
-                aria-label={`Figure ${at + 1} of ${LENGTH}`}
+                aria-label={`Digit ${at + 1} of ${LENGTH}`}
                 inputMode="numeric"
                 autocomplete={at === 0 ? 'one-time-code' : 'off'}
-                value={figures[at]}
-                // Not disabled, or it could not have the focus when the answer is there.
+                value={digits[at]}
+                // Not `disabled`, which would lose the focus.
                 readOnly={isBusy}
                 aria-invalid={fault !== ''}
                 onInput={({ currentTarget }) => {
                   const { value } = currentTarget;
-                  // A figure typed into a full box takes its place.
-                  enter(at, value.length === 2 ? value.replace(figures[at] ?? '', '') : value);
-                  currentTarget.value = figures[at] ?? '';
+                  // A digit typed into a full box replaces its digit.
+                  enter(at, value.length === 2 ? value.replace(digits[at] ?? '', '') : value);
+                  currentTarget.value = digits[at] ?? '';
                 }}
                 onPaste={(event) => {
                   event.preventDefault();
@@ -126,18 +124,18 @@ export function SignIn() {
         <div class="sign-in-state" aria-live="polite">
           {lock && left > 0 ? (
             <p class="fault" data-locked>
-              Too many wrong PINs. {/* Read aloud once, and not each second. */}
-              <span class="unseen">Next try in {span(lock.ms)}.</span>
+              Too many wrong PINs. {/* Screen readers get this once, not every second. */}
+              <span class="unseen">Try again in {span(lock.ms)}.</span>
               <span aria-hidden="true">
-                Next try in <strong>{left} s</strong>.
+                Try again in <strong>{left} s</strong>.
               </span>
             </p>
           ) : fault !== '' ? (
             <p class="fault">{fault}</p>
           ) : lock ? (
-            <p>Now you can try again.</p>
+            <p>You can try again now.</p>
           ) : (
-            <p class="muted">The service prints it when it starts, and keeps it in pin.txt.</p>
+            <p class="muted">The service prints the PIN when it starts and saves it in pin.txt.</p>
           )}
         </div>
         <label class="check">
@@ -149,14 +147,14 @@ export function SignIn() {
           Keep me signed in on this browser
         </label>
         <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
-          {isBusy ? 'Signing in …' : 'Sign in'}
+          {isBusy ? 'Signing in…' : 'Sign in'}
         </button>
       </form>
     </main>
   );
 }
 
-/** Whole seconds until then. */
+/** Whole seconds left. */
 function useCountdown(until: number): number {
   const [now, setNow] = useState(Date.now());
   const left = Math.max(0, Math.ceil((until - now) / 1000));

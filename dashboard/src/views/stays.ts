@@ -1,5 +1,3 @@
-// Pure. Owns how changes of status become the times that a bot stayed in each.
-
 export interface Change {
   status: string;
   /** Unix epoch ms. */
@@ -10,11 +8,11 @@ export interface Stay {
   status: string;
   /** Unix epoch ms. */
   from: number;
-  /** Undefined: it still is. */
+  /** Undefined for the current status. */
   to: number | undefined;
 }
 
-/** @param changes in whatever order, some of them more than once. @returns each stay once, oldest first. */
+/** @param changes in any order, possibly with duplicates. @returns each period once, oldest first. */
 export function staysOf(changes: readonly Change[]): Stay[] {
   const found = new Map(changes.map(({ status, at }) => [`${at} ${status}`, { status, at }]));
   const sorted = [...found.values()].sort((a, b) => a.at - b.at);

@@ -1,5 +1,3 @@
-// Owns the tokens: all that there are, revoking one.
-
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
 import { useResource } from '../model/resource.js';
@@ -12,9 +10,10 @@ import { Labels } from '../parts/labels.js';
 import { say, sayError } from '../parts/toasts.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
-import { CreateToken, MadeToken } from './create-token.js';
+import { CreatedToken, CreateToken } from './create-token.js';
 
 const RELOAD_MS = 15_000;
+
 export function TokensView() {
   const { value, error, reload } = useResource(
     (signal) => api().tokens.list({ signal }),
@@ -22,9 +21,9 @@ export function TokensView() {
     RELOAD_MS,
   );
   const [isCreating, setCreating] = useState(false);
-  const [made, setMade] = useState<NewToken>();
-  const [leaving, setLeaving] = useState<TokenInfo>();
-  // The button that a token was revoked with goes with its row, and the focus with it.
+  const [created, setCreated] = useState<NewToken>();
+  const [revoking, setRevoking] = useState<TokenInfo>();
+  // Revoking removes the row with the focused button.
   useLayoutEffect(() => {
     if (document.activeElement === document.body) focusContent();
   }, [value]);
@@ -32,13 +31,13 @@ export function TokensView() {
   const isForbidden = error instanceof ApiError && error.status === 403;
 
   const revoke = async (token: TokenInfo): Promise<void> => {
-    setLeaving(undefined);
+    setRevoking(undefined);
     try {
       await api().tokens.revoke(token.id);
       say(`${token.name} revoked`);
       reload();
     } catch (thrown) {
-      sayError(thrown, `Revoke ${token.name}`);
+      sayError(thrown, `Could not revoke ${token.name}`);
     }
   };
 
@@ -57,34 +56,35 @@ export function TokensView() {
       </ViewHead>
       <div class="page">
         {value ? (
-          <TokenTable tokens={value} onRevoke={setLeaving} />
+          <TokenTable tokens={value} onRevoke={setRevoking} />
         ) : isForbidden ? (
-          <p class="empty muted">Only a token with the scope admin sees the others.</p>
+          <p class="empty muted">You need the scope “admin” to see tokens.</p>
         ) : (
-          <p class="empty muted">{error ? error.message : 'Loading …'}</p>
+          <p class="empty muted">{error ? error.message : 'Loading…'}</p>
         )}
       </div>
       {isCreating ? (
         <CreateToken
           onClose={() => setCreating(false)}
-          onMade={(token) => {
+          onCreated={(token) => {
             setCreating(false);
-            setMade(token);
+            setCreated(token);
             reload();
           }}
         />
       ) : null}
-      {made ? <MadeToken token={made} onClose={() => setMade(undefined)} /> : null}
-      {leaving ? (
+      {created ? <CreatedToken token={created} onClose={() => setCreated(undefined)} /> : null}
+      {revoking ? (
         <Confirm
-          title={`Revoke ${leaving.name}?`}
+          title={`Revoke ${revoking.name}?`}
           action="Revoke"
           isDangerous
-          onYes={() => void revoke(leaving)}
-          onClose={() => setLeaving(undefined)}
+          onYes={() => void revoke(revoking)}
+          onClose={() => setRevoking(undefined)}
         >
           <p>
-            Whoever has it is shut out at once, and its streams are closed. There is no way back.
+            Every client that uses this token loses access immediately, and its streams are closed.
+            This cannot be undone.
           </p>
         </Confirm>
       ) : null}
@@ -101,17 +101,17 @@ function TokenTable({
 }) {
   void second.value;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard
     <section class="table-box" tabIndex={0} aria-label="Tokens">
       <table class="tokens">
         <thead>
           <tr>
             <th>Name</th>
             <th>Scopes</th>
-            <th>Limited to</th>
-            <th>Made</th>
+            <th>Restricted to</th>
+            <th>Created</th>
             <th>Last used</th>
-            <th>Runs out</th>
+            <th>Expires</th>
             <th>
               <span class="unseen">Revoke</span>
             </th>
@@ -128,10 +128,10 @@ function TokenTable({
                   </span>
                 ))}
               </td>
-              <td class="token-limits" data-title="limited to">
+              <td class="token-limits" data-title="restricted to">
                 <Limits token={token} />
               </td>
-              <td data-title="made">
+              <td data-title="created">
                 <Ago at={token.created_at_ms} />
               </td>
               <td data-title="last used">
@@ -141,7 +141,7 @@ function TokenTable({
                   <Ago at={token.last_used_at_ms} />
                 )}
               </td>
-              <td data-title="runs out">
+              <td data-title="expires">
                 {token.expires_at_ms === null ? (
                   <span class="muted">never</span>
                 ) : (
@@ -173,7 +173,7 @@ function Ago({ at }: { at: number }) {
 
 function Until({ at }: { at: number }) {
   const left = at - serverNow();
-  return <time title={fullTime(at)}>{left <= 0 ? 'has run out' : `in ${span(left)}`}</time>;
+  return <time title={fullTime(at)}>{left <= 0 ? 'expired' : `in ${span(left)}`}</time>;
 }
 
 function Limits({ token: { bots, labels } }: { token: TokenInfo }) {

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import {
+  historySeries,
+  type JournalStats,
   liveSeries,
-  type Past,
-  pastSeries,
   rateOf,
 } from '../../../dashboard/src/views/flow-series.js';
 import type { Stats } from '../../../src/client/index.js';
@@ -13,13 +13,13 @@ const NOW_S = 1_000_000;
 const HOUR_S = 3600;
 
 /** @param askedS when the journal was asked. */
-function past(step: number, infoAt: Record<number, number>, askedS = NOW_S): Past {
+function past(step: number, infoAt: Record<number, number>, askedS = NOW_S): JournalStats {
   const buckets = Object.entries(infoAt).map(([at, info]) => ({
     at_ms: Number(at) * 1000,
     levels: { info, warn: 0, error: 0, state: 0 },
     other: 0,
   }));
-  return { askedMs: askedS * 1000, stats: { step_s: step, buckets } as unknown as Stats };
+  return { requestedMs: askedS * 1000, stats: { step_s: step, buckets } as unknown as Stats };
 }
 
 function info({ times, series }: ReturnType<typeof liveSeries>): [number, number][] {
@@ -63,7 +63,7 @@ describe('live', () => {
 
 it('shows the whole of a range of the past, also where there was nothing', () => {
   // The last bucket has begun 3 s ago.
-  const shown = pastSeries(40, past(10, { [NOW_S - 20]: 10, [NOW_S]: 9 }, NOW_S + 3));
+  const shown = historySeries(40, past(10, { [NOW_S - 20]: 10, [NOW_S]: 9 }, NOW_S + 3));
   expect(info(shown)).toEqual([
     [NOW_S - 30, 0],
     [NOW_S - 20, 1],

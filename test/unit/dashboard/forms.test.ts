@@ -47,7 +47,7 @@ describe('a form', () => {
   it('says what is missing or out of range, by path', () => {
     const faults = faultsOf(schema, { size: 10, place: { x: Number.NaN } }, 'config');
     expect([...faults]).toEqual([
-      ['config.name', 'is needed'],
+      ['config.name', 'is required'],
       ['config.size', 'is more than 9'],
       ['config.place.x', 'is not a number'],
     ]);

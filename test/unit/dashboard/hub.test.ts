@@ -6,7 +6,7 @@ import { Hub } from '../../../dashboard/src/hub/hub.js';
 import { idBefore, isBehind } from '../../../dashboard/src/hub/line.js';
 import { Ring } from '../../../dashboard/src/hub/line-ring.js';
 import type { Port, ToHub, ToTab } from '../../../dashboard/src/hub/messages.js';
-import { KEPT_SECONDS, Seconds } from '../../../dashboard/src/hub/seconds.js';
+import { MAX_SECONDS, Seconds } from '../../../dashboard/src/hub/seconds.js';
 
 interface Item {
   n: number;
@@ -57,7 +57,7 @@ describe('Seconds', () => {
     seconds.count(500, 'state');
     expect(seconds.from(2)).toEqual([[2, 2, 0, 1, 0, 1, 0]]);
     for (let at = 3; at < 2000; at++) seconds.count(at * 1000, 'info');
-    expect(seconds.from(0).length).toBe(KEPT_SECONDS);
+    expect(seconds.from(0).length).toBe(MAX_SECONDS);
   });
 });
 

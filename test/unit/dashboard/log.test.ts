@@ -5,11 +5,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { logLine } from '../../../dashboard/src/hub/line.js';
 import type { Line, Update } from '../../../dashboard/src/hub/messages.js';
 import {
+  applyUpdate,
   changes,
-  forgetAll,
   lastLines,
   lines,
-  takeUpdate,
+  resetState,
 } from '../../../dashboard/src/model/live.js';
 import type { LogFilter } from '../../../dashboard/src/model/log-filter.js';
 import { LogRows } from '../../../dashboard/src/model/log-rows.js';
@@ -37,7 +37,7 @@ function more(count: number, text: (n: number) => string = (n) => `line ${n}`): 
 }
 
 function update(part: Partial<Update>): void {
-  takeUpdate({
+  applyUpdate({
     reset: false,
     connection: { state: 'connecting' },
     clockAheadMs: 0,
@@ -67,7 +67,7 @@ function isRun({ rows }: LogWindow): boolean {
 const charsOf = (rows: readonly Line[]): number =>
   rows.reduce((sum, { text }) => sum + text.length, 0);
 
-beforeEach(() => forgetAll());
+beforeEach(() => resetState());
 
 describe('LogRows', () => {
   it('stay a run, numbered and bounded, whatever is put to them and wherever they are cut', () => {

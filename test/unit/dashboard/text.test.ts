@@ -14,7 +14,7 @@ const shown = (text: string, isWrapped = false): string =>
 describe('pieces', () => {
   it('leaves plain text as it is', () => {
     expect(pieces('<b>hello</b> Ünïcode 🐑')).toEqual([
-      { text: '<b>hello</b> Ünïcode 🐑', look: '' },
+      { text: '<b>hello</b> Ünïcode 🐑', style: '' },
     ]);
   });
 
@@ -22,20 +22,20 @@ describe('pieces', () => {
     expect(
       pieces(`${ESC}[31mred ${ESC}[1mbold${ESC}[22;39m plain ${ESC}[97;44mwhite on blue${ESC}[m.`),
     ).toEqual([
-      { text: 'red ', look: 'ansi-f1' },
-      { text: 'bold', look: 'ansi-f1 ansi-bold' },
-      { text: ' plain ', look: '' },
-      { text: 'white on blue', look: 'ansi-f15 ansi-b4' },
-      { text: '.', look: '' },
+      { text: 'red ', style: 'ansi-f1' },
+      { text: 'bold', style: 'ansi-f1 ansi-bold' },
+      { text: ' plain ', style: '' },
+      { text: 'white on blue', style: 'ansi-f15 ansi-b4' },
+      { text: '.', style: '' },
     ]);
   });
 
   it('takes 256 and true colours for the nearest of the sixteen, and what stands behind them for itself', () => {
-    expect(pieces(`${ESC}[38;5;196;1ma`)).toEqual([{ text: 'a', look: 'ansi-f9 ansi-bold' }]);
+    expect(pieces(`${ESC}[38;5;196;1ma`)).toEqual([{ text: 'a', style: 'ansi-f9 ansi-bold' }]);
     expect(pieces(`${ESC}[38;2;10;120;20;4mb`)).toEqual([
-      { text: 'b', look: 'ansi-f2 ansi-underline' },
+      { text: 'b', style: 'ansi-f2 ansi-underline' },
     ]);
-    expect(pieces(`${ESC}[48;5;3mc`)).toEqual([{ text: 'c', look: 'ansi-b3' }]);
+    expect(pieces(`${ESC}[48;5;3mc`)).toEqual([{ text: 'c', style: 'ansi-b3' }]);
   });
 
   it('takes out titles, links, moves of the cursor, and what is broken off', () => {
@@ -70,9 +70,9 @@ describe('pieces', () => {
     });
     fc.assert(
       fc.property(text, (any) => {
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters that must not be left
         expect(shown(any)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
-        for (const { look } of pieces(any)) expect(look).toMatch(/^[a-z0-9 -]*$/);
+        for (const { style } of pieces(any)) expect(style).toMatch(/^[a-z0-9 -]*$/);
         expect(withoutEscapes(any)).not.toContain(ESC);
       }),
     );

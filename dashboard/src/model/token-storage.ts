@@ -1,27 +1,25 @@
-// Runs in tabs. Owns where the token is kept: with the tab, and beyond it when a person has said so.
-
 const KEY = 'drover.token';
 
 type Place = 'sessionStorage' | 'localStorage';
 
-/** That of the tab, or of the browser. */
-export function keptToken(): string | null {
+/** The tab's token, else the browser's. */
+export function storedToken(): string | null {
   return read('sessionStorage') ?? read('localStorage');
 }
 
-/** That of the browser: it was made with a PIN. */
-export function longKeptToken(): string | null {
+/** The browser's token, created with a PIN. */
+export function persistentToken(): string | null {
   return read('localStorage');
 }
 
-/** @param isLong beyond this tab's life. What was kept before goes in any case. */
-export function keepToken(token: string, isLong: boolean): void {
+/** Replaces the stored tokens. @param isPersistent keeps it after the tab is closed. */
+export function storeToken(token: string, isPersistent: boolean): void {
   write('sessionStorage', token);
-  write('localStorage', isLong ? token : null);
+  write('localStorage', isPersistent ? token : null);
 }
 
-/** That which the tab has from another: a reload begins with it. */
-export function keepTokenHere(token: string): void {
+/** Stores a token from another tab for this tab, so that a reload uses it. */
+export function storeTokenInTab(token: string): void {
   write('sessionStorage', token);
 }
 
@@ -43,6 +41,6 @@ function write(place: Place, token: string | null): void {
     if (token === null) globalThis[place].removeItem(KEY);
     else globalThis[place].setItem(KEY, token);
   } catch {
-    // Not allowed: it lives as long as the tab.
+    // Storage is blocked: the token is lost on reload.
   }
 }

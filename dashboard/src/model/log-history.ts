@@ -1,38 +1,37 @@
-// Runs in tabs. Owns how a log asks the journal for what was before its first row, and behind its last.
-
 import {
   ApiError,
   type DroverClient,
   type EventsPage,
   type EventsQuery,
 } from '../../../src/client/index.js';
-import { pastLines } from '../hub/line.js';
+import { historyLines } from '../hub/line.js';
 import type { Line } from '../hub/messages.js';
 import { type LogFilter, passesOf, queryOf } from './log-filter.js';
 
 const PAGE = 500;
-/** How often a page is asked for while the service says that it is to be asked for later. */
+/** Bound of the retries when the service is busy (`Retry-After`). */
 const MAX_TRIES = 10;
 
-export interface PastPage {
-  /** Those that pass, oldest first. */
+export interface HistoryPage {
+  /** The lines that pass the filter, oldest first. */
   lines: Line[];
-  /** Nothing comes beyond it. */
+  /** There are no more pages. */
   isLast: boolean;
 }
 
-/** Where it goes on; a cursor goes with the query that it came from. */
+/** The position of a query. A cursor is only valid for the query that returned it. */
 interface Place {
   id: string | undefined;
   cursor: string | undefined;
 }
 
-export class LogPast {
+/** Reads the journal page by page, before the first row of a log and after its last. */
+export class LogHistory {
   readonly #api: () => DroverClient;
   readonly #query: EventsQuery;
   readonly #passes: (line: Line) => boolean;
   #before: Place | undefined;
-  #behind: Place | undefined;
+  #after: Place | undefined;
 
   constructor(filter: LogFilter, api: () => DroverClient) {
     this.#api = api;
@@ -40,8 +39,8 @@ export class LogPast {
     this.#query = { ...queryOf(filter), limit: PAGE };
   }
 
-  /** What comes before a line: the page next to it, then the one beyond that, until {@link forgetBefore}. */
-  async before(id: string | undefined, signal: AbortSignal): Promise<PastPage> {
+  /** The page before the line `id`; each further call returns the page before that, until {@link resetBefore}. */
+  async before(id: string | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#before ??= { id, cursor: undefined };
     const place = this.#before;
     const { lines, isLast } = await this.#page(
@@ -52,31 +51,31 @@ export class LogPast {
     return { lines: lines.reverse(), isLast };
   }
 
-  /** The first row is another than that up to which was asked. */
-  forgetBefore(): void {
+  /** The first row has changed. */
+  resetBefore(): void {
     this.#before = undefined;
   }
 
-  /** The same with what comes behind a line; undefined for everything. */
-  async behind(id: string | undefined, signal: AbortSignal): Promise<PastPage> {
-    this.#behind ??= { id, cursor: undefined };
-    const place = this.#behind;
+  /** The page after the line `id` (undefined: from the beginning), in the same way. */
+  async after(id: string | undefined, signal: AbortSignal): Promise<HistoryPage> {
+    this.#after ??= { id, cursor: undefined };
+    const place = this.#after;
     return this.#page(place, { order: 'oldest', after: place.id }, signal);
   }
 
-  forgetBehind(): void {
-    this.#behind = undefined;
+  resetAfter(): void {
+    this.#after = undefined;
   }
 
-  /** The next page from this place on, in the order of the page. */
-  async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<PastPage> {
-    const { events, cursor } = await this.#ask({ ...where, cursor: place.cursor }, signal);
+  /** The next page from this position, in the order of the query. */
+  async #page(place: Place, where: EventsQuery, signal: AbortSignal): Promise<HistoryPage> {
+    const { events, cursor } = await this.#request({ ...where, cursor: place.cursor }, signal);
     place.cursor = cursor ?? undefined;
-    return { lines: pastLines(events).filter(this.#passes), isLast: cursor === null };
+    return { lines: historyLines(events).filter(this.#passes), isLast: cursor === null };
   }
 
-  /** Again when the service says that it is to be asked later: many search there. */
-  async #ask(where: EventsQuery, signal: AbortSignal): Promise<EventsPage> {
+  /** Retries while the service is busy with other searches. */
+  async #request(where: EventsQuery, signal: AbortSignal): Promise<EventsPage> {
     for (let tries = 1; ; tries++) {
       try {
         const page = await this.#api().events({ ...this.#query, ...where, signal });

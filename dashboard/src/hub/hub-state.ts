@@ -1,36 +1,35 @@
-// Pure; runs in the hub. Owns what is kept of the stream, and what of it is new to a cursor.
-
 import type { BotSnapshot, GapEvent, LogEvent } from '../../../src/client/index.js';
 import { gapLine, logLine } from './line.js';
 import { Ring } from './line-ring.js';
-import type { Inheritance, Line, StatusChange, Update } from './messages.js';
+import type { Handover, Line, StatusChange, Update } from './messages.js';
 import { Seconds } from './seconds.js';
 
-/** Lines that are kept, and their characters; the oldest go. What is older is in the service's journal. */
+/** Bounds of the lines; the oldest are dropped. Older lines are in the service's journal. */
 const MAX_LINES = 20_000;
 const MAX_LINE_CHARS = 16 * 1024 * 1024;
-/** Changes of status that are kept, of all bots together; the oldest go. */
+/** Bound of the status changes of all bots together; the oldest are dropped. */
 const MAX_CHANGES = 10_000;
 
-/** How far a tab has got. */
+/** The position of a tab. */
 export interface Cursor {
   line: number;
   change: number;
   second: number;
-  /** Those that have changed since. */
+  /** Bots that have changed since. */
   readonly bots: Set<string>;
 }
 
 export type News = Omit<Update, 'connection' | 'clockAheadMs'>;
 
-export class Kept {
+/** The state built from the stream. A cursor reads what has changed since its last read. */
+export class HubState {
   readonly #bots = new Map<string, BotSnapshot>();
   readonly #lines = new Ring<Line>(MAX_LINES, MAX_LINE_CHARS, ({ text }) => text.length);
   readonly #changes = new Ring<StatusChange>(MAX_CHANGES);
   readonly #seconds = new Seconds();
   readonly #changed: (bot: string) => void;
 
-  /** @param changed is told of each bot that is to be put into the cursors. */
+  /** @param changed is called for each changed bot, to be added to the cursors. */
   constructor(changed: (bot: string) => void) {
     this.#changed = changed;
   }
@@ -46,8 +45,8 @@ export class Kept {
     this.#seconds.clear();
   }
 
-  /** Goes on with what another hub has left. @returns the id of its last line, null for none. */
-  inherit({ bots, lines, changes, seconds }: Inheritance): string | null {
+  /** Restores the state of a previous hub. @returns the id of its last line, null for none. */
+  restore({ bots, lines, changes, seconds }: Handover): string | null {
     for (const bot of bots) this.#bots.set(bot.id, bot);
     for (const line of lines) this.#lines.push(line);
     for (const change of changes) this.#changes.push(change);
@@ -55,17 +54,17 @@ export class Kept {
     return lines.at(-1)?.id ?? null;
   }
 
-  takeLine(id: string, event: LogEvent): void {
+  addLine(id: string, event: LogEvent): void {
     this.#lines.push(logLine(id, event));
     this.#seconds.count(Date.now(), event.level);
   }
 
-  /** @param at when it was found, by the service's clock. */
-  takeGap(id: string, gap: GapEvent, at: number): void {
+  /** @param at when it was received, by the service's clock. */
+  addGap(id: string, gap: GapEvent, at: number): void {
     this.#lines.push(gapLine(id, gap, at));
   }
 
-  takeSnapshot(snapshot: BotSnapshot): void {
+  applySnapshot(snapshot: BotSnapshot): void {
     const { id, status, since_ms: at } = snapshot;
     const before = this.#bots.get(id);
     if (before?.status !== status || before.since_ms !== at) {
@@ -76,7 +75,7 @@ export class Kept {
     this.#changed(id);
   }
 
-  /** Counts an event that is no line. */
+  /** Counts an event other than a log line. */
   countOther(): void {
     this.#seconds.count(Date.now(), undefined);
   }
@@ -86,15 +85,15 @@ export class Kept {
   }
 
   /**
-   * What is new to a cursor, and where that brings it; everything to none, and to one that was lapped.
-   * @param isAsked whether it is wanted when nothing is new.
+   * The changes since a cursor, and the advanced cursor; the full state without a cursor, or if the cursor was lapped.
+   * @param isForced returns a result even if nothing has changed.
    */
-  since(cursor: Cursor | undefined, isAsked: boolean): { news: News; cursor: Cursor } | undefined {
+  since(cursor: Cursor | undefined, isForced: boolean): { news: News; cursor: Cursor } | undefined {
     const [lines, changes] = [this.#lines, this.#changes];
     const isLapped = !cursor || cursor.line < lines.first || cursor.change < changes.first;
     const isNews =
       isLapped ||
-      isAsked ||
+      isForced ||
       cursor.bots.size > 0 ||
       cursor.line < lines.next ||
       cursor.change < changes.next ||
