@@ -211,7 +211,7 @@ it('bench leaves no service when it is killed hard', async () => {
 
 it('bench says that there is no place for its data', async () => {
   const end = await drover(['bench'], { TMPDIR: path.join(home, 'nowhere') });
-  expectFailure(end, EXIT.failed, /no place for its data: ENOENT/);
+  expectFailure(end, EXIT.failed, /cannot create a temporary data directory: ENOENT/);
 });
 
 describe('completion', () => {

@@ -107,9 +107,9 @@ it('a service that was started again in the middle of it is no fault', async () 
   const recording = run('record', file);
   await until(hasLines);
   expect(await stop()).toBe(0);
-  await until(() => recording.stderr().includes('trying again'));
+  await until(() => recording.stderr().includes('retrying in'));
   await start(options);
-  await until(() => recording.stderr().includes('connected again'));
+  await until(() => recording.stderr().includes('reconnected'));
   recording.child.kill('SIGINT');
   expect((await recording.ended).code).toBe(0);
   expect(endOf().data).toMatchObject({ by: 'signal', disconnects: 1, gaps: 0, missing: null });
@@ -158,7 +158,7 @@ it('a service that stands still at the end was not seen to it either', async () 
   try {
     expect((await checking.ended).code).toBe(EXIT.no_service);
     expect((await recording.ended).code).toBe(EXIT.no_service);
-    const missing = 'the service did not answer, it took too long';
+    const missing = 'the service did not answer: timed out';
     expect(endOf().data).toMatchObject({ by: 'time', missing });
   } finally {
     child.kill('SIGCONT');

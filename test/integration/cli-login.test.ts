@@ -25,7 +25,7 @@ describe('login', () => {
       const first = await run(['login', '--url', `${url}/`], { input: `${pin}\n` });
       expect(first).toEqual({
         code: 0,
-        stdout: `logged in at ${url}; the token is kept in ${file}\n`,
+        stdout: `logged in to ${url}; the token is saved in ${file}\n`,
         stderr: '',
       });
       expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -59,7 +59,7 @@ describe('login', () => {
       expect(existsSync(file)).toBe(false);
       const after = await drover(['bots', 'list', '--token', gone.token]);
       expectFailure(after, EXIT.not_allowed, /invalid token/);
-      expectFailure(await run(['logout']), EXIT.usage, /nobody is logged in/);
+      expectFailure(await run(['logout']), EXIT.usage, /not logged in: no profile/);
     } finally {
       removeDir(own);
     }
@@ -97,12 +97,8 @@ describe('login', () => {
       EXIT.not_allowed,
       /wrong pin; the service prints its PIN/,
     );
-    expectFailure(await login([], ''), EXIT.usage, /no PIN was given/);
-    expectFailure(
-      await login(['--pin-file', '/nowhere']),
-      EXIT.usage,
-      /the PIN file cannot be read/,
-    );
+    expectFailure(await login([], ''), EXIT.usage, /no PIN given/);
+    expectFailure(await login(['--pin-file', '/nowhere']), EXIT.usage, /cannot read the PIN file/);
     expect(existsSync(path.join(home, 'config/drover'))).toBe(false);
   });
 
@@ -118,11 +114,11 @@ describe('login', () => {
     ]) {
       expectFailure(end, EXIT.usage, /a PIN has six digits; the service prints its PIN/);
     }
-    expectFailure(await login([], '\n'), EXIT.usage, /no PIN was given/);
+    expectFailure(await login([], '\n'), EXIT.usage, /no PIN given/);
     expectFailure(
       await login(['--token', 'bad']),
       EXIT.not_allowed,
-      /the token that was given is not good at http:\S+; leave out --token to log in with the PIN/,
+      /http:\S+ does not accept this token; omit --token to log in with the PIN/,
     );
   });
 
@@ -137,7 +133,7 @@ describe('login', () => {
       expectFailure(
         await run(['bots', 'list']),
         EXIT.usage,
-        /others may read the token in it; run chmod 600 \//,
+        /other users can read the token in it; run chmod 600 \//,
       );
       execFileSync('chmod', ['600', file]);
       for (const text of [
@@ -153,7 +149,7 @@ describe('login', () => {
         expectFailure(
           await run(['bots', 'list']),
           EXIT.usage,
-          /is broken; run drover login to replace it with drover login/,
+          /is damaged; run drover login to replace it/,
         );
       }
       expect((await run(['login', '--url', url, '--pin', service.pin])).code).toBe(0);
@@ -161,12 +157,12 @@ describe('login', () => {
       expectFailure(
         await run(['bots', 'list', '--profile', 'x']),
         EXIT.usage,
-        /there is no profile \S+x\.json; make it with/,
+        /no profile \S+x\.json; create it with/,
       );
       expectFailure(
         await run(['bots', 'list', '--profile', '../x']),
         EXIT.usage,
-        /"..\/x" is no name of a profile/,
+        /"..\/x" is not a valid profile name/,
       );
     } finally {
       removeDir(own);

@@ -38,7 +38,7 @@ it('a recording that leaves things out says what it has, and so does what checks
   expect(await drover(['check', file, '--no-gaps'])).toMatchObject({
     code: 0,
     stderr:
-      'drover: the recording has only level warn,error, bot demo-1; what was left out is not looked at\n',
+      'drover: the recording holds only level warn,error, bot demo-1; other events are not checked\n',
   });
 });
 

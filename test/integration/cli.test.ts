@@ -180,14 +180,14 @@ describe('invoke', () => {
     expectFailure(
       await drover(['invoke', 'demo-1', 'move', 'x']),
       EXIT.usage,
-      /given as name=value/,
+      /is not a valid argument; use name=value/,
     );
     expectFailure(
       await drover(['invoke', 'demo-1', 'move', '{x}']),
       EXIT.usage,
       /is not a JSON object/,
     );
-    expectFailure(await drover(['invoke', ',', 'move']), EXIT.usage, /no bot was named/);
+    expectFailure(await drover(['invoke', ',', 'move']), EXIT.usage, /no bot given/);
   });
 });
 
@@ -240,7 +240,7 @@ describe('tokens', () => {
       [id]: { error: expect.stringContaining('scope') },
       current: { status: 'revoked' },
     });
-    expectFailure(await drover(['tokens', 'revoke']), EXIT.usage, /no token was named/);
+    expectFailure(await drover(['tokens', 'revoke']), EXIT.usage, /no tokens selected/);
     expectFailure(
       await drover(['tokens', 'create', 'c', '--scope', 'all']),
       EXIT.usage,
@@ -278,7 +278,11 @@ describe('wait', () => {
       EXIT.not_found,
       /no bot "nobody"/,
     );
-    expectFailure(await drover(['wait', 'demo-1']), EXIT.usage, /say what to wait for/);
+    expectFailure(
+      await drover(['wait', 'demo-1']),
+      EXIT.usage,
+      /add --status with the status to wait for/,
+    );
     const url = `http://127.0.0.1:${await freePort()}`;
     const nobody = await drover(['wait', '--timeout', '300ms'], { env: { DROVER_URL: url } });
     expectFailure(nobody, EXIT.timeout, /no service answered at http:/);
