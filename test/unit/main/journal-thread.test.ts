@@ -87,7 +87,7 @@ it('a thread that dies at once is restarted after longer and longer pauses, and 
   await settled();
   expect(journal.status.state).toBe('failed');
   expect(started.map(({ previousShutdown }) => previousShutdown)).toEqual([
-    'ended',
+    'clean',
     'unexamined',
     'unexamined',
     'unexamined',
