@@ -1,5 +1,5 @@
-# Drover in a container; docs/OPERATIONS.md says how it is run. Debian 13, because the binary of uWebSockets.js for Node 22
-# needs its glibc; on an older one node:http takes its place. Give a digest to have the same image each time.
+# Drover in a container; docs/OPERATIONS.md says how to run it. Debian 13, because the binary of uWebSockets.js for Node 22
+# needs its glibc; with an older one Drover would use node:http. Set a digest to pin the base image.
 ARG NODE_IMAGE=node:22-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -7,13 +7,13 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
-# The package as it is published, then exactly the dependencies of the lock file, without those for development.
+# The published package, then exactly the dependencies of the lock file, without development dependencies.
 RUN npm pack --pack-destination /tmp
 WORKDIR /app
 RUN tar -xzf /tmp/drover-*.tgz --strip-components=1 \
   && cp /src/package-lock.json /src/.npmrc ./ \
   && npm ci --omit=dev --ignore-scripts
-# The binaries of uWebSockets.js for other platforms and versions of Node: 250 MB.
+# Remove the binaries of uWebSockets.js for other platforms and Node versions: 250 MB.
 RUN find node_modules/uWebSockets.js -name 'uws_*.node' \
   ! -name "uws_linux_$(node -p process.arch)_$(node -p process.versions.modules).node" -delete
 

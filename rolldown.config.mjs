@@ -5,26 +5,26 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 const typebox = 'dist/src/shared/contract/typebox.js';
-// As deep as src/shared/package-paths.ts, whose relative paths must hold in a bundle too.
+// The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';
 
-// Of the build before, which may have had others.
+// Remove chunks of an earlier build.
 rmSync(`dist/${chunks}`, { recursive: true, force: true });
 
 export default defineConfig([
-  // TypeBox, in place of the import of its 300 files. Kinds take it from here too.
+  // TypeBox as one file instead of 300. Kinds import it from here too.
   {
     input: typebox,
     platform: 'node',
     logLevel: 'warn',
     output: {
       file: typebox,
-      // A copy of the code comes with its licence.
+      // The licence must be part of the copy.
       banner: `/*\n${readFileSync('node_modules/typebox/license', 'utf8').trim()}\n*/`,
     },
   },
-  // The process and the threads, in the places of their entries, and what they share in dist/src/chunks. Not the bot hosts: they
-  // share modules with the kinds, which come from elsewhere.
+  // Main and the other threads, in place of their entries, and their shared code in dist/src/chunks. Not the bot hosts: they
+  // share modules with the kinds, which are not part of the bundle.
   {
     input: Object.fromEntries(
       ['src/cli/main', 'workers/broadcaster', 'workers/front', 'workers/journal'].map((name) => [
@@ -34,7 +34,7 @@ export default defineConfig([
     ),
     platform: 'node',
     logLevel: 'warn',
-    // Packages stay what npm installs.
+    // Packages are not bundled.
     external: [/^[a-z@]/i, resolve(typebox)],
     output: {
       dir: 'dist',

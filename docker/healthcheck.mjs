@@ -1,5 +1,5 @@
-// The health check of the image: exit code 0 when `GET /health` is answered with 200. Host and port are those of the
-// service's own environment; a certificate is not looked at, since nobody else can answer there.
+// The image's health check: exit code 0 when `GET /health` returns 200. Host and port come from the service's environment.
+// The certificate is not verified, since no other process can answer there.
 
 import http from 'node:http';
 import https from 'node:https';
@@ -9,7 +9,7 @@ const {
   DROVER_HTTP_PORT: port = '8090',
   DROVER_TLS_CERT: certificate,
 } = process.env;
-/** Where one that listens on all addresses is reached. */
+/** Where to connect when the service listens on all addresses. */
 const LOOPBACK = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 const { get } = certificate ? https : http;
 const host = LOOPBACK[listensOn] ?? listensOn;
@@ -19,7 +19,7 @@ const request = get(options, (response) => {
   response.resume();
   process.exit(response.statusCode === 200 ? 0 : 1);
 });
-request.setTimeout(3000, () => request.destroy(new Error('no answer in time')));
+request.setTimeout(3000, () => request.destroy(new Error('timed out')));
 request.on('error', (error) => {
   console.error(error.message);
   process.exit(1);
