@@ -1,4 +1,4 @@
-// The configuration's schema and page are made from its TypeBox schema; these tests fail when they are out of date.
+// The configuration's JSON schema and page are generated; these tests fail when they are out of date.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function read(...path: string[]): string {
   return readFileSync(join(projectDir(), ...path), 'utf8');
 }
 
-/** Without what the formatter does to tables. */
+/** Without the padding that the formatter adds to tables. */
 function unpadded(page: string): string {
   return page.replace(/ {2,}/g, ' ').replace(/-{3,}/g, '---');
 }
@@ -41,7 +41,7 @@ describe('configuration', () => {
     }
   });
 
-  it('names on the page the flags that the command line has', () => {
+  it('lists the flags of the command line', () => {
     const cli =
       read('src', 'cli', 'commands', 'start.ts') + read('src', 'cli', 'flags', 'start-flags.ts');
     const flags = [...cli.matchAll(/(?:\.option|new Option)\(\s*'([^']+)'/g)].map(
@@ -56,7 +56,7 @@ describe('config/schema.json', () => {
     JSON.parse(read('config', 'schema.json')),
   );
 
-  it('accepts the default configuration and a part of one', () => {
+  it('accepts the default configuration and a partial one', () => {
     expect(validate(JSON.parse(read('config', 'default.json')))).toBe(true);
     expect(validate({})).toBe(true);
     expect(validate({ $schema: '../schema.json', http: { port: 1 } })).toBe(true);

@@ -1,4 +1,4 @@
-// What the package depends on: exact versions with a digest each, from a registry, and a reason in docs/DEPENDENCIES.md.
+// Dependencies: exact versions with digests, from a registry, each with its reason in docs/DEPENDENCIES.md.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +22,7 @@ const EXACT = /^(npm:[a-z-]+@)?\d+\.\d+\.\d+$/;
 describe('dependencies', () => {
   const direct = Object.entries({ ...dependencies, ...devDependencies });
 
-  it.each(direct)('%s %s is exact, is what is locked, and has its reason', (name, version) => {
+  it.each(direct)('%s %s is exact, locked to that version, and documented', (name, version) => {
     expect(version).toMatch(EXACT);
     const [, number = version] = /@(.+)$/.exec(version) ?? [];
     expect(packages[`node_modules/${name}`]?.version).toBe(number);
@@ -36,7 +36,7 @@ describe('dependencies', () => {
     expect(read('docs/DEPENDENCIES.md')).toContain(`\n${pattern}\n`);
   });
 
-  it('all come from a registry, with a digest: npm can check what it has installed', () => {
+  it('all come from a registry, with a digest that npm checks', () => {
     const odd = Object.entries(packages).filter(
       ([at, { integrity = '', resolved = 'https://', link = false }]) =>
         at !== '' && (link || !integrity.startsWith('sha512-') || !/^https:\/\//.test(resolved)),
@@ -46,14 +46,14 @@ describe('dependencies', () => {
   });
 });
 
-/** What a built module imports: for its names, for what it does, or later. */
+/** The specifiers that a built module imports: for names, for side effects, or dynamically. */
 const importsOf = (file: string): string[] =>
   Array.from(
     read(file).matchAll(/(?:^import|from|import\()\s*['"]([^'"]+)/gm),
     ([, at = '']) => at,
   );
 
-it('the built client is a folder that a page can load as it is: it imports nothing from outside', () => {
+it('a page can load the built client directly: it imports nothing from other folders', () => {
   const folder = 'dist/src/client';
   const modules = readdirSync(path.join(ROOT, folder)).filter((name) => name.endsWith('.js'));
   const imported = modules.flatMap((name) => importsOf(`${folder}/${name}`));
@@ -61,7 +61,7 @@ it('the built client is a folder that a page can load as it is: it imports nothi
   expect(imported.filter((at) => !/^\.\/[\w-]+\.js$/.test(at))).toEqual([]);
 });
 
-it('where files of the package are is said in one place: import.meta.url is another in a bundle', () => {
+it('only package-paths.ts knows where files of the package are: import.meta.url differs in a bundle', () => {
   const sources = ['src', 'workers'].flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
@@ -72,7 +72,7 @@ it('where files of the package are is said in one place: import.meta.url is anot
   ]);
 });
 
-it('no thread loads Ajv at its start: our schemas are compiled in the build', () => {
+it('no thread loads Ajv at its start: the validators are generated code', () => {
   const seen = new Map<string, string[]>();
   const walk = (file: string): void => {
     if (seen.has(file)) return;

@@ -1,12 +1,13 @@
-// The documents: every block of commands or code is run by a test, as it stands there, or is in the list below with the
-// reason why not, and what is named is there. The tests get blocks from test/harness/docs.ts: its calls are looked for.
+// Checks the documents: a test runs every block of commands or code word for word, or the block is listed below with the
+// reason; and every file, link, script and key that they name exists. Tests take blocks with test/harness/docs.ts, so this
+// test looks for calls of it.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { blocksOf, ROOT } from '../../harness/docs.js';
 
-/** What a reader can type or run. Others are data, pictures and what is shown. */
+/** Languages that a reader can run. Others are data, drawings and output. */
 const RUNNABLE = new Set(['sh', 'bash', 'console', 'js', 'ts']);
 
 interface Excuse {
@@ -20,7 +21,7 @@ const NOT_RUN: readonly Excuse[] = [
   {
     file: 'README.md',
     words: 'npm ci && npm test',
-    why: 'it is what runs this test, and what .ci/run begins with',
+    why: 'it runs this test, and .ci/run starts with it',
   },
   {
     file: 'CONTRIBUTING.md',
@@ -35,17 +36,17 @@ const NOT_RUN: readonly Excuse[] = [
   {
     file: 'docs/OPERATIONS.md',
     words: 'systemctl daemon-reload && systemctl enable --now drover',
-    why: 'changes the machine, which must run systemd; test/packaging/systemd.test.ts has systemd look at the unit',
+    why: 'changes the machine, which must run systemd; test/packaging/systemd.test.ts verifies the unit',
   },
   {
     file: 'docs/OPERATIONS.md',
     words: 'docker build -t drover .',
-    why: 'needs a container runtime; test/packaging/docker.test.ts does what the Dockerfile says in a directory',
+    why: 'needs a container runtime; test/packaging/docker.test.ts runs the steps of the Dockerfile in a directory',
   },
   {
     file: 'docs/CLIENT.md',
     words: 'for await (const batch of stream.batches()) draw(batch);',
-    why: 'one line that shows a form; test/integration/client-stream.test.ts reads in batches',
+    why: 'one line of syntax; test/integration/client-stream.test.ts reads in batches',
   },
 ];
 
@@ -61,11 +62,11 @@ const documents = [
 
 interface Use {
   file: string;
-  /** Words of one block, or the language of all. */
+  /** Words in one block, or the language of all blocks. */
   of: { words: string } | { language: string };
 }
 
-/** The blocks that tests run, from their sources. */
+/** The blocks that tests run, found in their sources. */
 const uses: Use[] = filesIn('test', '.ts').flatMap((source) => {
   const text = readFileSync(path.join(ROOT, source), 'utf8');
   const calls = text.matchAll(
@@ -95,7 +96,7 @@ function isUsed(file: string, { language, text }: { language: string; text: stri
   );
 }
 
-it.each(documents)('%s: every block is run, or said why not', (file) => {
+it.each(documents)('%s: a test runs every block, or a reason is listed', (file) => {
   for (const block of blocksOf(file).filter(({ language }) => RUNNABLE.has(language))) {
     const excused = NOT_RUN.some((one) => one.file === file && block.text.includes(one.words));
     const [run, listed] = [isUsed(file, block), excused];
@@ -106,7 +107,7 @@ it.each(documents)('%s: every block is run, or said why not', (file) => {
   }
 });
 
-it('what tests run and what is listed is there', () => {
+it('the blocks that tests run and the listed ones exist', () => {
   expect(uses.length).toBeGreaterThan(15);
   for (const { file, of } of uses) {
     const found = blocksOf(file).filter(({ language, text }) =>
@@ -123,7 +124,7 @@ it('what tests run and what is listed is there', () => {
   }
 });
 
-/** What GitHub makes of a heading. */
+/** GitHub's anchor for a heading. */
 const anchor = (heading: string): string =>
   heading
     .toLowerCase()
@@ -137,7 +138,7 @@ const decisions = new Set(
   filesIn('docs/decisions', '.md').map((file) => file.slice(0, 'docs/decisions/0000'.length)),
 );
 
-it.each(documents)('%s: what it links to and the files that it names are there', (file) => {
+it.each(documents)('%s: its links and the files that it names exist', (file) => {
   const text = readFileSync(path.join(ROOT, file), 'utf8');
   for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
     if (/^https?:/.test(link)) continue;
@@ -167,7 +168,7 @@ it('docs/OWNERSHIP.md: the messages between threads that it names exist', () => 
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(contract))).toEqual([]);
 });
 
-it.each(documents)('%s: the scripts, keys and variables that it names are there', (file) => {
+it.each(documents)('%s: the scripts, keys and variables that it names exist', (file) => {
   const text = readFileSync(path.join(ROOT, file), 'utf8');
   const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
@@ -186,10 +187,10 @@ it.each(documents)('%s: the scripts, keys and variables that it names are there'
   }
 });
 
-/** What bots have under the name of a section. */
+/** Names of the bot SDK that look like keys of a section. */
 const OF_BOTS = new Set(['log.wire']);
 
-/** Variables of the command line, and of the tests. */
+/** Variables that are not keys of the configuration. */
 const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE'];
 
 /** All keys of the configuration. */

@@ -1,4 +1,4 @@
-// The import rules of biome.json, tried: for each two folders a file that imports the other's is linted.
+// Tries the import rules of biome.json: for each pair of folders, lints a file that imports the other folder.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { foldersSection, readFolders, withSection } from '../../../config/folders.js';
 import { ROOT } from '../../harness/docs.js';
 
-/** What each folder may import. Everything else is refused. */
+/** What each folder may import. Any other import is refused. */
 const MAY: Record<string, readonly string[]> = {
   'src/cli': ['src/main', 'src/client', 'src/shared'],
   'src/main': ['src/shared'],
@@ -18,13 +18,13 @@ const MAY: Record<string, readonly string[]> = {
   'src/bot-host': ['src/bot-sdk', 'src/shared'],
   'src/kinds': ['src/bot-sdk', 'src/shared'],
   'src/bot-sdk': ['src/shared'],
-  // Of the contract, as types: checked below.
+  // Only types of the contract: see SINGLE.
   'src/client': [],
   'src/shared': [],
 };
 const FOLDERS = Object.keys(MAY);
 
-/** Single imports with an answer of their own: file, specifier, whether it is allowed. */
+/** Exceptions and finer rules: file, specifier, allowed. */
 const SINGLE: [string, string, boolean][] = [
   ['src/cli/doctor.ts', '../front/engine/load.js', true],
   ['src/cli/doctor.ts', '../front/request-handler.js', false],
@@ -57,7 +57,7 @@ const SINGLE: [string, string, boolean][] = [
 let project: string;
 let refused: Set<string>;
 
-/** Each case is a file of its own. */
+/** Each case is a separate file. */
 function fileFor(file: string, n: number): string {
   return SPECIAL.has(file) ? file : join(dirname(file), `case-${n}.ts`);
 }
