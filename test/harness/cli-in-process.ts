@@ -3,7 +3,6 @@
 // own (cli.ts).
 
 import { Semaphore } from '../../src/shared/semaphore.js';
-import type { CliEnd } from './cli.js';
 
 type CommandLine = typeof import('../../src/cli/command-line.js');
 
@@ -18,6 +17,12 @@ class Exit {
   constructor(code: number) {
     this.code = code;
   }
+}
+
+export interface CliEnd {
+  code: number | null;
+  stdout: string;
+  stderr: string;
 }
 
 export interface CliSurroundings {

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished } from 'vitest';
-import { runCliInProcess } from './cli-in-process.js';
+import { type CliEnd, runCliInProcess } from './cli-in-process.js';
 import {
   makeDir,
   removeDir,
@@ -23,12 +23,6 @@ export interface CliOptions {
   /** Written to its standard input, which then ends. */
   input?: string;
   cwd?: string;
-}
-
-export interface CliEnd {
-  code: number | null;
-  stdout: string;
-  stderr: string;
 }
 
 export interface CliRun {

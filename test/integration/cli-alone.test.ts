@@ -8,7 +8,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { type CliEnd, expectFailure, runCli, startCli } from '../harness/cli.js';
+import { expectFailure, runCli, startCli } from '../harness/cli.js';
+import type { CliEnd } from '../harness/cli-in-process.js';
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, startService } from '../harness/service.js';
 
