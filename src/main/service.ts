@@ -139,7 +139,7 @@ export class Service {
     this.#watchdog = new Watchdog(
       () => this.#hosts.all(),
       config.watchdog.hang_ms,
-      (host, forMs) => void this.#faults.hung(host, forMs),
+      (host, forMs) => this.#hosts.hung(host, forMs),
     );
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
@@ -240,6 +240,7 @@ export class Service {
     return new HostPool(options, this.#quarantine, this.#broadcaster, {
       exited: (exit) => this.#registry.exited(exit),
       lost: (host, error) => void this.#faults.lost(host, error),
+      stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),
       kindDropped: (host, module, reason) =>
         this.#say('error', `bot host ${host} does without the bot kind ${module}: ${reason}`),

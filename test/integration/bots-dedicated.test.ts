@@ -125,8 +125,7 @@ it('as many as there may be: one more gets 503, and one that is to be apart wait
     const answers = await Promise.all(ids.map((id) => create(bounded, own(id))));
     expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(201));
     for (const id of ids) await statusFrom(shown, 0, id, 'online');
-    const full =
-      /^there are as many bots with a host of their own as there may be \(hosts\.max_dedicated is 5\)$/;
+    const full = /^limit of bots with a dedicated host reached \(hosts\.max_dedicated is 5\)$/;
     const refused = await create(bounded, own('surplus'));
     expect(refused.status).toBe(503);
     expect((refused.json as { error: string }).error).toMatch(full);

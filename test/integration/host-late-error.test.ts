@@ -19,7 +19,7 @@ it('a late error of the thread is reported', async () => {
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };
   const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];
-  const host = new HostThread(0, options, sink, { exited() {}, lost() {} });
+  const host = new HostThread(0, options, sink, { exited() {}, failed() {} });
   const worker = await made;
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   // Not to be had from a real thread at a given moment: the first ends the task, the second finds none.

@@ -40,7 +40,6 @@ export class HostFaults {
 
   /** A host's loop stands still: finds out why, then ends it. Its bots follow their restart policies. */
   async hung(host: HostThread, forMs: number): Promise<void> {
-    host.isExamined = true;
     const captured = await captureStack(host.threadId, CAPTURE_WITHIN_MS);
     // A thread that is stuck in native code shows no stack.
     const suspect = captured ? captured.bot : host.lastBot;

@@ -25,9 +25,6 @@ const SLACK_MB = 256;
 /** The share of a machine's memory that the slack is at most. */
 const SLACK_SHARE = 1 / 8;
 
-/** What V8 lets a host's heap grow above its limit, in MB. It is not reserved. The largest piece that V8 makes is 1 GB. */
-export const HEADROOM_MB = 4096;
-
 /** Lets hosts collect their garbage before they say what they use. Before any thread is started: flags are for all. */
 export function letHostsCollectGarbage(): void {
   setFlagsFromString('--expose-gc');
@@ -90,7 +87,7 @@ export class MemoryGuard {
     const at = performance.now();
     let silent: { host: HostThread; since: number; bytes: number } | undefined;
     for (const host of hosts) {
-      if (host.isLost || host.isExamined) continue;
+      if (host.isLost || host.state === 'stuck') continue;
       const { beats } = host;
       // It is just starting, behind others: the first thing that it does is to beat.
       if (beats === 0) continue;

@@ -1,0 +1,101 @@
+// Runs in main. Owns which kinds the hosts load, and what happens when one of them breaks a host.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LoadedKinds } from '../../shared/contract/bots.js';
+import { type HostThread, KindBrokeHost } from '../threads/host-thread.js';
+import { NoPlace } from './no-place.js';
+
+export interface StartedHost {
+  host: HostThread;
+  loaded: LoadedKinds;
+}
+
+/** Starts one host, shared by all bots or reserved for some. @throws KindBrokeHost */
+type Start = (
+  number: number,
+  use: 'share' | 'reserve',
+  modules: readonly string[],
+) => Promise<StartedHost>;
+
+/** Pause before a host loads a kind again that broke it, in ms. */
+const LOAD_AGAIN_MS = 1000;
+
+export class HostStarter {
+  readonly #start: Start;
+  readonly #dropped: (host: number, module: string, reason: string) => void;
+  readonly #discard: (host: HostThread) => void;
+  /** What the hosts load: not what broke the first one. */
+  #modules: readonly string[];
+  /** The module of each kind, as the first host has found it. */
+  #kinds: ReadonlyMap<string, string> = new Map();
+
+  /** @param dropped is told about a kind that a later host does without. @param discard ends a host that has no bots. */
+  constructor(
+    modules: readonly string[],
+    start: Start,
+    dropped: (host: number, module: string, reason: string) => void,
+    discard: (host: HostThread) => void,
+  ) {
+    this.#modules = modules;
+    this.#start = start;
+    this.#dropped = dropped;
+    this.#discard = discard;
+  }
+
+  /** The first host starts alone: it finds out which kinds break a host, and the others do without them. */
+  async startFirst(): Promise<LoadedKinds> {
+    const failed: LoadedKinds['failed'] = [];
+    for (;;) {
+      try {
+        const { host, loaded } = await this.#start(0, 'share', this.#modules);
+        this.#kinds = host.kinds;
+        return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
+      } catch (thrown) {
+        if (!(thrown instanceof KindBrokeHost)) throw thrown;
+        const { module, message } = thrown;
+        failed.push({ module, error: message });
+        this.#modules = this.#modules.filter((other) => other !== module);
+      }
+    }
+  }
+
+  /** A later host. A kind may break it by a port or lock that the first one has, or on a busy machine: it has two tries. */
+  async start(number: number, use: 'share' | 'reserve'): Promise<HostThread> {
+    let modules = this.#modules;
+    const tried = new Set<string>();
+    for (;;) {
+      try {
+        return (await this.#start(number, use, modules)).host;
+      } catch (thrown) {
+        if (!(thrown instanceof KindBrokeHost)) throw thrown;
+        const { module, message } = thrown;
+        if (tried.has(module)) {
+          this.#dropped(number, module, message);
+          modules = modules.filter((other) => other !== module);
+        } else {
+          tried.add(module);
+          await delay(LOAD_AGAIN_MS, undefined, { ref: false });
+        }
+      }
+    }
+  }
+
+  /** A reserved host with this kind alone. @throws NoPlace when it does not load. */
+  async startWith(number: number, kind: string): Promise<HostThread> {
+    const module = this.#kinds.get(kind);
+    try {
+      const modules = module === undefined ? [] : [module];
+      const { host, loaded } = await this.#start(number, 'reserve', modules);
+      if (host.kinds.has(kind)) return host;
+      this.#discard(host);
+      throw kindMissing(kind, loaded.failed[0]?.error ?? 'it is not known');
+    } catch (thrown) {
+      if (thrown instanceof KindBrokeHost) throw kindMissing(kind, thrown.message);
+      throw thrown;
+    }
+  }
+}
+
+export function kindMissing(kind: string, reason: string): NoPlace {
+  return new NoPlace(`no bot host has the bot kind ${kind}: ${reason}`);
+}
