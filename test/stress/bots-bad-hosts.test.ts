@@ -123,7 +123,7 @@ describe('a host that stands still or ends', () => {
     await settle();
     const incident = await cause('loop', 'hang');
     expect(incident.suspect).toBe(culprit);
-    expect(incident.reason).toMatch(/stood still for \d+ ms/);
+    expect(incident.reason).toMatch(/was blocked for \d+ ms/);
     const [frame] = incident.stack as { function: string; url: string; line: number }[];
     expect(frame).toMatchObject({
       function: 'spinForever',
@@ -178,7 +178,7 @@ describe('a host that takes more memory than it may', () => {
       await settle();
       const incident = await cause(fault, 'out_of_memory', false);
       expect(incident.reason).toMatch(/out of memory: it used .* hosts\.max_heap_mb is 64 MB/);
-      expect(incident.reason).toContain('whose it was is not known');
+      expect(incident.reason).toContain('which bot used it is not known');
       expect(incident.suspect).toBeNull();
       expect(incident.last_lines.join('\n')).toContain('about to hoard');
     },

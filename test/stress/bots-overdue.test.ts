@@ -93,7 +93,7 @@ it('a run that never ends has its host replaced, once: the others move, and it h
   expect(own).toMatchObject({ session_id: 'deaf', level: 'warn' });
   const [incident] = (await incidents(running, 'deaf')).filter(({ type }) => type === 'overdue');
   expect(incident).toMatchObject({ suspect: 'deaf', host, bots: ['deaf', 'neighbour'] });
-  expect(incident?.reason).toMatch(/^bot deaf was to end and still runs after 500 ms/);
+  expect(incident?.reason).toMatch(/^bot deaf was stopped and still runs after 500 ms/);
   expect(incident?.heap?.used).toBeGreaterThan(0);
 
   // The neighbour was stopped and started in order: no failure of its own.
@@ -172,7 +172,7 @@ it('a thread that hangs in native code: its bot is named, and comes back when th
   const from = stream.frames.length;
   await invoke(running, 'stuck', 'block', { ms: 6000 });
   const fallen = await statusFrom(stream, from, 'stuck', 'backoff');
-  expect(fallen.last_error).toMatch(/stood still for \d+ ms/);
+  expect(fallen.last_error).toMatch(/was blocked for \d+ ms/);
   await onlineAgain(from, 'stuck', 1);
   expectSingle(stream);
   await eventually(async () => (await incidents(running)).length > 0, 'the incident report');

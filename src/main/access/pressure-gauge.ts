@@ -4,13 +4,13 @@
 // New bots are refused when memory, cpu, queue or bots reach their limit; new streams when memory, cpu or streams do. A
 // full queue refuses no streams: they add nothing to it, and an operator needs one to find what fills it.
 
-import { totalmem } from 'node:os';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import type { Config } from '../../shared/contract/config.js';
 import type { JournalStatus } from '../../shared/contract/journal-messages.js';
 import type { PressureReport, Resource, Shortage } from '../../shared/contract/pressure.js';
 import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
+import { availableMemory } from '../available-memory.js';
 
 const SAMPLE_MS = 1000;
 /** Weight of a new sample: a burst of some seconds is no pressure, half a minute of full load is. */
@@ -54,7 +54,7 @@ export class PressureGauge {
     this.#sources = sources;
     this.#onChange = onChange;
     const { max_memory_mb: limit } = config.pressure;
-    this.#memoryLimit = limit === null ? MEMORY_SHARE * memoryOfSystem() : limit * 1024 * 1024;
+    this.#memoryLimit = limit === null ? MEMORY_SHARE * availableMemory() : limit * 1024 * 1024;
   }
 
   start(): void {
@@ -160,12 +160,6 @@ function shortage(resource: Resource | undefined): Shortage | null {
 
 function refusal(resource: Resource): DroverError {
   return new DroverError('unavailable', MESSAGES[resource]);
-}
-
-/** Bytes that this process may use: those of its control group, if it has one. */
-function memoryOfSystem(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
 function rounded(share: number): number {

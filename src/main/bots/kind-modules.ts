@@ -1,5 +1,3 @@
-// Runs in main. Owns where the modules of bot kinds are found. Main never loads them: that is for bot hosts.
-
 import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -10,13 +8,13 @@ import { shippedKind } from '../../shared/package-paths.js';
 /** The kinds that ship. */
 export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
 
-/** Where kinds are, and the places in which none could be found, with the reason in one line. */
+/** Modules of bot kinds, and the places where none was found, with the reason in one line. Only bot hosts load them. */
 export interface KindModules {
   modules: string[];
   failed: { module: string; error: string }[];
 }
 
-/** @param places directories, in which every .js and .mjs file is a kind, and names of packages. */
+/** @param places files, directories in which every .js and .mjs file is a kind, and names of packages. */
 export function findKinds(places: readonly string[]): KindModules {
   const found: KindModules = {
     modules: SHIPPED.map((kind) => shippedKind(kind).href),
@@ -42,7 +40,7 @@ function modulesOf(place: string): string[] {
       .sort()
       .map((name) => pathToFileURL(join(path, name)).href);
   }
-  // As from a file in the directory in which the service was started.
+  // Resolved as from a file in the working directory.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
   try {
     return [pathToFileURL(from.resolve(place)).href];

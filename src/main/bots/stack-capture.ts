@@ -1,5 +1,3 @@
-// Runs in main. Owns how the stack of a thread that is stuck is taken: by the inspector, from outside.
-
 import { Session } from 'node:inspector';
 import type { StackFrame } from '../../shared/contract/bots.js';
 
@@ -7,14 +5,14 @@ import type { StackFrame } from '../../shared/contract/bots.js';
 export interface Captured {
   /** Innermost first. */
   frames: StackFrame[];
-  /** The bot whose code it was, as the thread's own bookkeeping says. */
+  /** The bot whose code it was, as the thread's host keeps it. */
   bot: string | null;
 }
 
-/** What the bot host offers for this, see bot-host/current-bot.ts. */
-const WHOSE_TURN = `globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
+/** Defined by src/bot-host/current-bot.ts. */
+const CURRENT_BOT = `globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
 const MAX_FRAMES = 50;
-/** How long the thread gets to take up its loop again, in ms. */
+/** How long the thread gets to return to its loop, in ms. */
 const RESUME_MS = 50;
 
 interface PausedFrame {
@@ -31,7 +29,7 @@ interface WorkerMessage {
 }
 
 /**
- * Interrupts the thread, wherever it is, looks, and lets it go on.
+ * Pauses the thread with the inspector, wherever it is, reads its stack, and resumes it.
  * @returns undefined when the thread does not answer within `withinMs` (stuck in native code).
  */
 export function captureStack(threadId: number, withinMs: number): Promise<Captured | undefined> {
@@ -40,7 +38,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
   return new Promise((resolve) => {
     const done = (captured: Captured | undefined): void => {
       clearTimeout(timeout);
-      // A thread that is paused cannot be terminated: it has to run on, into its loop.
+      // A paused thread cannot be terminated: it has to run again.
       send(4, 'Debugger.disable');
       setTimeout(() => {
         session.disconnect();
@@ -50,7 +48,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
     const timeout = setTimeout(() => done(undefined), withinMs);
     let target: string | undefined;
     let frames: StackFrame[] = [];
-    /** The frames name their scripts by id only. */
+    /** By script id, which is all that the frames have. */
     const urls = new Map<string, string>();
     const send = (id: number, method: string, params: object = {}): void => {
       const message = JSON.stringify({ id, method, params });
@@ -58,7 +56,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
       session.post('NodeWorker.sendMessageToWorker', { sessionId: target, message });
     };
     session.on('NodeWorker.attachedToWorker', ({ params }) => {
-      // Its workerId is a number of the inspector's own; the thread's stands in the title, before the thread's name.
+      // workerId is the inspector's number; the thread's is in the title.
       if (!params.workerInfo.title.startsWith(`[worker ${threadId}]`)) return;
       target = params.sessionId;
       send(1, 'Debugger.enable');
@@ -75,7 +73,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
         const callFrameId = callFrames[0]?.callFrameId;
         send(3, 'Debugger.evaluateOnCallFrame', {
           callFrameId,
-          expression: WHOSE_TURN,
+          expression: CURRENT_BOT,
           returnByValue: true,
           silent: true,
         });

@@ -1,24 +1,23 @@
-// Runs in main. Owns the search for hosts whose loop stands still.
+// Runs in main. Owns the watch over the heartbeats of the bot hosts.
 
 import type { HostThread } from '../threads/host-thread.js';
 
-/** How often the hosts' heartbeats are looked at, in ms, at most. */
-const LOOK_MS = 500;
+/** How often the heartbeats are checked, in ms, at most. */
+const CHECK_MS = 500;
 
 export class Watchdog {
   readonly #hosts: () => Iterable<HostThread>;
   readonly #hangMs: number;
   readonly #hung: (host: HostThread, forMs: number) => void;
-  /** The last count that was seen of each host, since when, and how much of that it was forgiven. */
+  /** The last count seen of each host, since when, and how much of that time was forgiven. */
   readonly #seen = new WeakMap<HostThread, { beats: number; since: number; forgiven: number }>();
-  /** When the hosts were looked at last. */
-  #looked = performance.now();
-  readonly #lookMs: number;
+  #checkedAt = performance.now();
+  readonly #checkMs: number;
   /** Hosts that were reported; they are on their way out. */
   readonly #reported = new WeakSet<HostThread>();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param hung is called once for a host that stands still for `hangMs`. */
+  /** @param hung is called once for a host without a heartbeat for `hangMs`. */
   constructor(
     hosts: () => Iterable<HostThread>,
     hangMs: number,
@@ -27,22 +26,21 @@ export class Watchdog {
     this.#hosts = hosts;
     this.#hangMs = hangMs;
     this.#hung = hung;
-    this.#lookMs = Math.min(LOOK_MS, hangMs / 4);
-    this.#timer = setInterval(() => this.#look(), this.#lookMs);
+    this.#checkMs = Math.min(CHECK_MS, hangMs / 4);
+    this.#timer = setInterval(() => this.#check(), this.#checkMs);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
-    const late = now - this.#looked - this.#lookMs;
-    this.#looked = now;
-    // Main itself stood still (the process was stopped, or had no processor), and the hosts may have too: they get that
-    // time on top. One standstill is forgiven whole; of many not more than hangMs, or a main that is late at each look
-    // would find nothing.
-    const bound = late > this.#lookMs ? Math.max(late, this.#hangMs) : 0;
+    const late = now - this.#checkedAt - this.#checkMs;
+    this.#checkedAt = now;
+    // When main itself was held up (the process was suspended, or had no processor) the hosts may have been too: that time is
+    // forgiven. One such pause is forgiven whole; of many at most hangMs, or a main that is late at each check would find nothing.
+    const bound = late > this.#checkMs ? Math.max(late, this.#hangMs) : 0;
     for (const host of this.#hosts()) {
       const seen = this.#seen.get(host);
       const { beats } = host;

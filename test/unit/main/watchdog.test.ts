@@ -1,5 +1,3 @@
-// Run by vitest. Clocks are mocked: how long main stands still is not ours to choose.
-
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Watchdog } from '../../../src/main/bots/watchdog.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
@@ -13,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('a host that stands still is reported once, and one that beats is not', () => {
+it('a host without heartbeats is reported once, and one that beats is not', () => {
   const hung = vi.fn();
   const still = { beats: 1 } as HostThread;
   const well = { beats: 1 };
@@ -27,12 +25,12 @@ it('a host that stands still is reported once, and one that beats is not', () =>
   watchdog.stop();
 });
 
-it('when main itself stood still no host is blamed, and one that does not come back is found later', () => {
+it('when main itself was held up no host is blamed, and one that does not recover is found later', () => {
   const hung = vi.fn();
   const host = { beats: 1 } as HostThread;
   const watchdog = new Watchdog(() => [host], HANG_MS, hung);
   vi.advanceTimersByTime(1000);
-  // The process was stopped: time has passed, and no timer has fired.
+  // The process was suspended: time has passed, and no timer has fired.
   const real = performance.now.bind(performance);
   const now = vi.spyOn(performance, 'now').mockImplementation(() => real() + 60_000);
   vi.advanceTimersByTime(500);
@@ -44,7 +42,7 @@ it('when main itself stood still no host is blamed, and one that does not come b
 });
 
 it.each([1500, 9000, 60_000])(
-  'a main that is late at each look (every %i ms) finds a host that hangs',
+  'a main that is late at each check (every %i ms) finds a host that hangs',
   (everyMs) => {
     const hung = vi.fn();
     const still = { beats: 1 } as HostThread;
@@ -60,7 +58,7 @@ it.each([1500, 9000, 60_000])(
       vi.advanceTimersByTime(500);
     }
     expect(hung.mock.calls.map(([host]) => host)).toEqual([still]);
-    // What is forgiven in all is one standstill, or as much as a host may stand still.
+    // One pause is forgiven in all, or as much as a host may hang.
     const found = performance.now() - start;
     expect(found).toBeGreaterThan(HANG_MS);
     expect(found).toBeLessThanOrEqual(HANG_MS + Math.max(HANG_MS, everyMs) + 2 * everyMs);
