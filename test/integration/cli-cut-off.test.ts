@@ -76,7 +76,7 @@ async function expectUnknown(): Promise<void> {
 
 it('record ends with no_service when the service has gone, and the recording says so', async () => {
   await start();
-  const recording = run('record', file, '--for', '12s');
+  const recording = run('record', file, '--for', '6s');
   await until(hasLines);
   await killService();
   const { code, stderr } = await recording.ended;
@@ -93,9 +93,12 @@ it('record ends with no_service when the service has gone, and the recording say
 
 it('record with a command that does well ends with no_service all the same', async () => {
   await start();
-  const recording = run('record', file, '--', process.execPath, '-e', 'setTimeout(() => {}, 4000)');
+  const killed = path.join(home, 'killed');
+  const script = `setInterval(() => require('node:fs').existsSync(${JSON.stringify(killed)}) && process.exit(0), 50)`;
+  const recording = run('record', file, '--', process.execPath, '-e', script);
   await until(hasLines);
   await killService();
+  writeFileSync(killed, '');
   expect((await recording.ended).code).toBe(EXIT.no_service);
   expect(endOf().data).toMatchObject({ by: 'command', missing: expect.any(String) });
 });
