@@ -72,6 +72,15 @@ it('JSON of the greatest depth is taken, one level more is 400; brackets in text
   expectError(await send(nested(11)), 400, 'the body is nested more than 10 levels deep');
 });
 
+it.each(['/auth/pin', '/api/bots', '/invoke'])(
+  'a body of POST %s that does not come in time is 408',
+  async (path) => {
+    const headers = { ...JSON_TYPE, Authorization: authorization, 'Content-Length': '100' };
+    const answer = await raw(service.port, requestBytes('POST', path, headers, '{"pin":'));
+    expectError(answer, 408, 'the request body did not arrive in time');
+  },
+);
+
 // These wait for the service to close: together, so that they wait once.
 it.concurrent.each([
   ['nothing is sent', []],

@@ -12,7 +12,7 @@ let service: Service;
 let token: string;
 beforeAll(async () => {
   service = await startService({
-    config: { pin: { capacity: 1000, refill_per_minute: 600 }, http: { body_timeout_ms: 500 } },
+    config: { pin: { capacity: 1000, refill_per_minute: 600 } },
   });
   token = await service.token();
 });
@@ -140,12 +140,6 @@ describe.each(POSTS)('POST %s', (path) => {
       'the request body is too large',
     );
     expectError(await send(post('x'.repeat(3 * MAX_BODY), { path })), 413);
-  });
-
-  it('decision "errors": a body that does not come in time is 408', async () => {
-    const headers = { ...JSON_TYPE, 'Content-Length': '100' };
-    const answer = await send(post('{"pin":', { path, headers }));
-    expectError(answer, 408, 'the request body did not arrive in time');
   });
 });
 
