@@ -24,7 +24,7 @@ describe('many at once', () => {
     open.push(connection);
     return connection;
   };
-  /** Connects and asks; a connection that is let in stays open. */
+  /** Connects and sends a request; a connection that is accepted stays open. */
   const ask = async (localAddress?: string) => {
     const connection = await connect(localAddress);
     await connection.send(requestBytes('GET', '/health'));
@@ -39,7 +39,7 @@ describe('many at once', () => {
     }
   };
 
-  it('more connections than the limit get 503 and are closed; one that goes makes room', async () => {
+  it('connections above the limit get 503 and are closed; one that closes makes room', async () => {
     service = await startService({ config: { http: { max_connections: 4 } } });
     const first = await Promise.all([ask(), ask(), ask(), ask()]);
     expect(first.map(({ answer }) => answer.status)).toEqual([200, 200, 200, 200]);
@@ -48,7 +48,7 @@ describe('many at once', () => {
       expectError(answer, 503, 'too many connections are open');
       await connection.ended();
     }
-    // Those that were let in are served on.
+    // Those that were accepted are still served.
     const [kept] = first;
     await kept?.connection.send(requestBytes('GET', '/health'));
     expect((await kept?.connection.response())?.body).toBe('ok');
@@ -57,7 +57,7 @@ describe('many at once', () => {
   });
 
   it.runIf(process.platform === 'linux')(
-    'more from one address than the limit get 429, others are served',
+    'connections above the limit of one address get 429, other addresses are served',
     async () => {
       service = await startService({ config: { http: { max_connections_per_address: 2 } } });
       const first = [await ask(), await ask()];
@@ -89,7 +89,7 @@ describe('many at once', () => {
   );
 
   it.runIf(process.platform === 'linux')(
-    'who has more connections than the limit before it is noticed loses them with the next answers',
+    'connections above the limit that were opened before they were counted are closed with their next answers',
     async () => {
       service = await startService({
         args: frontFlags(2),
@@ -101,7 +101,7 @@ describe('many at once', () => {
       let left = flood.flatMap(({ connection, answer }) =>
         answer.status === 200 ? connection : [],
       );
-      // node:http lets nobody have more in the first place.
+      // node:http accepts no more in the first place.
       if (isNode(service)) expect(left.length).toBeLessThanOrEqual(10);
       else expect(left.length).toBeGreaterThan(10);
       const targets = ['/health', '/api-info', '/nothing'];
@@ -127,13 +127,13 @@ describe('many at once', () => {
   );
 
   it.runIf(process.platform === 'linux')(
-    'a connection too many is closed whatever its next answer is: large, or without a body',
+    'a connection above the limit is closed with its next answer, also a large one and one without a body',
     async () => {
       service = await startService({
         args: frontFlags(1),
         config: { kinds: [FIXTURE_KINDS], http: { max_connections_per_address: 3 } },
       });
-      // node:http lets nobody have more in the first place.
+      // node:http accepts no more in the first place.
       if (isNode(service)) return;
       const headers = { Authorization: `Bearer ${await service.token()}` };
       const flood = await Promise.all(Array.from({ length: 40 }, () => ask()));

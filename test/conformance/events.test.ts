@@ -229,7 +229,7 @@ describe('session frames', () => {
     const mine = snapshots(stream, BOT);
     const transitions = mine.filter((s, index) => s.status !== mine[index - 1]?.status);
     expect(transitions.map((s) => s.status)).toEqual(LIFE);
-    // A later frame in the same status repeats the state, it is no transition of its own.
+    // A later frame in the same status repeats the state, it is not a transition.
     for (const status of LIFE) {
       expect(new Set(mine.filter((s) => s.status === status).map((s) => s.since_ms)).size).toBe(1);
     }

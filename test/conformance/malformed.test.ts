@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-// Whatever a test has sent: the next good request works, in the same process.
+// After every test the next valid request is served, by the same process.
 afterEach(async () => {
   expect(service.child.exitCode).toBeNull();
   expect((await call(service, 'GET', '/health', { token: null })).text).toBe('ok');

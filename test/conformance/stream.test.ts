@@ -148,7 +148,7 @@ it('§6 with two fronts every subscriber gets the same frames, wherever it lande
 it('§4 the connection stays open while nothing happens, and the client sends nothing', async () => {
   const silent = await startService({ config: { stream: { heartbeat_ms: 100 } } });
   onTestFinished(() => stopClean(silent));
-  // That its token was made is told of on the stream, too, and may come a little later than the token.
+  // The stream also has a line about its new token, which may come a little later than the token.
   const told = async (): Promise<unknown[]> =>
     ((await call(silent, 'GET', '/api/events?scope=auth')).json as { events: unknown[] }).events;
   await expect.poll(told).not.toEqual([]);
@@ -175,7 +175,7 @@ describe('a browser event-stream client', () => {
     expect(['log', 'session']).toContain(frame.event);
   });
 
-  it('§6.2 reconnects by itself: it comes again with Last-Event-ID, and the stream goes on after it', async () => {
+  it('§6.2 reconnects by itself: with Last-Event-ID, and the stream continues after it', async () => {
     const target = `/events?token=${encodeURIComponent(token)}`;
     const before = await open({ headers: BROWSER }, target);
     await before.until(liveCount(10, before));
@@ -190,7 +190,7 @@ describe('a browser event-stream client', () => {
     for (const seq of numbers) expect(seq).toBeGreaterThan(sequence(last).seq);
   });
 
-  it('§6.2 a stream that a client reopens begins anew, with the snapshots', async () => {
+  it('§6.2 a stream that a client reopens starts with the snapshots again', async () => {
     for (let n = 0; n < 3; n++) {
       const stream = await open();
       await stream.waitFor((frame) => frame.id === undefined && snapshotOf(frame)?.id === 'quiet');

@@ -33,7 +33,7 @@ interface Asked {
   body: string;
 }
 
-/** One request on a connection of its own. */
+/** One request on its own connection. */
 function ask(
   port: number,
   ca: Certificate[],
@@ -202,7 +202,7 @@ describe('a service with a certificate', () => {
   });
 
   it.runIf(process.platform !== 'win32')(
-    'on SIGHUP new connections get the new certificate, and streams go on; one that is broken changes nothing',
+    'on SIGHUP new connections get the new certificate, and streams continue; a broken one changes nothing',
     async () => {
       const stream = new TlsStream(service.port, first, token);
       await stream.until(() => stream.text.includes('event: log'));
@@ -230,7 +230,7 @@ describe('a service with a certificate', () => {
   );
 
   it.runIf(process.platform !== 'win32')(
-    'what main can read and a front cannot changes nothing, in no front, however often it is tried',
+    'a certificate that main can read and a front cannot changes nothing in any front, on every attempt',
     async (context) => {
       const isNode = service.engine === 'node:http';
       context.skip(isNode, 'node:http reads certificates as main does');
@@ -257,7 +257,7 @@ describe('a service with a certificate', () => {
     },
   );
 
-  it('a front that is replaced has what the others have, whatever is in the files by then', async (context) => {
+  it('a replaced front uses what the others use, not what is in the files by then', async (context) => {
     context.skip(frontFlags(2)[1] === '1', 'there is no other front to watch from');
     const stream = new TlsStream(service.port, first, token);
     await stream.until(() => stream.text.includes('event: log'));
@@ -274,7 +274,7 @@ describe('a service with a certificate', () => {
     expect(drilled.status, drilled.body).toBe(200);
     let other: TlsStream;
     do {
-      // One that is still on the front which goes is cut.
+      // A stream that is still on the old front is cut.
       other = new TlsStream(service.port, first, token, {
         target: '/events?scope=drover',
         lastEventId: id,
@@ -282,7 +282,7 @@ describe('a service with a certificate', () => {
       await other.until(() => other.text.includes('front 0 was replaced')).catch(() => {});
     } while (other.isOver);
     expect(other.text).not.toContain('could not be restarted');
-    // The key lies nowhere but where the operator has put it.
+    // There is no copy of the key.
     if (process.platform === 'linux') {
       expect(readdirSync('/dev/shm').filter((name) => name.startsWith('drover-'))).toEqual([]);
     }

@@ -33,7 +33,7 @@ export async function attack(
     // A stream has no end; what it sends first is enough.
     if (received.length < 1_000_000) received = Buffer.concat([received, chunk]);
   });
-  // Whoever breaks the rules may be reset.
+  // A client that breaks the protocol may be reset.
   socket.on('error', () => {});
   // Not events.once(): it rejects at the error of a reset.
   const when = (event: 'connect' | 'secureConnect' | 'data' | 'close'): Promise<void> =>

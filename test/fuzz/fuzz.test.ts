@@ -71,7 +71,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
   let target: Target;
   let hello: Buffer;
   let keptAlive: RawConnection;
-  /** How many cases got an answer, whatever it was. */
+  /** How many cases got any answer. */
   const answered = new Map<Way, number>();
   beforeAll(async () => {
     dir = makeDir();

@@ -84,7 +84,7 @@ async function start(engine) {
 }
 
 const agent = new http.Agent({ keepAlive: false });
-/** One GET /health on a connection of its own, in ms; undefined when it fails. */
+/** One GET /health on its own connection, in ms; undefined when it fails. */
 function health(url) {
   return new Promise((resolve) => {
     const began = performance.now();

@@ -37,7 +37,7 @@ export class Target {
     return target;
   }
 
-  /** One request on a connection of its own. */
+  /** One request on its own connection. */
   async ask(sent: Sent): Promise<{ status: number; json: unknown }> {
     const response = await this.#send(sent);
     const text = Buffer.concat(await response.toArray()).toString();

@@ -1,4 +1,4 @@
-// Test harness. Owns JSON calls to a running service, and the shape that every error has.
+// JSON calls to a service, and the shape of every error.
 
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
@@ -16,7 +16,7 @@ export interface ServiceApi {
     headers: Record<string, string>;
     body?: string;
   }): Promise<Received>;
-  /** Resolves with the head of the answer to a GET, whatever its status; the body is the caller's. */
+  /** Sends a GET and resolves with the head of the response, of any status; the caller reads the body. */
   open(target: string, headers: Record<string, string>): Promise<IncomingMessage>;
 }
 
@@ -96,7 +96,7 @@ interface ErrorLike {
   json: unknown;
 }
 
-/** Holds an answer against the table of errors: status, JSON, and a body of `error` alone. Returns the message. */
+/** Validates an error response: status, JSON, and a body of `error` alone. Returns the message. */
 export function expectError(answer: ErrorLike, status: number, message?: string | RegExp): string {
   const { headers } = answer;
   const type = headers instanceof Headers ? headers.get('content-type') : headers['content-type'];

@@ -1,4 +1,4 @@
-// Test harness. Owns what tests of hosted bots do again and again: operations, waits on the stream, neighbours.
+// Operations on bots, waits on the stream, and neighbours that must not be disturbed.
 
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';

@@ -1,5 +1,4 @@
-// Test harness. Owns self-signed certificates that are good for an hour, made with node:crypto alone: `npm test` needs no
-// openssl.
+// Self-signed certificates that are valid for an hour, made with node:crypto: `npm test` needs no openssl.
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

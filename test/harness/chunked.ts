@@ -1,4 +1,4 @@
-// Test harness. Owns a strict reader of chunked bodies: what RFC 9112 §7.1 lets a server leave out or add, it refuses.
+// A strict reader of chunked bodies: it refuses what RFC 9112 §7.1 lets a server leave out or add.
 
 const CR = 0x0d;
 const LF = 0x0a;

@@ -1,5 +1,4 @@
-// Test harness. Owns the comparison of what a service answers with what its OpenAPI document says: every answer that the
-// harness reads and every event of a stream goes through here, and one that is not described fails the test.
+// Validates every response and every event that the harness reads against the service's OpenAPI document.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DocumentAnswer } from '../../src/front/reference/document.js';

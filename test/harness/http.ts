@@ -1,4 +1,4 @@
-// Test harness. Owns a raw HTTP/1.1 client: it sends exactly the bytes it is given, in exactly these pieces.
+// A raw HTTP/1.1 client: it sends exactly the bytes it is given, in exactly these pieces.
 
 import { once } from 'node:events';
 import net from 'node:net';
@@ -17,7 +17,7 @@ export interface RawResponse {
 }
 
 export interface RawOptions {
-  /** The answer has no body whatever its headers say (a HEAD request). */
+  /** The response has no body even if its headers give a length (a HEAD request). */
   head?: boolean;
   /** Source address of the connection, to come as another client. */
   localAddress?: string;
@@ -26,7 +26,7 @@ export interface RawOptions {
   timeoutMs?: number;
 }
 
-/** Pause between pieces, so that each travels in a segment of its own: there is nothing to wait for instead. */
+/** Pause between pieces, so that each travels in its own segment: there is no event to wait for. */
 const PIECE_GAP_MS = 15;
 
 /** What was asked for. */
@@ -153,7 +153,7 @@ export class RawConnection {
   }
 }
 
-/** Sends the bytes on a connection of their own and returns the first answer. */
+/** Sends the bytes on a new connection and returns the first response. */
 export async function raw(
   port: number,
   pieces: Pieces,

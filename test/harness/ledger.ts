@@ -42,7 +42,7 @@ export class Ledger {
     this.#options = options;
   }
 
-  /** What a client sends to go on. */
+  /** The id that a client sends to resume. */
   get lastEventId(): string {
     return this.last === undefined ? '' : `${this.epoch}-${this.last}`;
   }

@@ -1,4 +1,4 @@
-// Test harness. Owns the life of one built service as a real process: its data directory, its output, its end.
+// One built service as a real process: its data directory, its output, its end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -85,7 +85,7 @@ export function removeDir(dir: string): void {
 }
 
 function environment(changes: Env = {}): NodeJS.ProcessEnv {
-  // What the developer has set for a service of their own must not reach the tests.
+  // A developer's own settings must not reach the tests.
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('DROVER_') && name !== 'NODE_OPTIONS' && name !== 'NODE_ENV',
   );
@@ -245,7 +245,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
 }
 
-/** Stops a service at the end of a test; from whatever state a test left it in, it must exit with 0. */
+/** Stops a service at the end of a test. It must exit with 0 from any state that the test left it in. */
 export async function stopClean(service: Service | undefined): Promise<void> {
   const code = await service?.stop();
   if (code !== undefined && code !== 0) {

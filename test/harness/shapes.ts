@@ -1,4 +1,4 @@
-// Test harness. Owns what a client knows of the payloads, from the contract and not from the service's code.
+// The payloads as the contract gives them, independent of the service's code.
 
 import { expect } from 'vitest';
 import type { Frame, SseStream } from './sse.js';

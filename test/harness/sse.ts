@@ -1,4 +1,4 @@
-// Test harness. Owns an SSE client as a user would write one: node:http below, eventsource-parser above.
+// An SSE client as a user would write one, on node:http and eventsource-parser.
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
@@ -19,7 +19,7 @@ export interface StreamOptions {
   /** Sent as `Authorization: Bearer`. */
   token?: string;
   headers?: Record<string, string>;
-  /** Its events are held against the OpenAPI document; true when left out. */
+  /** Its events are validated against the OpenAPI document. Default true. */
   isDescribed?: boolean;
 }
 
@@ -43,7 +43,7 @@ export class SseStream {
   readonly #watchers = new Set<Watcher>();
   #over = false;
 
-  /** @param isDescribed its events are held against the OpenAPI document. */
+  /** @param isDescribed its events are validated against the OpenAPI document. */
   constructor(response: http.IncomingMessage, isDescribed = true) {
     this.response = response;
     const parser = createParser({
@@ -136,7 +136,7 @@ function parseJson(data: string): unknown {
   }
 }
 
-/** Sends the GET and resolves with the answer's head, whatever its status; the body is the caller's. */
+/** Sends a GET and resolves with the head of the response, of any status; the caller reads the body. */
 export function get(url: string, headers: Record<string, string>): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     http.get(url, { headers, agent: false }, resolve).on('error', reject);

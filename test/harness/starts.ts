@@ -1,4 +1,4 @@
-// Test harness. Owns starts of the built service that one test makes for itself, and those that must fail.
+// Starts of the built service for one test, and starts that must fail.
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

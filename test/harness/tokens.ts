@@ -1,4 +1,4 @@
-// Test harness. Owns what tests of tokens do again and again: making, listing and revoking them.
+// Creates, lists and revokes tokens.
 
 import { expect } from 'vitest';
 import { type Answer, call, type ServiceApi } from './api.js';

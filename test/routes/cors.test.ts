@@ -63,7 +63,7 @@ describe('every answer', () => {
         'referrer-policy': 'no-referrer',
       });
       const policy = headers['content-security-policy'] ?? '';
-      // A page may have a style of its own, and nothing else.
+      // The page has one inline style and nothing else.
       if (name === 'GET /docs') {
         expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+';/);
         expect(policy).toMatch(/; frame-ancestors 'none'$/);
@@ -76,7 +76,7 @@ describe('every answer', () => {
     }
   });
 
-  it('has no CORS header by default, whatever the origin', async () => {
+  it('has no CORS header by default, for any origin', async () => {
     for (const origin of ['null', ...REFUSED]) {
       for (const [name, headers] of await answersOf(plain, { Origin: origin })) {
         const names = Object.keys(headers).filter((key) => key.startsWith('access-control'));

@@ -77,14 +77,14 @@ describe('GET /', () => {
 });
 
 describe('GET /assets/{file}', () => {
-  it('may be kept for ever', async () => {
+  it('may be cached for ever', async () => {
     const { headers } = await get(script);
     expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(headers.get('vary')).toContain('Accept-Encoding');
   });
 
-  it('comes in the best encoding that is accepted, each with a tag of its own', async () => {
+  it('comes in the best encoding that is accepted, each with its own ETag', async () => {
     const plain = await get(script);
     expect(plain.headers.get('content-encoding')).toBeNull();
     const cases: [string, string | null][] = [

@@ -165,14 +165,14 @@ describe('the bucket', () => {
     expect(again.text).not.toContain('token');
   });
 
-  it('§8.3 tokens go on working while the PIN exchange is locked', async () => {
+  it('§8.3 tokens still work while the PIN exchange is locked', async () => {
     const service = await inject({ config: SLOW });
     const token = await service.token();
     await emptyBucket(service);
     expect((await call(service, 'GET', '/api-info', { token })).status).toBe(200);
   });
 
-  it('decision "PIN attempt": a right PIN costs nothing, 20 in a row and still 12 wrong ones', async () => {
+  it('decision "PIN attempt": a right PIN costs no attempt: after 20 of them 12 wrong ones are allowed', async () => {
     const service = await inject({ config: SLOW });
     for (let n = 0; n < 20; n++) expect((await tryPin(service, service.pin)).status).toBe(200);
     expect((await emptyBucket(service)).wrong).toBe(12);

@@ -112,7 +112,7 @@ it('bots: one more than there may be is refused with the reason, of many at once
     status: 503,
     report: { short: ['bots'], capacity: 4, bots: { present: 4, limit: 4 } },
   });
-  // Those that are there go on as before, streams too.
+  // Existing bots and streams are not affected.
   const stream = await open();
   await expectLifecycle(stream);
   await remove(service, 'only');
@@ -120,7 +120,7 @@ it('bots: one more than there may be is refused with the reason, of many at once
   expect((await create(service, { id: 'next', kind: 'synthetic' })).status).toBe(201);
 });
 
-it('memory: new streams and bots are refused, what is there goes on', async () => {
+it('memory: new streams and bots are refused, existing ones continue', async () => {
   // The process has more than this before it serves anything.
   service = await inject({
     config: {

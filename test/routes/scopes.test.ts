@@ -132,7 +132,7 @@ describe.each([
     },
   );
 
-  it('has only its bots in the list, whatever is asked for', async () => {
+  it('has only its bots in the list, with any filter', async () => {
     for (const query of ['', '?kind=synthetic', '?status=running,stopped,starting']) {
       const answer = await call(service, 'GET', `/api/bots${query}`, { token });
       const ids = (answer.json as { bots: { id: string }[] }).bots.map(({ id }) => id);
@@ -186,7 +186,7 @@ describe.each([
     expect((await snapshot(service, 'mine')).labels).toEqual({ owner: 'mine' });
   });
 
-  it('is told of an id that is taken the same, whoever has it', async () => {
+  it('gets the same error for an id that is taken, by any bot', async () => {
     for (const id of 'bots' in limit ? ['mine'] : ['mine', 'other']) {
       const body = { id, kind: 'synthetic', labels: { owner: 'mine' } };
       const refused = await call(service, 'POST', '/api/bots', { token, body });

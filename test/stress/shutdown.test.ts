@@ -1,4 +1,4 @@
-// Issue 2 "Shutdown": the process ends within 10 s, whatever bots, hosts and clients do.
+// Issue 2 "Shutdown": the process ends within 10 s, also when bots, hosts and clients use up their time.
 
 import net from 'node:net';
 import { afterEach, expect, it, onTestFinished } from 'vitest';

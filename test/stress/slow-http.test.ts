@@ -1,4 +1,4 @@
-// Issue 5: clients that send their heads and bodies slowly, many at once. Others are served, a stream goes on, and the slow
+// Issue 5: clients that send their heads and bodies slowly, many at once. Others are served, a stream continues, and the slow
 // ones are closed. docs/ENGINES.md (Slow clients) has the figures of `npm run slowhttp`.
 
 import { readdirSync } from 'node:fs';
