@@ -64,9 +64,9 @@ interface SlowClients {
   kernelHeld: number;
   /** Most that one of them got beyond that before its gap: what the process had kept for it. */
   mostKept: number;
-  /** Most gaps that one of them was told of. */
+  /** The most gaps reported to one of them. */
   mostGaps: number;
-  /** How many were told of one. */
+  /** How many received a gap. */
   withGap: number;
   ended: number;
 }
@@ -107,7 +107,7 @@ const NOTES = [
   'memory-per-blocked: difference of resident memory between the two services ÷ blocked clients. The kernel’s buffers are no part of it.',
   'memory-noise: the same difference between the two services without slow clients.',
   'kept-per-blocked: most that came out of the process, not the kernel, for a client that reads at last, before its gap:',
-  'more than one write of 64 KiB would be a send to a blocked socket. gaps-per-blocked: losses it was told of at most;',
+  'more than one write of 64 KiB would be a send to a blocked socket. gaps-per-blocked: the most losses reported to one;',
   'it is more than one where the kernel, of itself, took some more in between.',
 ];
 
@@ -266,7 +266,7 @@ function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
       `Before each measurement ${whole(FLOOD_LINES)} lines of ${whole(FLOOD.messageBytes)} bytes, which block the slow clients.`,
       `Resident memory: ${mebibytes(WITH)} MiB with slow clients, ${mebibytes(WITHOUT)} MiB without, ${mebibytes(WITHOUT_AGAIN)} MiB without again.`,
       `The kernel held ${whole(middle((one) => one.kernelHeld) / 1000)} KB for each client that never read.`,
-      `Read again, ${whole(middle((one) => one.withGap))} of ${SLOW_EACH} were told of a loss, ${whole(middle((one) => one.ended))} were ended.`,
+      `Read again, ${whole(middle((one) => one.withGap))} of ${SLOW_EACH} received a gap, ${whole(middle((one) => one.ended))} were ended.`,
     ],
   );
 }

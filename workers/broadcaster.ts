@@ -38,7 +38,7 @@ function take(batch: Batch, inFlight: InFlight): void {
   inFlight.subtract(batch.bytes.byteLength);
 }
 
-/** Takes what a host has posted until now, and not what it goes on to post meanwhile: a busy host would never end. */
+/** Processes the batches that a host has posted until now, but not later ones: a busy host would never end. */
 function drain({ port, inFlight }: { port: MessagePort; inFlight: InFlight }): void {
   let owed = inFlight.bytes;
   while (owed > 0) {

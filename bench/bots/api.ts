@@ -22,7 +22,7 @@ export class Api {
     this.#authorization = `Bearer ${token}`;
   }
 
-  /** @returns the whole answer, of whatever status. Rejects when there is none. */
+  /** @returns the whole response, with any status. Rejects when there is none. */
   ask(method: string, path: string, body?: object): Promise<ApiAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = {

@@ -1,5 +1,5 @@
-// Runs in the bench process. Owns what the bots bench compares: the service with a kind of the bench's own, which can be
-// started again on the same data, and the bare control.
+// Runs in the bench process. Owns the two servers that the bots bench compares: the service with the bench's kind, which can
+// be restarted on the same data, and the bare control.
 
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,3 @@
-// Runs in the bench process. Owns what the bots bench invokes, and what a right answer is.
-
 import type { Route } from '../http/routes.js';
 import { botId } from './api.js';
 

@@ -1,5 +1,3 @@
-// Runs in the bench process. Owns what the parts of the bots bench have in common.
-
 import { type Figure, ratioFigure } from '../harness/bench.js';
 import type { Table } from '../harness/table.js';
 import { BARE, BARE_AGAIN, SUBJECT } from './hosts.js';

@@ -1,5 +1,5 @@
-// Runs in the worker thread of controls/bots-bare.ts, and once more in a thread of its own as the world's end of a line.
-// Owns bots that are nothing but what their kind asks for: state, data, an AbortController, a timer, a connection.
+// Runs in the worker thread of controls/bots-bare.ts, and in a second thread as the far end of the bots' connections. Owns
+// bots with only what their kind needs: state, data, an AbortController, a timer, a connection.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';

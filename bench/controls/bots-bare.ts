@@ -1,4 +1,4 @@
-// Started by the bots bench as a process of its own. The least that hosting bots can cost: a bare uWebSockets.js loop
+// Started by the bots bench as a separate process. The least that hosting bots can cost: a bare uWebSockets.js loop
 // that forwards each request to a worker thread, where a bot is an object, and answers what that answers. Nothing is kept
 // on disk, checked against a schema, or shown to anybody.
 

@@ -1,4 +1,4 @@
-// Started by benches as a process of its own. The least that the way from a bot to the ring can cost with these means: one
+// Started by benches as a separate process. The least that the way from a bot to the ring can cost with these means: one
 // thread packs, one unpacks and writes; no bots, no filters, no readers. A job is a line of JSON in, a line of JSON out.
 
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-// Runs in the two threads of controls/ingest-bare.ts. Owns what is least: a loop that packs batches, and one that unpacks
+// Runs in the two threads of controls/ingest-bare.ts. One loop packs batches; the other unpacks
 // them, makes frames and writes them to a buffer.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';

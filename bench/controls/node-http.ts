@@ -1,4 +1,4 @@
-// Started by benches as a process of its own. The same answers on plain node:http, without a framework.
+// Started by benches as a separate process. The same answers on plain node:http, without a framework.
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

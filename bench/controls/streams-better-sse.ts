@@ -1,4 +1,4 @@
-// Started by benches as a process of its own. better-sse on node:http, used as its documentation shows: a channel that
+// Started by benches as a separate process. better-sse on node:http, used as its documentation shows: a channel that
 // broadcasts. In the form `batched` the lines of a tick go to each session with its batch(), which is faster.
 
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
-// Started by benches as a process of its own. node:http, one buffer for all streams: what can be had without an engine of
-// one's own and without a library.
+// Started by benches as a separate process. node:http, one buffer for all streams: the best result without a
+// special engine and without a library.
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Started by benches as a process of its own. A bare uWebSockets.js loop that writes ready bytes to every stream: the
+// Started by benches as a separate process. A bare uWebSockets.js loop that writes ready bytes to every stream: the
 // least that a stream can cost on this engine. It looks at no answer of write(): nobody here is slow.
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';

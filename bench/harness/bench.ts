@@ -1,5 +1,3 @@
-// Runs in the bench process. Owns what a bench is, and the figures by which it is judged.
-
 import type { Progress } from './progress.js';
 import {
   exceedsNoise,
@@ -55,7 +53,7 @@ export interface Figure {
   target?: Bound;
 }
 
-/** What a ratio is made of. All series have one number a round. */
+/** The series that a ratio is built from, each with one number per round. */
 export interface RatioParts {
   id: string;
   subject: readonly number[];
@@ -67,7 +65,7 @@ export interface RatioParts {
   target?: Bound;
 }
 
-/** How the subject stands beside a control: above 1 the subject is the better one, whatever was measured. */
+/** The subject compared with a control. Above 1 the subject is better, for every kind of measurement. */
 export function ratioFigure(parts: RatioParts): Figure {
   const { subject, noise } = parts;
   const control =

@@ -1,5 +1,5 @@
-// Started by benches as a process of its own: the service, which ends with the bench even when that is killed.
-// A service that goes on making load would spoil every measurement after it.
+// Started by benches as a separate process: the service, which ends with the bench even when the bench is killed. A service
+// that kept making load would spoil every later measurement.
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 await import('../../src/cli/main.js');

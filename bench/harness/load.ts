@@ -6,7 +6,7 @@ import { Child } from './child.js';
 export type LoadReply<Result> = { result: Result } | { error: string };
 
 /**
- * A load generator in a process of its own, so that its CPU time is not the server's. It lives for the whole bench:
+ * A load generator in a separate process, so that its CPU time is not the server's. It lives for the whole bench:
  * a generator that has just started is slow itself for the first second. One job at a time.
  */
 export class LoadProcess<Job, Result> {

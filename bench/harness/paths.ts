@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns where things lie: benches run compiled, from dist/bench, beside dist/src.
+// Benches run compiled, from dist/bench, next to dist/src.
 
 /** The repository, seen from dist/bench/harness. */
 const REPOSITORY = new URL('../../../', import.meta.url);

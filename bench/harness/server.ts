@@ -11,7 +11,7 @@ import {
   sampleResident,
 } from './os-accounting.js';
 
-/** Every server of a bench says so on a line of its own, controls as well as the service. */
+/** Every server of a bench prints this line, controls as well as the service. */
 const LISTENING = /^listening on (http:\/\/\S+)$/;
 
 export class Server {

@@ -66,7 +66,7 @@ export function meanOfPairs(first: readonly number[], second: readonly number[])
 
 /**
  * Whether a ratio differs from 1 by more than the same control differed from itself in any round.
- * A ratio inside the noise floor shows no difference, whatever its digits say.
+ * A ratio inside the noise floor shows no difference, regardless of its digits.
  */
 export function exceedsNoise(ratio: Summary, noise: Summary): boolean {
   const floor = Math.max(Math.abs(Math.log(noise.min)), Math.abs(Math.log(noise.max)));

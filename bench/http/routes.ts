@@ -1,5 +1,3 @@
-// Runs in the bench process. Owns what the HTTP bench asks for, and what a right answer is.
-
 import type { Bound } from '../harness/bench.js';
 
 /** A server that is asked, and what its answers are checked against. */

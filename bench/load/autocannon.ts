@@ -1,4 +1,4 @@
-// Started by the HTTP bench as a process of its own. Owns the load: a job is a line of JSON in, a line of JSON out.
+// Started by the HTTP bench as a separate process. Owns the load: a job is a line of JSON in, a line of JSON out.
 
 import { createInterface } from 'node:readline';
 import autocannon from 'autocannon';

@@ -7,7 +7,7 @@ const COLON = 58;
 const DASH = 45;
 const ZERO = 48;
 const NINE = 57;
-/** `:\n\n`, the heartbeat: the servers send it as a chunk of its own, each in its own time. */
+/** `:\n\n`, the keepalive: servers send it as a separate chunk, each at its own times. */
 const HEARTBEAT_BYTES = 3;
 /** What is shown of a chunk that is not as it must be. */
 const SHOWN_BYTES = 80;
@@ -31,7 +31,7 @@ export class ChunkReader {
   framing = 0;
   chunks = 0;
   heartbeats = 0;
-  /** Losses that were declared, while edges are looked at: such a frame is a chunk of its own. */
+  /** Losses that were declared, while edges are checked: such a frame is a separate chunk. */
   gaps = 0;
   /** The last chunk, that of size 0, has come. */
   ended = false;

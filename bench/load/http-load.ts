@@ -12,7 +12,7 @@ export interface HttpLoadJob {
 }
 
 export interface HttpLoadResult {
-  /** Whole answers, of whatever status. */
+  /** Whole responses, with any status. */
   requests: number;
   /** From the first connection to the end, in s. */
   wallS: number;

@@ -83,7 +83,7 @@ export class SwarmGroup {
       const before = reader.payload + reader.framing;
       stream.parse(check);
       const feed = reader.sink;
-      // The gap comes as a chunk of its own, and a piece is never of two chunks.
+      // The gap is a separate chunk, and a piece never spans two chunks.
       reader.sink = (bytes, from, to) => {
         feed?.(bytes, from, to);
         if (check.gaps > 0) return;

@@ -92,7 +92,7 @@ export class SwarmStream {
     this.#socket.destroy();
   }
 
-  /** @returns whether to go on reading. */
+  /** @returns whether to continue reading. */
   #onBytes(buffer: Buffer, length: number): boolean {
     this.#counters.wire += length;
     let from = 0;

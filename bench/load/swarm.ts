@@ -1,4 +1,4 @@
-// Started by benches as a process of its own: clients of event streams on raw sockets, many thousands in one process.
+// Started by benches as a separate process: clients of event streams on raw sockets, many thousands in one process.
 // A job is a line of JSON in, a line of JSON out (swarm-jobs.ts).
 
 import { createInterface } from 'node:readline';

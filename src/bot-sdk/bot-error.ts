@@ -2,7 +2,7 @@
 
 /** What a {@link BotError} can say besides its message. */
 export interface BotErrorOptions {
-  /** False when starting the bot again is of no use (a wrong password): it has failed, whatever its policy says. */
+  /** False when starting the bot again is of no use (a wrong password): it has failed, regardless of its policy. */
   restart?: boolean;
   /** A short name of the error for programs, for example `banned`: `(code banned)` behind the message. */
   code?: string;

@@ -131,7 +131,7 @@ export interface BotDefinition<
   description?: string;
   /** Schema of the configuration; must be an object's. */
   config: Config;
-  /** Makes what commands and `run` share, anew for each run. */
+  /** Returns the state that commands and `run` share; called for each run. */
   state?: () => State;
   commands?: { [Name in keyof Args]: BotCommand<Args[Name], Static<Config>, State> };
   /** The bot's life. Returning means it is done; throwing means it failed. */

@@ -1,5 +1,3 @@
-// Pure; used by bot hosts and the demo world. Owns how a byte stream becomes lines.
-
 const LF = 0x0a;
 const CR = 0x0d;
 

@@ -84,8 +84,8 @@ export class Broadcaster {
   }
 
   /**
-   * Goes on after a broadcaster that died: declares, with a `gap` event of unknown size, that what was on its way is lost,
-   * and publishes the snapshots as they are now.
+   * Takes over from a broadcaster that died: reports the events that were in flight as lost, with a `gap` event of unknown
+   * size, and publishes the current snapshots.
    */
   restore(snapshots: readonly BotSnapshot[]): void {
     this.#lookBack(snapshots);

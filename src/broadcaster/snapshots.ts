@@ -1,4 +1,4 @@
-// Pure; used by the broadcaster. Owns the latest snapshot of every bot.
+// Runs in the broadcaster. Owns the latest snapshot of every bot.
 
 import type { BotSnapshot } from '../shared/contract/events.js';
 

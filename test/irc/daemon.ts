@@ -1,4 +1,4 @@
-// IRC tests. Owns how a daemon from the system's packages is run: its directory, its readiness, its end.
+// Runs a daemon from the system's packages for the IRC tests. Owns its process and its directory.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ export interface Daemon {
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-irc-'));
-  // Daemons that are started as root give it up, and go on reading and writing here.
+  // Daemons that are started as root drop their privileges, and keep reading and writing here.
   chmodSync(dir, 0o777);
   for (const [name, text] of Object.entries(options.files)) {
     writeFileSync(path.join(dir, name), text.replaceAll('@DIR@', dir));

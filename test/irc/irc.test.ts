@@ -267,7 +267,7 @@ it('gives up after so many attempts', async () => {
   ]);
 });
 
-it('over TLS: a certificate of its own is refused, unless it need not be verified', async () => {
+it('over TLS: a self-signed certificate is refused, unless it need not be verified', async () => {
   const dir = makeDir();
   const [key, certificate] = ['key.pem', 'cert.pem'].map((name) => join(dir, name)) as [
     string,

@@ -31,7 +31,7 @@ beforeAll(async () => {
   // What says where the service is must not reach a service that is told otherwise.
   const given = Object.entries(reader.env).filter(([name]) => !name.startsWith('DROVER_'));
   env = Object.fromEntries(given);
-  // Built before: the package is made of what the other tests run.
+  // Built before: the package contains the build that the other tests run.
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
@@ -46,7 +46,7 @@ it('docs/GETTING-STARTED.md, "Your first bot": written, started, watched, comman
   expect([0, null]).toContain(await walkThroughPackage(reader));
 });
 
-it('docs/OPERATIONS.md: the package in a directory of its own', async () => {
+it('docs/OPERATIONS.md: the package in its own directory', async () => {
   const own = path.join(reader.home, 'opt');
   const data = path.join(reader.home, 'var');
   const block = docBlock('docs/OPERATIONS.md', 'npm install --ignore-scripts ./drover-')

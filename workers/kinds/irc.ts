@@ -152,8 +152,8 @@ export default defineBot({
   },
 
   /**
-   * Reconnects by itself, because a short loss of a server is nothing that a bot has done: the commands' channels and nick
-   * stay, and its restarts are not used up. When the attempts are, the restart policy has its turn.
+   * Reconnects, because a short loss of the server is not the fault of the bot: the channels and nick that commands set
+   * stay, and its restarts are not used up. When the attempts are used up, the restart policy applies.
    */
   async run(ctx) {
     // Not at the top: it takes 0.1 s and 12 MB of every host, also where no bot needs it.

@@ -42,7 +42,7 @@ export default defineBot({
         const number = `${++sent} `;
         ctx.log.info(number + filler.slice(number.length));
       }
-      // A timer of 0 waits for 1 ms; a bot that is behind goes on in the next turn of the loop.
+      // A timer of 0 waits for 1 ms; a bot that is behind continues in the next turn of the loop.
       if (owed > BURST) await setImmediate();
       else await ctx.sleep(Math.min(SILENT_MS, Math.max(TICK_MS, 1000 / rate)));
     }
