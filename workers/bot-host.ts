@@ -14,10 +14,10 @@ import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 
-/** How often the host shows that its loop turns, in ms. */
+/** Interval of the heartbeats, in ms. */
 const BEAT_MS = 100;
 
-/** Hosts bots. Resolves after `shutdown`; a crash of the thread rejects main's promise for the task. */
+/** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
     const kinds = new Map<string, BotKind>();
@@ -57,11 +57,11 @@ export default function runHost(start: HostStart): Promise<void> {
     const uncaught = (thrown: unknown): void => {
       const run = currentRun();
       if (run) {
-        // Of a run that has ended it is nobody's failure any more.
+        // Has no effect on a run that has ended.
         run.fail(thrown);
         return;
       }
-      // The host's own: what is broken is not known, so nothing here can be trusted any more.
+      // An error in the host's own code: its state cannot be trusted any more.
       outbox.flush();
       reject(thrown);
     };

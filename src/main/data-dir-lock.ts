@@ -1,6 +1,6 @@
-// Runs in main. Owns the lock that keeps a data directory to one service. It is a local name of the kernel's, bound for
-// as long as the process lives and released by the kernel when it ends, by kill -9 too: there is no stale lock and
-// nothing to clean up. Who holds it answers with its process id. No client can reach it. docs/decisions/0009.
+// Runs in main. Owns the lock that reserves a data directory for one service: a local socket name. The kernel releases it when
+// the process ends, also after kill -9, so there are no stale locks. The holder answers with its process id. No client can
+// reach it. See docs/decisions/0009.
 
 import { constants, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, StartupError } from '../shared/errors.js';
 
-/** How long a process that has been killed may take to let go of what it had, in ms. Until then it answers nothing. */
+/** How long a killed process may take to release its lock, in ms. Meanwhile it does not answer. */
 const DYING_MS = 3000;
-/** How long whoever holds the lock may take to answer, in ms. */
+/** How long the holder of the lock may take to answer, in ms. */
 const ANSWER_MS = 1000;
-const AGAIN_MS = 25;
-/** O_EXLOCK of macOS and the BSDs: open(2) with a lock. Node names only the flags that all systems have. */
+const RETRY_MS = 25;
+/** O_EXLOCK of macOS and the BSDs: open(2) with a lock. Node has constants only for flags of all systems. */
 const OPEN_EXCLUSIVE = 0x20;
 
 /**
- * Takes the directory for this process until it ends.
- * @throws StartupError when another process has it.
+ * Locks the directory until this process ends.
+ * @throws StartupError when another process has locked it.
  */
 export async function lockDataDir(dir: string): Promise<void> {
   const deadline = performance.now() + DYING_MS;
@@ -36,11 +36,11 @@ export async function lockDataDir(dir: string): Promise<void> {
           'stop that one, or give another directory with --data-dir',
       );
     }
-    await delay(AGAIN_MS);
+    await delay(RETRY_MS);
   }
 }
 
-/** By what the directory is and not by its path, of which it may have several. Undefined where there are no such names. */
+/** From the directory's inode, because a directory may have several paths. Undefined on systems without such names. */
 function lockName(dir: string): string | undefined {
   const { dev, ino } = statSync(dir, { bigint: true });
   const name = `drover-data-${dev}-${ino}`;
@@ -62,12 +62,12 @@ function bind(name: string): Promise<boolean> {
       else reject(error);
     });
     server.listen(name, () => resolve(true));
-    // The lock is no reason for the process to live.
+    // The lock must not keep the process alive.
     server.unref();
   });
 }
 
-/** The process that has the name; undefined when it does not say, which a dying one does not. */
+/** The id of the process that has the name; undefined when it does not answer because it is exiting. */
 function ask(name: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     let text = '';

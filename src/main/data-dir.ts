@@ -1,5 +1,3 @@
-// Runs in main. Owns the data directory and the PIN file in it.
-
 import {
   accessSync,
   constants,
@@ -14,7 +12,7 @@ import { dirname, join, resolve } from 'node:path';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { lockDataDir } from './data-dir-lock.js';
 
-/** Where the platform keeps an application's data. */
+/** The platform's directory for application data. */
 export function defaultDataDir(env: NodeJS.ProcessEnv, platform = process.platform): string {
   if (platform === 'win32')
     return join(env['LOCALAPPDATA'] ?? join(homedir(), 'AppData', 'Local'), 'drover');
@@ -23,15 +21,15 @@ export function defaultDataDir(env: NodeJS.ProcessEnv, platform = process.platfo
 }
 
 /**
- * Makes the directory, for its owner only (0700); one that exists keeps its mode. It is this process's alone from then on.
- * @throws StartupError when it cannot be made or written to, or when another process has it.
+ * Creates the directory with mode 0700, unless it exists, and locks it for this process.
+ * @throws StartupError when it cannot be created or written, or when another process has locked it.
  */
 export async function openDataDir(path: string): Promise<string> {
   const dir = resolve(path);
-  // What is made in it from now on is the owner's only, the store's files too.
+  // Every file that is created from now on is private to its owner, the store's files too.
   process.umask(0o077);
   try {
-    makeDir(dir);
+    createDir(dir);
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
     throw new StartupError(
@@ -42,31 +40,31 @@ export async function openDataDir(path: string): Promise<string> {
   return dir;
 }
 
-/** Step by step: Node's own recursive form never returns where the system says that a directory cannot be (/proc). */
-function makeDir(dir: string): void {
+/** Not with `recursive`: that never returns where the system refuses a directory (/proc). */
+function createDir(dir: string): void {
   if (existsSync(dir)) {
     if (statSync(dir).isDirectory()) return;
-    throw new Error(`${dir} is no directory`);
+    throw new Error(`${dir} is not a directory`);
   }
   const parent = dirname(dir);
-  if (parent !== dir) makeDir(parent);
+  if (parent !== dir) createDir(parent);
   mkdirSync(dir, { mode: 0o700 });
 }
 
 /**
- * Keeps the PIN in pin.txt (interface-seed §1), readable by its owner only (0600).
+ * Writes the PIN to pin.txt (interface-seed §1) with mode 0600.
  * @returns the file's path. @throws StartupError when it cannot be written.
  */
 export function writePin(dir: string, pin: string): string {
   const path = join(dir, 'pin.txt');
   const fresh = `${path}.${process.pid}.tmp`;
   try {
-    // Written aside and renamed: a reader sees the old PIN or the new one, never half of it. The mode holds from the
-    // first byte on, also where the file existed with another.
+    // Written to another file and renamed: a reader never sees half a PIN, and the mode is right from the first byte on, even
+    // if the file existed with another mode.
     writeFileSync(fresh, `${pin}\n`, { mode: 0o600, flag: 'w' });
     renameSync(fresh, path);
   } catch (thrown) {
-    throw new StartupError(`the PIN cannot be kept in ${path}: ${messageOf(thrown)}`);
+    throw new StartupError(`the PIN cannot be written to ${path}: ${messageOf(thrown)}`);
   }
   return path;
 }

@@ -1,17 +1,15 @@
-// Runs in main. Owns which bots there are to be at the start, besides those that are on disk, and which of those rest.
-
 import type { BotSpec, CreateBotBody } from '../shared/contract/bots.js';
 import type { Config } from '../shared/contract/config.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import type { BotRegistry } from './bots/registry.js';
 
-/** The bots of the configuration, checked, and the demo's. @throws StartupError when one cannot be started. */
+/** The bots of the configuration and of the demo, which are created unless they are stored. @throws StartupError when one is invalid. */
 export function firstBots({ bots, demo }: Config, registry: BotRegistry): CreateBotBody[] {
   const ids = new Set<string>();
   for (const bot of bots) {
     const { id } = bot;
     try {
-      if (ids.has(id)) throw new Error('there is another bot with this id');
+      if (ids.has(id)) throw new Error('another bot has this id');
       ids.add(id);
       registry.check(bot);
     } catch (thrown) {
@@ -22,7 +20,7 @@ export function firstBots({ bots, demo }: Config, registry: BotRegistry): Create
   return [...bots, ...ofDemo.filter(({ id }) => !ids.has(id))];
 }
 
-/** Why a bot that is on disk is not started although it is to run; null when nothing speaks against it. */
+/** Why a stored bot whose desired state is `running` is not started; null when it is. */
 export function restsAtStart({ kind, config }: BotSpec, { demo }: Config): string | null {
   const homeless = kind === 'demo' && !demo.enabled && config['world_url'] === undefined;
   return homeless ? 'not started: the service runs without the demo world' : null;

@@ -1,5 +1,3 @@
-// Runs in main. Owns how the configuration comes together: defaults, file, environment, flags, in that order.
-
 import { readFileSync } from 'node:fs';
 import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
@@ -10,24 +8,24 @@ import { DEFAULT_CONFIG } from '../shared/package-paths.js';
 import { validatorOf } from '../shared/validators.js';
 
 const ENV_PREFIX = 'DROVER_';
-/** Of the commands that talk to a service (src/cli); whoever has them set can start one all the same. */
+/** Of the commands that talk to a service (src/cli). They may be set where a service is started. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_URL',
   'DROVER_TOKEN',
   'DROVER_PROFILE',
 ]);
 
-/** One source of values: where they come from, in words for an error line, and the values themselves. */
+/** One source of values. `source` names it in error messages. */
 interface Layer {
   source: string;
   values: JsonObject;
 }
 
-/** What the command line gives; keys are dotted paths such as `http.port`. */
+/** Values from the command line; keys are dotted paths such as `http.port`. */
 export type Flags = Record<string, Json>;
 
 /**
- * Reads and validates the configuration.
+ * Reads and validates the configuration: defaults, file, environment, flags; a later source overrides an earlier one.
  * @throws StartupError naming the source, the key and what is wrong with it.
  */
 export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, flags: Flags): Config {
@@ -42,7 +40,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
   for (const { source, values } of layers) {
     const { $schema: _, ...rest } = values;
     merged = merge(merged, rest);
-    // After each layer, so that the error names the source that brought the fault.
+    // After each layer, so that the error names the source of the fault.
     if (!validate(merged)) {
       const fault = explainSchemaError('', validate.errors);
       throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
@@ -50,7 +48,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
   }
   const config = merged as Config;
   const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
-  // Of all layers together: each by itself may be right.
+  // Each layer alone may be valid.
   if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
     throw new StartupError(
       `shutdown.bots_ms (${botsMs}) and shutdown.streams_ms (${streamsMs}) may add up to ${MAX_SHUTDOWN_MS} at most: ` +
@@ -63,7 +61,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
 function readLayer(file: string | URL, source: string): Layer {
   let text: string;
   try {
-    // Editors of Windows put a byte order mark in front, which JSON does not know.
+    // Windows editors write a byte order mark, which JSON does not allow.
     text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
   } catch (thrown) {
     throw new StartupError(`the configuration ${source} cannot be read: ${messageOf(thrown)}`);
@@ -78,7 +76,7 @@ function readLayer(file: string | URL, source: string): Layer {
   return { source, values };
 }
 
-/** `__proto__` in JSON is an ordinary key, but copying it would set the copy's prototype and hide it from validation. */
+/** JSON.parse creates `__proto__` as an ordinary key, but copying it would set the prototype and bypass validation. */
 function refusePrototype(key: string, value: unknown): unknown {
   if (key === '__proto__') throw new Error('the key __proto__ is not allowed');
   return value;
@@ -101,7 +99,7 @@ function envLayer(env: NodeJS.ProcessEnv): Layer {
   return { source: `environment (${used.join(', ')})`, values: nest(flags) };
 }
 
-/** Environment variable of every key: its path in upper case, joined by `_`, behind `DROVER_`. */
+/** The environment variable of every key: `DROVER_` and its path in upper case, joined by `_`. */
 export function envNames(): Map<string, { path: string; text: boolean }> {
   const names = new Map<string, { path: string; text: boolean }>();
   for (const { path, schema } of configKeys()) {
@@ -111,7 +109,7 @@ export function envNames(): Map<string, { path: string; text: boolean }> {
   return names;
 }
 
-/** Every key of the configuration that holds a value, with its schema, in the order of the schema. */
+/** Every key that holds a value, with its schema, in the order of the schema. */
 export function configKeys(): { path: string; schema: TSchema }[] {
   const keys: { path: string; schema: TSchema }[] = [];
   const walk = (schema: TSchema, path: string): void => {
@@ -132,7 +130,7 @@ function allowsText(schema: TSchema): boolean {
   return type === 'string' || (anyOf?.some((option) => option.type === 'string') ?? false);
 }
 
-/** A number, true, false, null, or other JSON; what is none of these stays text, for the validator to refuse. */
+/** Parses JSON. Other text stays text, for the validator to refuse. */
 function parseValue(text: string): Json {
   try {
     return JSON.parse(text, refusePrototype) as Json;

@@ -1,5 +1,3 @@
-// Runs in main. Owns the commands of the service itself: `POST /invoke` with `session_id: null`.
-
 import type { JsonObject } from '../shared/contract/json.js';
 import { HOST_FAULTS } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
@@ -9,16 +7,16 @@ import type { BotRegistry } from './bots/registry.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
 
-/** What there is to tell of, and to break. */
+/** What the commands report on, and break. */
 export interface ServiceParts {
   registry: BotRegistry;
   hosts: HostPool;
   broadcaster: BroadcasterThread;
-  /** It is made after the commands that its fronts call. */
+  /** Created after the commands, which its fronts call. */
   fronts: () => FrontPool;
 }
 
-/** @param drills offers `drill` too. */
+/** Commands of the service: `POST /invoke` with `session_id: null`. @param drills offers `drill` too. */
 export function serviceCommands(parts: ServiceParts, drills: boolean): ServiceCommands {
   const startedAt = Date.now();
   const commands: ServiceCommands = {
@@ -33,7 +31,7 @@ export function serviceCommands(parts: ServiceParts, drills: boolean): ServiceCo
   return commands;
 }
 
-/** Breaks a part of the service as a fault would, to see that the rest goes on. */
+/** Breaks a part of the service as a fault would, to show that the rest continues. */
 async function drill(
   { hosts, broadcaster, fronts }: ServiceParts,
   { kill, front = 0, host = 0, fault = 'crash' }: JsonObject,

@@ -1,5 +1,3 @@
-// Runs in main. Owns the events that the service itself puts on the stream.
-
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { BotSnapshot, Item } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
@@ -10,7 +8,7 @@ import { DroverError } from '../shared/errors.js';
 /** The application-level scope (interface-seed §2.5). */
 export const SERVICE_SCOPE = 'drover';
 
-/** A line of the service; `session` when it is about one bot. */
+/** A log line of the service. @param session the bot that it is about, null for none. */
 export function logItem(
   level: Level,
   scope: string,
@@ -36,9 +34,9 @@ export function sessionItem(id: string, patch: Partial<BotSnapshot>): Item {
 
 export type BroadcasterPeer = Rpc<never, BroadcasterMethods>;
 
-/** Where main's events go: to the broadcaster, whichever there is now. */
+/** The channel to the present broadcaster. */
 export interface EventSink {
-  /** The present one. It may be dead already, or not restored yet: what is told to a dead one is lost. */
+  /** The present one. It may be lost already, or not restored yet. What a lost one is told is lost too. */
   readonly peer: BroadcasterPeer;
   /** Resolves with one that has been restored. */
   readonly ready: Promise<BroadcasterPeer>;
@@ -52,8 +50,8 @@ export class ServiceEvents {
   }
 
   /**
-   * Resolves when the items are on the ring: whoever asks a front after this sees them. When the broadcaster dies over
-   * it they are part of the loss that its successor declares, and this resolves when that one is ready.
+   * Resolves with the ring's head when the items are on the ring: a request to a front after that sees them. When the
+   * broadcaster is lost meanwhile, so are the lines, which its successor declares; this resolves when that one is ready.
    */
   async publish(...items: Item[]): Promise<number> {
     for (;;) {
@@ -63,13 +61,13 @@ export class ServiceEvents {
         return head;
       } catch (thrown) {
         if (!(thrown instanceof DroverError) || thrown.code !== 'unavailable') throw thrown;
-        // The lines are part of the loss. States are not: a `deleted` that is lost would leave a bot on the stream for good.
+        // States are published again: a lost `deleted` would leave a bot on the stream for good.
         items = items.filter(({ kind }) => kind === 'session');
       }
     }
   }
 
-  /** The last lines of these bots, oldest first; none when the broadcaster dies over it. */
+  /** The last lines of these bots, oldest first; none when the broadcaster is lost meanwhile. */
   async lastLines(bots: string[]): Promise<string[]> {
     const broadcaster = await this.#sink.ready;
     return broadcaster.call('lastLines', { bots }).then(
@@ -80,7 +78,7 @@ export class ServiceEvents {
 
   /** Publishes without waiting. */
   tell(...items: Item[]): void {
-    // What it can reject with is a fault of an item, and nobody waits for it.
+    // It rejects only because of a faulty item, and no caller waits for it.
     this.publish(...items).catch(() => {});
   }
 }

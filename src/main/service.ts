@@ -4,7 +4,6 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../shared/contract/config.js';
 import type { Level } from '../shared/contract/event-kinds.js';
-import type { MainMetrics } from '../shared/contract/metric-layout.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import type { TokenRecord } from '../shared/contract/tokens.js';
 import { messageOf } from '../shared/errors.js';
@@ -26,6 +25,7 @@ import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
 import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
 import { firstBots, restsAtStart } from './first-bots.js';
+import { mainMetrics } from './main-metrics.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
@@ -44,22 +44,22 @@ import { checkTls } from './tls-snapshot.js';
 const JOURNAL_CLOSE_MS = 1000;
 /** Readers of the ring beside the fronts: the journal. */
 const OTHER_READERS = 1;
-/** Cores that are left to the fronts, the broadcaster and main when the number of hosts is chosen. */
+/** Cores left to the fronts, the broadcaster and main when the number of hosts is not configured. */
 const CORES_KEPT = 2;
 
-/** What is told once the service listens. */
+/** What the operator is told once the service listens. */
 export interface Listening {
   port: number;
   pin: string;
   pinPath: string;
   /** Which HTTP engine it is and why, in one line. */
   engine: string;
-  /** Kinds of bots that do not load, a line for each. */
+  /** One line for each bot kind that does not load. */
   missingKinds: string[];
 }
 
 /**
- * A whole service. open(), start() once, then stop() once; when start() rejects it has stopped what it had started.
+ * A whole service. open(), start() once, then stop() once. When start() rejects, it has stopped what it had started.
  */
 export class Service {
   readonly #config: Config;
@@ -84,12 +84,12 @@ export class Service {
   /** Restarts of bots by the service, by kind. */
   readonly #restarts = new Map<string, number>();
   #demoWorld: DemoWorldThread | undefined;
-  /** One after the other. */
+  /** Reloads run one after the other. */
   #tlsChange: Promise<void> = Promise.resolve();
 
   /**
-   * Prepares everything that can fail for a reason of the surroundings before any socket is opened.
-   * @param stopping is aborted when the service is to end before it has begun. @throws StartupError
+   * Prepares what can fail because of the environment, before any socket is opened.
+   * @param stopping is aborted when the service is to stop before it has started. @throws StartupError
    */
   static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
     checkTls(config.tls);
@@ -150,8 +150,8 @@ export class Service {
 
   /**
    * Resolves when the service listens and its bots are started.
-   * @param listening is called then. @param stopping is aborted when the service is to end before that; start() then stops
-   * it and rejects, whatever it was waiting for. @throws StartupError
+   * @param listening is called then. @param stopping is aborted when the service is to stop before that; start() then stops
+   * it and rejects, without waiting for the step under way. @throws StartupError
    */
   async start(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     try {
@@ -162,7 +162,7 @@ export class Service {
     }
   }
 
-  /** Looks at `stopping` after every wait: what begins after stop() would not be ended by it. */
+  /** Checks `stopping` after every wait: stop() does not end what starts after it. */
   async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     const { kinds, failed } = await this.#hosts.start();
     this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
@@ -181,7 +181,7 @@ export class Service {
       ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
     );
     for (const line of missingKinds) this.#say('error', line);
-    // After the port is ours: a bot must not log in somewhere for a service that then does not start.
+    // Not before the port is bound: a bot must not log in for a service that then fails to start.
     await this.#registry.restore((spec) => restsAtStart(spec, this.#config));
     stopping.throwIfAborted();
     const missing = bots.filter(({ id }) => !this.#registry.has(id));
@@ -191,13 +191,13 @@ export class Service {
     listening({ port, pin: this.#pin, pinPath, engine, missingKinds });
   }
 
-  /** Takes certificate and key from their files anew. When they cannot be used the old ones stay, and a line says so. */
+  /** Reloads certificate and key. When they cannot be used the old ones stay, and a line on the stream says so. */
   async reloadTls(): Promise<void> {
     const before = this.#tlsChange;
     this.#tlsChange = before.then(async () => {
       try {
         await this.#fronts.changeTls();
-        this.#say('info', 'certificate and key were read anew');
+        this.#say('info', 'certificate and key were reloaded');
       } catch (thrown) {
         this.#say('error', messageOf(thrown));
       }
@@ -205,7 +205,7 @@ export class Service {
     await this.#tlsChange;
   }
 
-  /** Stops bots, lets streams have their last frames, ends every thread. */
+  /** Stops the bots, gives streams their last frames, and ends every thread. */
   async stop(): Promise<void> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
@@ -243,7 +243,7 @@ export class Service {
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),
       kindDropped: (host, module, reason) =>
-        this.#say('error', `bot host ${host} does without the bot kind ${module}: ${reason}`),
+        this.#say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
       retiring: (host) => this.#registry.hostRetiring(host),
     });
   }
@@ -256,7 +256,7 @@ export class Service {
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
         utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
-        queue: () => this.#queueFill(),
+        queue: () => this.#hosts.queueFill,
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),
@@ -319,41 +319,21 @@ export class Service {
         dispatcher,
         schemas: this.#schemas,
         kinds: this.#kinds,
-        metrics: () => this.#metrics(),
+        metrics: () =>
+          mainMetrics({
+            restarts: this.#restarts,
+            kinds: this.#schemas,
+            incidents: this.#incidents,
+            counts: this.#counts,
+            broadcaster: this.#broadcaster,
+            fronts: this.#fronts,
+            hosts: this.#hosts,
+            tokens: this.#access.tokens,
+            journal: this.#journal,
+          }),
       }),
       (message) => this.#say('error', message),
     );
-  }
-
-  /** What main counts and measures, for `GET /metrics`. */
-  #metrics(): MainMetrics {
-    const fronts = this.#fronts.utilizations();
-    const journal = this.#journal.busySeconds;
-    // Those of dedicated bots come and go; a sum of what they did would not only grow.
-    const hosts = [...this.#hosts.all()].filter(({ number }) => number < this.#hosts.count);
-    return {
-      restarts: Object.fromEntries(
-        this.#schemas.infos().map(({ kind }) => [kind, this.#restarts.get(kind) ?? 0]),
-      ),
-      incidents: Object.fromEntries(this.#incidents.counts),
-      loops: [...this.#counts.loops],
-      busy: [
-        { thread: 'main', seconds: performance.eventLoopUtilization().active / 1000 },
-        { thread: 'broadcaster', seconds: this.#broadcaster.utilization().active / 1000 },
-        ...fronts.map(({ active }, n) => ({ thread: `front-${n}`, seconds: active / 1000 })),
-        ...hosts.map((host) => ({ thread: `host-${host.number}`, seconds: host.busySeconds })),
-        ...(journal === undefined ? [] : [{ thread: 'journal', seconds: journal }]),
-      ],
-      queue: this.#queueFill(),
-      hosts: [...this.#hosts.all()].length,
-      tokens: this.#access.tokens.all().length,
-      journal: this.#journal.status,
-    };
-  }
-
-  /** Fill of the fullest bot host's queue to the broadcaster. */
-  #queueFill(): number {
-    return Math.max(0, ...[...this.#hosts.all()].map((host) => host.queueFill));
   }
 
   async #startDemoWorld(): Promise<void> {
@@ -361,7 +341,7 @@ export class Service {
     this.#schemas.setDefaults('demo', { world_url: await this.#demoWorld.start() });
   }
 
-  /** Gives a new broadcaster what the dead one had: snapshots first, then the hosts' events, then the fronts. */
+  /** Gives a new broadcaster what the lost one had: snapshots first, then the hosts' events, then the fronts. */
   async #restore(broadcaster: BroadcasterPeer, reason: string): Promise<void> {
     await this.#hosts.reattach(broadcaster, (hosted) => {
       broadcaster.tell('restore', { snapshots: this.#registry.snapshots(hosted) });

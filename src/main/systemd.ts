@@ -1,15 +1,15 @@
-// Runs in main. Owns what systemd is told: that the service is ready, and that it stops. Only when systemd asks for it
-// (NOTIFY_SOCKET). That is a datagram socket of the local kind, which Node cannot open: systemd's own command can, and is
-// there wherever systemd is.
-
 import { spawn } from 'node:child_process';
 
-/** How long the command may take, in ms; then the service goes on without. */
+/** How long the command may take, in ms. */
 const WITHIN_MS = 5000;
 
 const STATES = { ready: 'READY=1', stopping: 'STOPPING=1' };
 
-/** @param failed is told in one line when systemd could not be reached. It never throws and nobody has to wait for it. */
+/**
+ * Tells systemd that the service is ready, or that it stops, if systemd has set NOTIFY_SOCKET. That is a Unix datagram socket,
+ * which Node cannot open; systemd's own command can.
+ * @param failed gets one line when systemd could not be reached. The call never throws, and need not be waited for.
+ */
 export function tellSystemd(
   state: keyof typeof STATES,
   status: string,
@@ -19,7 +19,7 @@ export function tellSystemd(
   const fault = (why: unknown): void => failed(`systemd is not told that it is ${state}: ${why}`);
   const args = [STATES[state], `STATUS=${status}`];
   const child = spawn('systemd-notify', args, { stdio: 'ignore', timeout: WITHIN_MS });
-  // The service may end before it does.
+  // The service may exit before the command does.
   child.unref();
   child.once('error', ({ message }) => fault(message));
   child.once('exit', (code, signal) => {

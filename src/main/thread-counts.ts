@@ -1,17 +1,17 @@
-// Runs in main. Owns which thread counts where: the blocks of counters, and the histograms of the threads' loops.
+// Runs in main. Owns the allocation of counter blocks and loop histograms to threads. Each thread writes its own.
 
 import { blockCells, FRONT } from '../shared/contract/metric-layout.js';
 import type { Counts } from '../shared/contract/threads.js';
 import { createCounters, type SharedCounters, setCell } from '../shared/memory/counters.js';
 import { createLags, LoopLag, type SharedLag } from '../shared/memory/loop-lag.js';
 
-/** Loops before those of the fronts: main's and the broadcaster's. */
+/** The loops before those of the fronts. */
 const FIRST = ['main', 'broadcaster'];
-/** Routes that there is room for; src/front/route-table.ts has fewer. */
+/** Room for routes; src/front/route-table.ts has fewer. */
 const MAX_ROUTES = 64;
 
 export class ThreadCounts {
-  /** Names of the threads whose loops are measured, in the order of their histograms. */
+  /** Names of the measured threads, in the order of their histograms. */
   readonly loops: readonly string[];
   readonly lags: SharedArrayBuffer;
   readonly #counters: SharedCounters;
@@ -19,7 +19,7 @@ export class ThreadCounts {
   readonly #hosts: number;
   #end = (): void => {};
 
-  /** @param hosts is how many are shared; those of dedicated bots have one histogram together. */
+  /** @param hosts number of shared hosts. All reserved hosts share one histogram. */
   constructor(fronts: number, hosts: number) {
     this.#fronts = fronts;
     this.#hosts = hosts;
@@ -36,7 +36,7 @@ export class ThreadCounts {
     this.#counters = createCounters(fronts + 1, blockCells(MAX_ROUTES));
   }
 
-  /** Measures main's own loop from now on. */
+  /** Starts to measure main's loop. */
   start(): void {
     this.#end = new LoopLag(this.#lag(0)).watch();
   }
@@ -54,7 +54,7 @@ export class ThreadCounts {
     return { counters: this.#counters, block: number, lag };
   }
 
-  /** A front has died: what is open is not open there any more. Its counts stay. */
+  /** A front has exited: resets its gauges. Its counters stay. */
   frontGone(number: number): void {
     setCell(this.#counters, number, FRONT.blocked, 0);
   }

@@ -208,7 +208,7 @@ describe('a service with a certificate', () => {
       await stream.until(() => stream.text.includes('event: log'));
       use(second);
       service.child.kill('SIGHUP');
-      await stream.until(() => stream.text.includes('certificate and key were read anew'));
+      await stream.until(() => stream.text.includes('certificate and key were reloaded'));
       for (let n = 0; n < 8; n++) {
         expect((await ask(service.port, [second])).serial).toBe(second.serial);
       }
@@ -248,7 +248,7 @@ describe('a service with a certificate', () => {
       }
       use(second);
       service.child.kill('SIGHUP');
-      await stream.until(() => stream.text.includes('certificate and key were read anew'));
+      await stream.until(() => stream.text.includes('certificate and key were reloaded'));
       for (let n = 0; n < 8; n++) {
         expect((await ask(service.port, [second])).serial).toBe(second.serial);
       }

@@ -84,7 +84,7 @@ it('a kind that breaks every host but the first: the others do without it, also 
     const from = stream.frames.length;
     await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
     const line = await lineFrom(stream, from, ({ message }) =>
-      message.startsWith('bot host 0 does without the bot kind '),
+      message.startsWith('bot host 0 runs without the bot kind '),
     );
     expect(line.message).toMatch(/single\.mjs: it ended its bot host while it was loaded/);
     const risen = await snapshotFrom(stream, from, 'one', ({ restarts }) => restarts === 1);

@@ -127,7 +127,7 @@ describe('doctor', () => {
       expectFailure(
         await drover(['start', '--data-dir', dir, '--port', '0']),
         EXIT.failed,
-        /data directory \S+ cannot be used \(\S+file is no directory\); give another with --data-dir/,
+        /data directory \S+ cannot be used \(\S+file is not a directory\); give another with --data-dir/,
       );
     }
     // Root may write there, and cannot.

@@ -115,6 +115,11 @@ export class HostPool {
     return [...this.#hosts].filter(({ state }) => isUp(state));
   }
 
+  /** Fill of the fullest host's queue to the broadcaster, 0 to 1 and above. */
+  get queueFill(): number {
+    return Math.max(0, ...this.all().map((host) => host.queueFill));
+  }
+
   /** All whose threads exist, those that start or end included. */
   threads(): IterableIterator<HostThread> {
     return this.#hosts.values();

@@ -1,0 +1,49 @@
+import type { MainMetrics } from '../shared/contract/metric-layout.js';
+import type { TokenRegistry } from './access/token-registry.js';
+import type { HostPool } from './bots/host-pool.js';
+import type { Incidents } from './bots/incidents.js';
+import type { KindSchemas } from './bots/kind-schemas.js';
+import type { ThreadCounts } from './thread-counts.js';
+import type { BroadcasterThread } from './threads/broadcaster-thread.js';
+import type { FrontPool } from './threads/front-pool.js';
+import type { JournalThread } from './threads/journal-thread.js';
+
+export interface MeasuredParts {
+  /** Restarts of bots by the service, by kind. */
+  restarts: ReadonlyMap<string, number>;
+  kinds: KindSchemas;
+  incidents: Incidents;
+  counts: ThreadCounts;
+  broadcaster: BroadcasterThread;
+  fronts: FrontPool;
+  hosts: HostPool;
+  tokens: TokenRegistry;
+  journal: JournalThread;
+}
+
+/** What main counts and measures, for `GET /metrics`. */
+export function mainMetrics(parts: MeasuredParts): MainMetrics {
+  const { restarts, kinds, incidents, counts, broadcaster, fronts, hosts, tokens, journal } = parts;
+  const up = hosts.all();
+  // Reserved hosts come and go: a sum over them would not only grow.
+  const shared = up.filter(({ number }) => number < hosts.count);
+  const journalSeconds = journal.busySeconds;
+  return {
+    restarts: Object.fromEntries(kinds.infos().map(({ kind }) => [kind, restarts.get(kind) ?? 0])),
+    incidents: Object.fromEntries(incidents.counts),
+    loops: [...counts.loops],
+    busy: [
+      { thread: 'main', seconds: performance.eventLoopUtilization().active / 1000 },
+      { thread: 'broadcaster', seconds: broadcaster.utilization().active / 1000 },
+      ...fronts
+        .utilizations()
+        .map(({ active }, n) => ({ thread: `front-${n}`, seconds: active / 1000 })),
+      ...shared.map((host) => ({ thread: `host-${host.number}`, seconds: host.busySeconds })),
+      ...(journalSeconds === undefined ? [] : [{ thread: 'journal', seconds: journalSeconds }]),
+    ],
+    queue: hosts.queueFill,
+    hosts: up.length,
+    tokens: tokens.all().length,
+    journal: journal.status,
+  };
+}
