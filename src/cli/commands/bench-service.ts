@@ -16,4 +16,5 @@ await import('../stop-signals.js');
 // The IPC channel carries no messages; it closes when bench exits.
 process.once('disconnect', end);
 if (!process.connected) end();
-await import('../command-line.js');
+const { createProgram } = await import('../command-line.js');
+await createProgram().parseAsync();
