@@ -1,5 +1,3 @@
-// Runs in a bot host thread. Owns the logger that a bot sees, one for each scope.
-
 import type { Logger } from '../bot-sdk/index.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import type { BotLines } from './bot-lines.js';
@@ -7,6 +5,7 @@ import type { BotLines } from './bot-lines.js';
 /** Longest scope, in UTF-16 units; longer ones are cut. */
 const MAX_SCOPE_UNITS = 64;
 
+/** The logger that a bot's code gets, for one scope. */
 export class BotLogger implements Logger {
   readonly #lines: BotLines;
   readonly #scope: string;
@@ -37,7 +36,7 @@ export class BotLogger implements Logger {
     direction: NonNullable<LogEvent['direction']>,
     message: string,
   ): void {
-    // Bot code is not always TypeScript, and these two go into the frame as they are.
+    // Bot code is not always TypeScript, and both go into the frame unescaped.
     if (transport !== 'tcp' && transport !== 'http')
       throw new TypeError('transport is tcp or http');
     if (direction !== 'outgoing' && direction !== 'incoming') {

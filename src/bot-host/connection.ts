@@ -14,12 +14,12 @@ import type {
 import { LineSplitter } from '../bot-sdk/line-splitter.js';
 
 const MAX_LINE_BYTES = 65_536;
-/** Bytes that may wait for a server that does not read. The next message then ends the connection with an error. */
+/** Bytes that may wait for a slow server. The next message after that ends the connection with an error. */
 const MAX_WAITING_BYTES = 1_048_576;
 
 /**
- * Opens a connection; rejects when it cannot be made or `signal` is aborted. What is received waits in the socket until
- * it is iterated over, so a slow bot slows its server down instead of growing a queue.
+ * Opens a connection; rejects when that fails or `signal` is aborted. Received bytes wait in the socket until they are
+ * iterated over, so a slow bot causes backpressure instead of a growing queue.
  */
 export async function connectTcp(
   options: TcpOptions,
@@ -44,7 +44,7 @@ export async function connectTcp(
   };
 }
 
-/** The same for one message per line. */
+/** Opens a connection with one message per line. */
 export async function connectLines(
   options: LineConnectionOptions,
   log: Logger,
@@ -85,7 +85,7 @@ async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promi
   signal.addEventListener('abort', destroy, { once: true });
   socket.once('close', () => signal.removeEventListener('abort', destroy));
   await once(socket, tls ? 'secureConnect' : 'connect');
-  // An error also ends the iteration; this keeps one that comes while nobody iterates from being uncaught.
+  // An error ends the iteration. This listener handles errors that come while nobody iterates.
   socket.on('error', () => {});
   return socket;
 }

@@ -1,9 +1,8 @@
-// Runs in a bot host thread. Owns the faults of drills: a host does to itself what a broken bot could do to it.
-
 import type { HostFault } from '../shared/contract/threads.js';
 
+/** Breaks this host thread as a bot could, for drills. */
 export function causeFault(fault: HostFault): void {
-  // Outside of the call that asked for it, as a bot's fault would be.
+  // Outside of the Rpc call, as a bot's fault would be.
   setImmediate(() => {
     switch (fault) {
       case 'crash':

@@ -1,12 +1,9 @@
-// Runs in a bot host thread. Owns how the modules of bot kinds are loaded.
-
 import type { BotKind } from '../bot-sdk/index.js';
 import type { KindInfo, LoadedKinds } from '../shared/contract/bots.js';
 import { messageOf } from '../shared/errors.js';
 
 /**
- * Loads a kind from a module URL into `kinds`.
- * @returns what it is, or why it is none, in one line.
+ * Loads a kind from a module URL into `kinds`. @returns its description, or why it does not load, in one line.
  */
 export async function loadModule(
   module: string,
@@ -37,13 +34,13 @@ async function loadKind(module: string): Promise<BotKind> {
   return kind as BotKind;
 }
 
-/** What main and clients may know of a kind. Functions cannot leave the thread, schemas can. */
+/** The part of a kind that main and clients get: no functions, which cannot cross threads. */
 function kindInfo(kind: BotKind): KindInfo {
   const commands = Object.entries(kind.commands).map(([name, { description, args }]) => [
     name,
     { description, args },
   ]);
   const info = { ...kind, commands: Object.fromEntries(commands) };
-  // Schemas may carry what structured clone refuses or drops; JSON is what they are.
+  // As JSON, because schemas may hold symbols and functions that structured clone refuses or drops.
   return JSON.parse(JSON.stringify(info)) as KindInfo;
 }

@@ -1,21 +1,21 @@
-// Runs in a bot host thread. Owns what memory the thread uses: its heap, and what lies outside of it (Buffers).
+// Runs in a bot host thread. Owns the measurement of its memory: the heap, and Buffers outside of it.
 
 import { getHeapStatistics } from 'node:v8';
 
-/** There because main has set the flag for it (src/main/bots/memory-guard.ts). */
+/** Exists because main sets its flag (src/main/bots/memory-guard.ts). */
 const collectGarbage = globalThis.gc;
-// Not for bots: it would hold up all that run here. V8 does not let it be deleted.
+// Hidden from bots, because a collection stops all bots of the host. V8 does not let it be deleted.
 globalThis.gc = undefined;
 
-/** How often garbage is collected, in ms, at most; the loop stands still meanwhile. */
+/** Shortest interval between forced collections, in ms: each blocks the event loop. */
 const COLLECT_MS = 1000;
 
-/** When it was collected last, on the clock of `performance`, and what was left. */
+/** The last collection: its time on the clock of `performance`, and the bytes that were left. */
 let collected = { at: Number.NEGATIVE_INFINITY, left: 0 };
 
 /**
- * Bytes in use. Above `limit` without garbage: V8, whose own limit is higher, may not have collected it yet. Where that was
- * done just now it may be garbage again, and counts as `limit` until half as much has come on top.
+ * Bytes in use. Above `limit`, garbage is collected first, because V8's limit is higher. Shortly after a collection the
+ * bytes may be garbage again: they count as `limit` until half as much has been added.
  */
 export function memoryUsed(limit: number): number {
   const used = bytesNow();

@@ -1,20 +1,20 @@
-// Runs in a bot host thread. Owns the way of every event from this host to the broadcaster.
+// Runs in a bot host thread. Owns the items that wait to be posted to the broadcaster, and the port to it.
 
 import type { MessagePort } from 'node:worker_threads';
 import { type Batch, encodeBatch } from '../shared/contract/batch.js';
 import type { Item } from '../shared/contract/events.js';
 import type { InFlight } from '../shared/memory/in-flight.js';
 
-/** A batch leaves when it holds this many items, or at the end of the tick. */
+/** A batch is posted when it has this many items, or at the end of the tick. */
 const BATCH_ITEMS = 64;
-/** At this many times the limit the whole host is held up, for at most {@link HOLD_MS} a batch. */
+/** At this many times the limit the whole host waits, for at most {@link HOLD_MS} per batch. */
 const HOLD_FACTOR = 4;
-/** Not longer, because a dead broadcaster is replaced with a message that the host must be able to take. */
+/** Not longer, because the host must be able to receive the message that replaces a dead broadcaster. */
 const HOLD_MS = 100;
 
 /**
- * Collects items and posts them in batches. Bounded twice: {@link hasRoom} is asked before an `info` line, which is
- * skipped when there is none; all else is never skipped, and a host that goes on with it is held up until there is room.
+ * Collects items and posts them in batches. Bounded twice: an `info` line is skipped when {@link hasRoom} is false; other
+ * items are never skipped, and the host is blocked until there is room.
  */
 export class Outbox {
   #port: MessagePort;
@@ -29,7 +29,7 @@ export class Outbox {
     this.#limit = limit;
   }
 
-  /** The broadcaster is a new one: posts to it from now on. What the old one has not taken is lost. */
+  /** Posts to a new broadcaster from now on. Batches that the old one has not processed are lost. */
   attach(port: MessagePort, inFlight: InFlight): void {
     this.#port.close();
     this.#port = port;
@@ -42,8 +42,8 @@ export class Outbox {
   }
 
   /**
-   * Whether there are less than `limit` bytes on their way to the broadcaster, or less than half of that for a bot that
-   * writes much: the other half is for its neighbours.
+   * Whether less than `limit` bytes are in flight to the broadcaster. For a bot that writes much, half of that: the other
+   * half is for the other bots of the host.
    */
   hasRoom(writesMuch: boolean): boolean {
     return this.#inFlight.bytes <= (writesMuch ? this.#limit / 2 : this.#limit);
@@ -62,7 +62,7 @@ export class Outbox {
     }
   }
 
-  /** Posts what there is. Always called before an exit is reported. */
+  /** Posts all items now. Called before an exit is reported. */
   flush(): void {
     if (this.#items.length === 0) return;
     this.#inFlight.waitBelow(this.#limit * HOLD_FACTOR, HOLD_MS);

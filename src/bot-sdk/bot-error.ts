@@ -1,12 +1,10 @@
-// Runs in bot hosts. Owns the error that a bot throws when it has more to say than a message.
-
-/** What a {@link BotError} can say besides its message. */
+/** Options of a {@link BotError}. */
 export interface BotErrorOptions {
-  /** False when starting the bot again is of no use (a wrong password): it has failed, regardless of its policy. */
+  /** False when a restart cannot help (a wrong password): the bot fails, regardless of its restart policy. */
   restart?: boolean;
-  /** A short name of the error for programs, for example `banned`: `(code banned)` behind the message. */
+  /** A short name of the error for programs, for example `banned`; shown as `(code banned)` after the message. */
   code?: string;
-  /** What led to it; the message of an Error is shown behind this one's. */
+  /** The cause; the message of an Error is shown after this one's. */
   cause?: unknown;
 }
 

@@ -1,11 +1,11 @@
-// What a bot author imports as `drover/bot-sdk`. Types and defineBot only; the bot host (src/bot-host) does the work.
+// The public package `drover/bot-sdk`: types and defineBot. The implementation is in src/bot-host.
 
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import Type, { type Static, type TSchema } from '../shared/contract/typebox.js';
 
 export { BotError, type BotErrorOptions } from './bot-error.js';
 export type { Json, JsonObject, Static, TSchema };
-/** TypeBox, to write schemas with. */
+/** TypeBox, for schemas. */
 export { Type };
 
 /** Writes lines to the event stream, under one scope and the bot's id. */
@@ -21,9 +21,9 @@ export interface Logger {
   scope(name: string): Logger;
 }
 
-/** Options of {@link BotContext.fetch} besides those of `fetch`. */
+/** Options of {@link BotContext.fetch}: those of `fetch`, and: */
 export interface FetchOptions extends RequestInit {
-  /** Scope of the wire lines, `http` when left out. */
+  /** Scope of the wire lines. Default `http`. */
   scope?: string;
 }
 
@@ -33,11 +33,11 @@ export interface TcpOptions {
   port: number;
   /** True for TLS, or its options. */
   tls?: boolean | { servername?: string; rejectUnauthorized?: boolean; ca?: string };
-  /** Scope of the wire lines, `tcp` when left out. */
+  /** Scope of the wire lines. Default `tcp`. */
   scope?: string;
 }
 
-/** What is shown of a message on the wire: its name and attributes, secrets redacted. Null shows nothing. */
+/** The display line of a message: its name and attributes, secrets redacted. Null logs nothing. */
 export type Describe<Message> = (
   message: Message,
   direction: 'outgoing' | 'incoming',
@@ -45,66 +45,66 @@ export type Describe<Message> = (
 
 /** A TCP or TLS connection. Closed when the bot stops; iterating over it ends when the other side ends it. */
 export interface TcpConnection extends AsyncIterable<Uint8Array> {
-  /** Sends bytes and logs them. Rejects when the connection is gone; resolves when the socket took them. */
+  /** Sends bytes and logs them. Resolves when the socket has accepted them; rejects when the connection is closed. */
   send(bytes: Uint8Array | string): Promise<void>;
   close(): void;
 }
 
 /** Options of {@link BotContext.connectLines}. */
 export interface LineConnectionOptions extends TcpOptions {
-  /** Longest line in bytes, 65,536 when left out; a longer one ends the connection with an error. */
+  /** Longest line in bytes. Default 65,536. A longer one ends the connection with an error. */
   maxLineBytes?: number;
-  /** What is shown of a line. */
+  /** The display line of a line. */
   describe: Describe<string>;
 }
 
 /** A TCP or TLS connection that carries one message per line. Closed when the bot stops. */
 export interface LineConnection extends AsyncIterable<string> {
-  /** Sends one line and logs it. Rejects when the connection is gone; resolves when the socket took it. */
+  /** Sends one line and logs it. Resolves when the socket has accepted it; rejects when the connection is closed. */
   send(line: string): Promise<void>;
   close(): void;
 }
 
-/** What a running bot has. It is the same object for `run` and for every command of one run. */
+/** What a bot's code gets: the same object for `run` and for every command of one run. */
 export interface BotContext<Config = JsonObject, State = unknown> {
   readonly id: string;
-  /** Validated by the kind's schema, its defaults filled in. */
+  /** Validated by the kind's schema, with defaults filled in. */
   readonly config: Config;
-  /** What the kind's `state` made for this run. */
+  /** The result of the kind's `state` for this run. */
   readonly state: State;
-  /** Aborted when the bot is to stop. What rejects below, rejects then. */
+  /** Aborted when the bot must stop. Pending calls of the methods below reject then. */
   readonly signal: AbortSignal;
   /** Scope `bot`. */
   readonly log: Logger;
   /**
-   * Names the bot's status: one `session` event and one line at level `state`. The same status again does nothing.
-   * Throws for a status that is the service's own (`stopped`, `failed`, `deleted`, …).
+   * Sets the bot's status: one `session` event and one line at level `state`. The same status again does nothing.
+   * Throws for a status that the service reserves (`stopped`, `failed`, `deleted`, …).
    */
   setStatus(status: string): void;
-  /** Merges into the snapshot's `data`; shown in one `session` event, at most ten a second. `null` removes a field. */
+  /** Merges into the snapshot's `data`. At most ten `session` events a second. `null` removes a field. */
   updateData(patch: JsonObject): void;
-  /** Resolves after `ms`; rejects when the bot is to stop. No wait is longer than 2^31 - 1 ms (24 days): RangeError. */
+  /** Resolves after `ms`; rejects when the bot must stop. RangeError above 2^31 - 1 ms (24 days). */
   sleep(ms: number): Promise<void>;
   /**
-   * Calls `task` every `ms` until the bot stops or the returned function is called; never when the bot is to stop already.
-   * An error ends the bot.
+   * Calls `task` every `ms` until the bot stops or the returned function is called. Does nothing when the bot is already
+   * stopping. An error of `task` ends the run.
    */
   every(ms: number, task: () => void | Promise<void>): () => void;
-  /** The same, but once, after `ms`. */
+  /** Calls `task` once, after `ms`. */
   after(ms: number, task: () => void | Promise<void>): () => void;
-  /** `fetch` that logs the request and the answer as wire lines. */
+  /** `fetch` that logs the request and the response as wire lines. */
   fetch(url: string | URL, options?: FetchOptions): Promise<Response>;
-  /** Opens a TCP or TLS connection whose messages are logged as wire lines, as `describe` shows them. */
+  /** Opens a TCP or TLS connection whose messages are logged as wire lines by `describe`. */
   connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection>;
-  /** The same for a protocol of lines. */
+  /** The same for a line protocol. */
   connectLines(options: LineConnectionOptions): Promise<LineConnection>;
 }
 
 /** One call of a command. */
 export interface CommandCall {
   /**
-   * Aborted when nobody waits for the answer any more: the deadline has passed, the client of `POST /invoke` has hung up,
-   * or the bot is to stop.
+   * Aborted when nobody waits for the result any more: the deadline has passed, the client of `POST /invoke` has
+   * disconnected, or the bot must stop.
    */
   readonly signal: AbortSignal;
 }
@@ -116,11 +116,11 @@ export interface BotCommand<Args extends TSchema, Config, State> {
   description?: string;
   /** Schema of the arguments; must be an object's. */
   args: Args;
-  /** Its result is the answer; what it throws is the answer's error. */
+  /** Its result is the response; what it throws is the response's error. */
   run(ctx: BotContext<Config, State>, args: Static<Args>, call: CommandCall): CommandResult;
 }
 
-/** What an author writes. */
+/** The argument of {@link defineBot}. */
 export interface BotDefinition<
   Config extends TSchema,
   State,
@@ -131,14 +131,14 @@ export interface BotDefinition<
   description?: string;
   /** Schema of the configuration; must be an object's. */
   config: Config;
-  /** Returns the state that commands and `run` share; called for each run. */
+  /** Creates the state that commands and `run` share, for each run. */
   state?: () => State;
   commands?: { [Name in keyof Args]: BotCommand<Args[Name], Static<Config>, State> };
-  /** The bot's life. Returning means it is done; throwing means it failed. */
+  /** Runs the bot. It is done when this returns, and has failed when this throws. */
   run(ctx: BotContext<Static<Config>, State>): void | Promise<void>;
 }
 
-/** A defined kind with its own types erased: what the bot host works with. */
+/** A defined kind without its specific types, for the bot host. */
 export interface BotKind {
   kind: string;
   description: string;
@@ -167,8 +167,8 @@ export function defineBot<
     name,
     { description: '', ...command, args: command.args as unknown as JsonObject },
   ]);
-  // The one place where a kind's own types are dropped: main validates the config and the arguments by the same
-  // schemas that these types come from, before the host gets them.
+  // The only cast: main validates config and arguments with the schemas that these types come from, before the host gets
+  // them.
   return {
     description: '',
     state: () => undefined,

@@ -2,8 +2,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * Cuts a byte stream into lines at LF, a CR before it left out. Bounded: a line of more than `maxBytes` is an error,
- * and the rest of the stream is then not to be trusted.
+ * Splits a byte stream into lines at LF, without a CR before it. Bounded: a line of more than `maxBytes` is an error, and
+ * the rest of the stream is then invalid.
  */
 export class LineSplitter {
   readonly #maxBytes: number;
@@ -22,7 +22,7 @@ export class LineSplitter {
     const bytes = Buffer.concat([this.#rest, chunk]);
     const lines: string[] = [];
     let start = 0;
-    // What rest holds was searched before.
+    // The bytes in `rest` were searched before.
     let end = bytes.indexOf(LF, this.#rest.length);
     while (end !== -1) {
       lines.push(bytes.toString('utf8', start, this.#contentEnd(bytes, start, end)));

@@ -9,14 +9,14 @@ import {
   type WorldMessage,
 } from '../../src/kinds/demo-world/protocol.js';
 
-/** A demo bot moves or speaks about this often, in ms. */
+/** Average interval at which a demo bot moves or speaks, in ms. */
 const IDLE_MS = 5000;
-/** How long the world may take to answer a command, in ms. */
+/** Timeout of a command, in ms. */
 const ANSWER_MS = 5000;
 
 interface Player {
   connection: LineConnection | undefined;
-  /** Commands that wait for a message of the world. */
+  /** Commands that wait for a message from the world. */
   waiting: Set<(message: WorldMessage) => void>;
 }
 
@@ -125,7 +125,7 @@ async function receive(
     case 'TutorialDone':
       ctx.log.scope('tutorial').info('done');
       ctx.setStatus('in_world');
-      // Not all bots at once.
+      // Jitter, so that the bots do not all act at once.
       ctx.every(IDLE_MS * (0.75 + Math.random() / 2), () => send(connection, somethingToDo()));
       return;
     case 'Moved':
@@ -163,7 +163,7 @@ function send(connection: LineConnection, message: WorldMessage): Promise<void> 
   return connection.send(encode(message));
 }
 
-/** Sends a message and resolves with the first one that answers it. The world's next error answers it too. */
+/** Sends a message and resolves with the first one that answers it. Rejects with the world's next error. */
 async function ask(
   ctx: Context,
   message: WorldMessage,

@@ -10,12 +10,12 @@ import {
 } from '../../src/bot-sdk/index.js';
 import { IrcSession } from '../../src/kinds/irc/irc-session.js';
 
-/** A connection that was online for this long, in ms, ends the counting of attempts. */
+/** A connection that was online for this long, in ms, resets the count of attempts. */
 const STABLE_MS = 60_000;
 
 /** One line: no CR, LF or NUL. */
 const line = { pattern: '^[^\\r\\n\\u0000]+$' };
-/** One word that can stand anywhere in a line of IRC. */
+/** One word that is valid anywhere in an IRC line. */
 const word = { pattern: '^[^\\s\\u0000:,][^\\s\\u0000,]*$', maxLength: 64 };
 const channel = {
   pattern: '^[#&+!][^\\s\\u0000\\u0007,]*$',
@@ -66,7 +66,7 @@ const Config = Type.Object(
           maximum: 1000,
           default: 10,
           description:
-            'Attempts in a row; one more and the bot has failed, until its restart policy starts it again.',
+            'Attempts in a row. After that the run fails, and the restart policy decides.',
         }),
         wait_ms: Type.Integer({
           minimum: 100,
@@ -85,7 +85,7 @@ const Config = Type.Object(
 interface State {
   /** Undefined while there is no connection. */
   session: IrcSession | undefined;
-  /** As last asked for by a command, for the next connection. */
+  /** Set by a command, for the next connection. */
   nick: string | undefined;
   channels: Set<string>;
 }
@@ -109,7 +109,7 @@ export default defineBot({
       ),
       async run(ctx, { target, text }) {
         await online(ctx).say(target, text);
-        // Not the text: results are shown on the stream, and it may be a password for NickServ.
+        // Without the text: results are shown on the stream, and it may be a password for NickServ.
         return { target };
       },
     },
@@ -152,11 +152,11 @@ export default defineBot({
   },
 
   /**
-   * Reconnects, because a short loss of the server is not the fault of the bot: the channels and nick that commands set
-   * stay, and its restarts are not used up. When the attempts are used up, the restart policy applies.
+   * Reconnects without a restart, because the loss of a server is not the bot's fault: channels and nick stay, and no
+   * restart is counted. After the last attempt the restart policy decides.
    */
   async run(ctx) {
-    // Not at the top: it takes 0.1 s and 12 MB of every host, also where no bot needs it.
+    // Loaded here because it costs every host 0.1 s and 12 MB, also one without irc bots.
     const { default: framework } = await import('irc-framework');
     const { attempts, wait_ms, max_wait_ms } = ctx.config.reconnect;
     ctx.state.channels = new Set(ctx.config.channels);
@@ -167,7 +167,7 @@ export default defineBot({
       if (reason instanceof BotError && !reason.restart) throw reason;
       failed = wasStable ? 1 : failed + 1;
       if (failed > attempts) throw reason;
-      // Not all bots of a server at once.
+      // Jitter, so that the bots of a server do not reconnect at once.
       const jitter = 0.5 + Math.random();
       const wait = Math.round(Math.min(max_wait_ms, wait_ms * 2 ** (failed - 1)) * jitter);
       ctx.setStatus('reconnecting');
@@ -178,7 +178,7 @@ export default defineBot({
   },
 });
 
-/** One connection from its beginning to its end. */
+/** One connection, from connecting to its loss. */
 async function live(
   ctx: Context,
   Framework: typeof Client,
@@ -213,7 +213,7 @@ async function live(
   }
 }
 
-/** A channel that does not let the bot in is no reason to leave the others. */
+/** A channel that cannot be joined does not affect the others. */
 async function joinAll(ctx: Context, session: IrcSession): Promise<void> {
   for (const channel of ctx.state.channels) {
     try {

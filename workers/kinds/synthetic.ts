@@ -1,13 +1,13 @@
-// Runs in bot hosts. A bot that makes load: lines at a given rate and of a given length.
+// Runs in bot hosts. A bot for load tests: lines at a given rate and of a given length.
 
 import { setImmediate } from 'node:timers/promises';
 import { defineBot, Type } from '../../src/bot-sdk/index.js';
 
-/** The bot looks at what it owes at most this often, in ms, and at least when the next line is due. */
+/** Shortest interval between two batches of lines, in ms. */
 const TICK_MS = 10;
-/** Timers cannot wait longer than 24 days; a silent bot looks once an hour. */
+/** Longest wait, in ms: timers cannot wait longer than 24 days. */
 const SILENT_MS = 3_600_000;
-/** Lines in one go, at most, so that the host's other bots and its control channel get a turn. */
+/** Lines per turn of the event loop, so that the host's other bots and its control channel run in between. */
 const BURST = 2000;
 
 export default defineBot({
@@ -42,7 +42,7 @@ export default defineBot({
         const number = `${++sent} `;
         ctx.log.info(number + filler.slice(number.length));
       }
-      // A timer of 0 waits for 1 ms; a bot that is behind continues in the next turn of the loop.
+      // A timer of 0 waits for 1 ms; a bot that is behind continues in the next turn of the event loop.
       if (owed > BURST) await setImmediate();
       else await ctx.sleep(Math.min(SILENT_MS, Math.max(TICK_MS, 1000 / rate)));
     }

@@ -15,7 +15,7 @@ const TICKET_LIFE_MS = 30_000;
 /** Tickets not yet used or expired. While as many are outstanding, a login is answered 503. */
 const MAX_TICKETS = 20_000;
 
-/** Tickets that were given out over HTTP and wait for their `Login` on TCP. Each is good once, for one name. */
+/** Tickets that were given out over HTTP and wait for their `Login` on TCP. Each is valid once, for one name. */
 export class Tickets {
   /** In the order of issue, which is also that of expiry. */
   readonly #issued = new Map<string, { name: string; expiresAt: number }>();
@@ -39,7 +39,7 @@ export class Tickets {
     return ticket;
   }
 
-  /** Uses the ticket up, whether or not it is good for this name. */
+  /** Removes the ticket, also when it is not valid for this name. */
   redeem(ticket: string, name: string): boolean {
     const found = this.#issued.get(ticket);
     this.#issued.delete(ticket);
@@ -72,7 +72,7 @@ export function createLoginServer(
     try {
       name = playerName(await readBody(request));
     } catch (error) {
-      // The rest of the body is not worth reading.
+      // The rest of the body is not read.
       response.setHeader('connection', 'close');
       reply(response, 400, { error: messageOf(error) });
       return;

@@ -8,7 +8,7 @@ import { MAX_LINE_BYTES, parse, type WorldMessage } from './protocol.js';
 import { lineOf, type Occupant, type Room, type Rooms } from './room.js';
 import { SHEPHERD } from './shepherd.js';
 
-/** What all sessions share. */
+/** Shared by all sessions. */
 export interface World {
   readonly tickets: Tickets;
   readonly rooms: Rooms;
@@ -80,13 +80,13 @@ export class Session implements Occupant {
     this.write(lineOf(message(name, attributes)));
   }
 
-  /** Says why and closes the connection. */
+  /** Sends the reason and closes the connection. */
   #refuse(why: string): void {
     this.#send('Error', { message: why });
     this.#end();
   }
 
-  /** Closes the connection after what was written to it. */
+  /** Closes the connection after everything written so far is sent. */
   #end(): void {
     this.#leave();
     this.#socket.end();
@@ -115,7 +115,7 @@ export class Session implements Occupant {
       return;
     }
     for (const line of lines) {
-      // Whatever is wrong with a line arises as an Error before the line has had an effect, and the client is told.
+      // A bad line throws before it has any effect, and the client gets the message.
       try {
         this.#handle(parse(line));
       } catch (error) {
@@ -207,7 +207,7 @@ function message(name: string, attributes: Record<string, string | number>): Wor
   };
 }
 
-/** @throws Error when it is none or off the grid. */
+/** @throws Error when it is no number or off the grid. */
 function coordinateOf(text = ''): number {
   const coordinate = WHOLE_NUMBER.test(text) ? Number(text) : GRID;
   if (coordinate >= GRID) throw new Error(`x and y must be whole numbers from 0 to ${GRID - 1}`);

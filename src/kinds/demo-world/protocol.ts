@@ -1,4 +1,4 @@
-// Pure; used by the demo world's thread and by the bot hosts that play in it. Owns the line protocol:
+// The line protocol of the demo world:
 //
 //   NAME key=value key="quoted value"
 //
@@ -10,7 +10,7 @@ export interface WorldMessage {
   attributes: Record<string, string>;
 }
 
-/** Longest line in bytes, without its ending. Whoever sends a longer one has lost the thread and is disconnected. */
+/** Longest line in bytes, without its ending. A client that sends a longer one is disconnected. */
 export const MAX_LINE_BYTES = 4096;
 
 const NAME = /^[A-Z][A-Za-z]{0,31}$/;
@@ -21,10 +21,10 @@ const NAME_PART = /[A-Z][A-Za-z]{0,31}(?= |$)/y;
 const ATTRIBUTE_PART =
   / +(?<key>[a-z][a-z0-9_]{0,31})=(?:(?<quoted>"[^"\\]*(?:\\.[^"\\]*)*")|(?<bare>[!#-[\]-~]+))(?= |$)/y;
 
-/** What JSON leaves as it is but a terminal or an editor takes for a command or a line break. */
+/** Characters that JSON does not escape, but that a terminal or an editor takes for a command or a line break. */
 const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029]/g;
 
-/** Attributes that nobody may read in a log. */
+/** Attributes that are hidden in logs. */
 const SECRET = /^(?:ticket|password|token|secret)$/i;
 
 function quote(value: string): string {
@@ -36,7 +36,7 @@ function quote(value: string): string {
 
 /**
  * The line of a message, without its ending.
- * @throws Error when the name or a key is none, or the line would be longer than {@link MAX_LINE_BYTES}.
+ * @throws Error when the name or a key is invalid, or the line would be longer than {@link MAX_LINE_BYTES}.
  */
 export function encode(message: WorldMessage): string {
   // Checked because a name or key with a space or line break in it would become another message.
@@ -83,7 +83,7 @@ function unquote(quoted: string, key: string): string {
   }
 }
 
-/** The display line of a message for logs (interface-seed §6 rule 5), with secrets blotted out. */
+/** The display line of a message for logs (interface-seed §6 rule 5), without secrets. */
 export function describe(message: WorldMessage): string {
   const attributes = Object.entries(message.attributes).map(
     ([key, value]) => `${key}=${SECRET.test(key) ? '"***"' : quote(value)}`,

@@ -1,4 +1,4 @@
-// Pure; used by the demo world's thread. Owns who hears whom.
+// Runs in the demo world's thread. Owns the rooms: who hears whom.
 //
 // In one room a crowd of n players who all talk costs n × n writes: 5,000 players would be 25 million for one line
 // each. Rooms of at most 50 make a broadcast cost the same however many players there are. A player stays in the room
@@ -6,7 +6,7 @@
 
 import { encode, type WorldMessage } from './protocol.js';
 
-/** Players per room; the next one to join gets another room. */
+/** Players per room. */
 export const ROOM_SIZE = 50;
 
 /** What a room needs of a player. `write` must neither throw nor let anyone leave before it has returned. */
@@ -56,7 +56,7 @@ export class Room {
 /** All rooms that are not empty. */
 export class Rooms implements Iterable<Room> {
   readonly #rooms = new Set<Room>();
-  /** Those that have space. The one that has had it longest fills up first, so that nobody plays alone for long. */
+  /** Rooms with space. The oldest fills up first, so that nobody plays alone for long. */
   readonly #open = new Set<Room>();
   #opened = 0;
 

@@ -84,8 +84,8 @@ export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<De
 async function listen(server: Server, host: string): Promise<number> {
   server.listen({ host, port: 0, backlog: BACKLOG });
   await once(server, 'listening');
-  // From now on an error is a connection that could not be accepted, for want of file descriptors; its client sees it
-  // closed, and the others play on.
+  // From now on an error means that a connection could not be accepted, for want of file descriptors. Its client sees it
+  // closed; the other connections are not affected.
   server.on('error', () => {});
   return (server.address() as AddressInfo).port;
 }

@@ -1,4 +1,4 @@
-// What is used of irc-framework 4.14, which has no types of its own.
+// The part of irc-framework 4.14 that the irc kind uses. The package has no types.
 
 declare module 'irc-framework' {
   import type { EventEmitter } from 'node:events';
@@ -30,10 +30,10 @@ declare module 'irc-framework' {
     username: string;
     gecos: string;
     password: string | undefined;
-    /** For SASL PLAIN. Empty: none; left out, the server's password would be used for SASL too. */
+    /** For SASL PLAIN; empty for none. If undefined, the server's password would be used for SASL too. */
     account: { account?: string; password?: string };
     auto_reconnect: boolean;
-    /** Answer to a CTCP VERSION; empty gives none. */
+    /** Reply to a CTCP VERSION; empty for none. */
     version: string;
   }
 
@@ -58,7 +58,7 @@ declare module 'irc-framework' {
     join(channel: string): void;
     part(channel: string, reason?: string): void;
     changeNick(nick: string): void;
-    /** Says so and closes. */
+    /** Sends QUIT and closes. */
     quit(reason: string): void;
     caseCompare(a: string, b: string): boolean;
     caseLower(text: string): string;

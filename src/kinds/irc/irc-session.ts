@@ -1,20 +1,20 @@
-// Runs in bot hosts. Owns one connection to an IRC server from its first line to its last: registration, the channels
-// that the bot is in, and whether a command was obeyed.
+// Runs in bot hosts. Owns one connection to an IRC server: registration, the channels that the bot is in, and the commands
+// that wait for the server's answer.
 
 import type { Client, ConnectOptions, IrcMessage } from 'irc-framework';
 import { BotError, type Logger } from '../../bot-sdk/index.js';
+import { Deferred } from '../../shared/deferred.js';
 import { registrationError } from './registration-error.js';
 import { IrcTransport, type Life, type Server } from './transport.js';
 
-/** How long the server may take to answer a command, in ms. */
+/** Timeout of a command, in ms. */
 const ANSWER_MS = 8000;
-/** How much is told of the channels, so that `data` stays small. */
+/** Bounds of the channels in `data`, so that it stays small. */
 const MAX_SHOWN_CHANNELS = 30;
 const MAX_SHOWN_UNITS = 64;
 /** Errors of NICK that do not always name the nick. */
 const NICK_ERROR = /^(?:43[1-8]|447|484)$/;
 
-/** What is needed to register. */
 export interface Identity {
   nick: string;
   username: string;
@@ -30,10 +30,10 @@ interface Waiter {
 }
 
 interface Question {
-  /** What the server's error would name: the channel, the nick. */
+  /** The channel or nick that the server's error would name. */
   subject: string;
   send(): void;
-  /** Looked at after each message of the server. */
+  /** Checked after each message of the server. */
   isDone(fence: boolean): boolean;
   isError?(command: string): boolean;
 }
@@ -49,12 +49,10 @@ export class IrcSession {
   /** By name in lower case. */
   readonly #channels = new Map<string, string>();
   readonly #end = new AbortController();
-  readonly #registered: Promise<void>;
-  #setRegistered: () => void = () => {};
-  /** Rejects when the connection is lost, with the reason. */
-  readonly lost: Promise<never>;
-  #setLost: (reason: Error) => void = () => {};
-  /** What the server has said last before it closed. */
+  /** Resolves when the server has accepted the registration, rejects when the connection is lost first. */
+  readonly #registered = new Deferred();
+  readonly #lost = new Deferred<never>();
+  /** The server's last ERROR. */
   #lastError: string | undefined;
   #isRegistered = false;
   #isLoggedIn = false;
@@ -65,20 +63,20 @@ export class IrcSession {
     this.#log = ctx.log.scope('irc');
     this.#server = server;
     this.#identity = identity;
-    this.#registered = new Promise((resolve) => {
-      this.#setRegistered = resolve;
-    });
-    this.lost = new Promise((_, reject) => {
-      this.#setLost = reject;
-    });
-    this.lost.catch(() => {});
+    this.#registered.promise.catch(() => {});
+    this.#lost.promise.catch(() => {});
     this.#client = new Framework();
     this.#transport = new IrcTransport(ctx, server);
     this.#listen();
-    // Before that of the connection, which is cut by the same signal: the last line still goes out.
+    // Added before the listener of the connection, which is cut by the same signal, so that QUIT is still sent.
     ctx.signal.addEventListener('abort', () => this.#client.quit('stopped'), {
       signal: this.#end.signal,
     });
+  }
+
+  /** Rejects when the connection is lost, with the reason. */
+  get lost(): Promise<never> {
+    return this.#lost.promise;
   }
 
   get isRegistered(): boolean {
@@ -94,8 +92,8 @@ export class IrcSession {
     const { nick, username, realname, password, sasl } = this.#identity;
     const transport = this.#transport;
     const options: ConnectOptions = {
-      // Called with `new`: a function that returns an object gives that one.
-      transport: function made() {
+      // irc-framework calls it with `new`; a function that returns an object is a constructor of that object.
+      transport: function create() {
         return transport;
       } as unknown as ConnectOptions['transport'],
       host: this.#server.host,
@@ -105,23 +103,23 @@ export class IrcSession {
       gecos: realname,
       password,
       account: sasl ?? {},
-      // Reconnecting is the bot's: it shows it, bounds it, and stops it.
+      // The bot reconnects, with its own limits.
       auto_reconnect: false,
       version: '',
     };
     this.#client.connect(options);
-    await Promise.race([this.#registered, this.lost]);
+    await this.#registered.promise;
     this.#showState();
   }
 
-  /** Ends the connection; commands that wait fail. */
+  /** Ends the connection. Commands that wait fail. */
   close(): void {
     this.#lose(new Error('the connection was closed'));
     this.#end.abort();
     this.#client.removeAllListeners();
   }
 
-  /** Resolves when the server has taken the text without an error. */
+  /** Resolves when the server has accepted the text without an error. */
   async say(target: string, text: string): Promise<void> {
     await this.#ask({
       subject: target,
@@ -159,8 +157,8 @@ export class IrcSession {
   }
 
   /**
-   * Sends, and a PING behind it. Servers answer in order: an error comes before the PONG (the fence), and a line without
-   * an error before the PONG was taken.
+   * Sends a command and a PING after it. Servers answer in order, so an error comes before the PONG (the fence), and a
+   * command without an error before the PONG has succeeded.
    */
   #ask({ subject, send, isDone, isError = () => false }: Question): Promise<void> {
     if (!this.#isRegistered) throw new BotError('not connected to the server');
@@ -235,18 +233,18 @@ export class IrcSession {
       this.#log.warn(`kicked from ${first} by ${message.nick}: ${params.at(-1)}`);
       this.#setChannel(first, false);
     }
-    // irc-framework has taken over the new nick by now.
+    // irc-framework has applied the new nick by now.
     if (command === 'NICK' && this.#client.caseCompare(first, this.nick)) this.#showState();
     for (const waiter of this.#waiters) waiter.hear(message);
   }
 
   #welcome(): void {
-    // Whoever configures an account does not want to be in a channel without it.
+    // With an account configured, the bot must not join channels without it.
     if (this.#identity.sasl && !this.#isLoggedIn) {
       this.#lose(new Error('the server offers no SASL now'));
     } else {
       this.#isRegistered = true;
-      this.#setRegistered();
+      this.#registered.resolve();
     }
   }
 
@@ -256,7 +254,8 @@ export class IrcSession {
       this.#channels.clear();
       this.#showState();
     }
-    this.#setLost(reason);
+    this.#registered.reject(reason);
+    this.#lost.reject(reason);
     for (const waiter of this.#waiters) waiter.fail(reason);
     this.#client.connection.end();
   }

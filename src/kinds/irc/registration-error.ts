@@ -1,33 +1,31 @@
-// Pure; used by the irc kind. Owns which answers of a server end a registration, and which of them for good.
-
 import { BotError } from '../../bot-sdk/bot-error.js';
 
-/** A wrong password, a ban or an impossible nick will be the same next time: the bot has failed. */
+/** The error of a reply that ends the registration. Errors that would recur (password, ban, bad nick) allow no restart. */
 export function registrationError(command: string, params: readonly string[]): Error | undefined {
   const text = params.at(-1) ?? '';
-  const forGood = (what: string, code: string): BotError =>
+  const permanent = (what: string, code: string): BotError =>
     new BotError(`${what}: ${text}`, { restart: false, code });
   switch (command) {
     case '431':
     case '432':
-      return forGood('the server does not accept the nick', 'bad_nick');
+      return permanent('the server does not accept the nick', 'bad_nick');
     case '433':
     case '436':
     case '437':
-      // Often the bot's own ghost, which the server has yet to miss.
+      // Often the bot's own earlier connection, which the server has not timed out yet.
       return new BotError(`the nick ${params[1]} is in use`, { code: 'nick_in_use' });
     case '464':
-      return forGood('the server password is wrong or missing', 'wrong_password');
+      return permanent('the server password is wrong or missing', 'wrong_password');
     case '465':
-      return forGood('banned from the server', 'banned');
+      return permanent('banned from the server', 'banned');
     case '902':
     case '904':
     case '905':
-      return forGood('the SASL login was refused', 'wrong_password');
+      return permanent('the SASL login was refused', 'wrong_password');
     case 'ERROR':
-      // ngIRCd says it in words only.
+      // ngIRCd sends no numeric for it.
       return /bad (?:server )?password|password (?:mismatch|incorrect)/i.test(text)
-        ? forGood('the server password is wrong or missing', 'wrong_password')
+        ? permanent('the server password is wrong or missing', 'wrong_password')
         : undefined;
     default:
       return undefined;

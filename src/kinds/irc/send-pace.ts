@@ -1,15 +1,15 @@
-// Runs in bot hosts. Owns when a line goes out: servers throw out clients that send too fast.
+// Runs in bot hosts. Owns the lines that wait to be sent: servers disconnect clients that send too fast.
 
 import type { BotContext } from '../../bot-sdk/index.js';
 
-/** Lines that may go out at once. Enough to register and to join some channels. */
+/** Lines that may be sent at once. Enough to register and to join some channels. */
 const BURST = 10;
-/** After that, a line every so often, in ms. */
+/** Interval between lines after that, in ms. */
 const LINE_MS = 500;
-/** Lines that may wait; what comes on top is dropped. */
+/** Lines that may wait. More are dropped. */
 const MAX_WAITING = 20;
 
-/** A token bucket before one connection. */
+/** A token bucket for one connection. */
 export class SendPace {
   readonly #after: BotContext['after'];
   readonly #send: (line: string) => void;
@@ -35,7 +35,7 @@ export class SendPace {
     return true;
   }
 
-  /** Nothing more goes out. */
+  /** Drops the lines that wait. */
   stop(): void {
     this.#cancel?.();
     this.#waiting.length = 0;

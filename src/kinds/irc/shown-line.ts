@@ -1,17 +1,15 @@
-// Pure; used by the irc kind. Owns what is shown of a line of IRC: readable, and without secrets.
-
-/** Words after AUTHENTICATE that are no secret. */
+/** Arguments of AUTHENTICATE that are not secret. */
 const HARMLESS_AUTHENTICATE = /^(?:\+|\*|PLAIN|EXTERNAL|SCRAM-[A-Z0-9-]+)$/i;
-/** Commands whose arguments are credentials, with the number of those that may be seen. */
+/** Commands whose arguments are credentials, with the number of arguments that are shown. */
 const CREDENTIALS: Record<string, number> = { PASS: 0, OPER: 1 };
 /** Shortcuts to services, for `PRIVMSG NickServ :…`. */
 const SERVICE_COMMAND = /^(?:NS|NICKSERV|CS|CHANSERV|IDENTIFY)$/i;
-/** Whom passwords are told: NickServ, AuthServ, Q, X. */
+/** Recipients of passwords: NickServ, AuthServ, Q, X. */
 const SERVICE = /^(?:\w*serv|q|x)(?:@.*)?$/i;
-/** Shorter secrets would blot out half of every line. */
+/** Shorter secrets would hide half of every line. */
 const MIN_SECRET_LENGTH = 4;
 
-/** @param secrets are blotted out wherever they stand. */
+/** An IRC line for logs: readable, without credentials and secrets. */
 export function shownLine(line: string, secrets: readonly string[]): string {
   let shown = withoutCredentials(line);
   for (const secret of secrets) {
@@ -31,7 +29,7 @@ function withoutCredentials(line: string): string {
   if (name === 'AUTHENTICATE') return HARMLESS_AUTHENTICATE.test(rest) ? line : keep(0);
   const visible = CREDENTIALS[name];
   if (visible !== undefined) return keep(visible);
-  // The first word says what is asked of the service.
+  // The first word is the command for the service.
   if (SERVICE_COMMAND.test(name)) return words.length > 1 ? keep(1) : keep(0);
   const [target = ''] = words;
   if (/^(?:PRIVMSG|NOTICE|SQUERY)$/.test(name) && SERVICE.test(target) && words.length > 2) {
@@ -40,7 +38,7 @@ function withoutCredentials(line: string): string {
   return line;
 }
 
-/** A control character as a visible one: text formatting, and what a terminal would obey. */
+/** A visible character in place of a control character, which may format text or control a terminal. */
 function pictureOf(control: string): string {
   const code = control.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);

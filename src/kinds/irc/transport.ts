@@ -1,22 +1,22 @@
-// Runs in bot hosts. Owns one connection to a server, as irc-framework wants its `transport`.
-//
-// It replaces irc-framework's own, so that the connection dies with the bot, what comes in is bounded, and a line on
-// which irc-framework fails ends the connection and not the thread.
+// Runs in bot hosts. Owns one connection to a server, as a `transport` of irc-framework. It replaces irc-framework's
+// transport: the connection ends with the bot, input is bounded, and a line on which irc-framework throws ends the
+// connection and not the thread.
 
 import { EventEmitter } from 'node:events';
 import { isIP } from 'node:net';
 import type { Transport } from 'irc-framework';
 import type { BotContext, TcpConnection } from '../../bot-sdk/index.js';
 import { LineSplitter } from '../../bot-sdk/line-splitter.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import { SendPace } from './send-pace.js';
 import { shownLine } from './shown-line.js';
 
 /** Longest line in bytes. IRC has 512, and 8,191 more for tags. */
 const MAX_LINE_BYTES = 16_384;
-/** How long a connection may take to be made, in ms. */
+/** Connect timeout, in ms. */
 const CONNECT_MS = 30_000;
 
-/** What of a bot's context a connection needs. */
+/** The part of a bot's context that a connection needs. */
 export type Life = Omit<BotContext, 'config' | 'state'>;
 
 export interface Server {
@@ -24,7 +24,7 @@ export interface Server {
   port: number;
   tls: boolean;
   tlsVerify: boolean;
-  /** Not to be seen in any line. */
+  /** Removed from every line. */
   secrets: string[];
 }
 
@@ -47,7 +47,7 @@ export class IrcTransport extends EventEmitter implements Transport {
   }
 
   writeLine(line: string, sent?: () => void): void {
-    // What keeps the connection, and what ends it, does not wait behind what the bot has to say.
+    // PONG keeps the connection and QUIT ends it, so neither waits behind the bot's lines.
     if (/^(?:PONG|QUIT)\b/.test(line)) this.#send(line);
     else this.pace.add(line);
     if (sent) queueMicrotask(sent);
@@ -90,33 +90,29 @@ export class IrcTransport extends EventEmitter implements Transport {
     this.emit('close', failure);
   }
 
-  async #connect(): Promise<TcpConnection> {
+  #connect(): Promise<TcpConnection> {
     const { host, port, tls, tlsVerify } = this.#server;
     const connecting = this.#ctx.connectTcp(
-      // An address is no name that a server could be asked for (RFC 6066, section 3).
+      // SNI takes names only, no addresses (RFC 6066, section 3).
       {
         host,
         port,
         tls: tls && { servername: isIP(host) ? '' : host, rejectUnauthorized: tlsVerify },
       },
-      // Lines are shown, not the pieces in which they come.
+      // The lines are logged, not the chunks.
       () => null,
     );
-    let cancel = (): void => {};
-    const late = new Promise<never>((_, reject) => {
-      cancel = this.#ctx.after(CONNECT_MS, () => {
-        this.#closed = true;
-        reject(new Error(`no connection within ${CONNECT_MS / 1000} s`));
-      });
-    });
-    // When it comes after all, nobody wants it any more.
+    // A connection that comes too late is closed.
     connecting.then((connection) => this.#closed && connection.close()).catch(() => {});
-    return Promise.race([connecting, late]).finally(() => cancel());
+    return withTimeout(connecting, CONNECT_MS, () => {
+      this.#closed = true;
+      throw new Error(`no connection within ${CONNECT_MS / 1000} s`);
+    });
   }
 
   #send(line: string): void {
     this.#show('outgoing', line);
-    // A failure also ends the reading, which tells.
+    // A failure also ends the read loop, which reports it.
     this.#connection?.send(`${line}\r\n`).catch(() => {});
   }
 

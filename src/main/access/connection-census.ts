@@ -1,6 +1,6 @@
-// Runs in main. Owns how many connections each client address has where the HTTP engine cannot follow them: uWebSockets.js
-// does not tell whose connection has gone. Linux keeps a table of all connections; it is read once a second, and only
-// while there are so many that one address could have its limit.
+// Runs in main. Owns the count of connections per client address for uWebSockets.js, which does not report whose connection
+// has closed. Reads Linux's table of connections once a second, but only while one address could have reached its limit.
+// docs/decisions/0036 has the reasons.
 
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
@@ -16,28 +16,28 @@ const EVERY_MS = 1000;
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
 export interface CensusOptions {
-  /** What the service listens on: another process can have the same port on another address. */
+  /** The address to listen on: another process can use the same port on another address. */
   host: string;
   port: number;
-  /** Connections that one address may have. */
+  /** Most connections of one address. */
   limit: number;
-  /** Connections that all have together. */
+  /** Open connections of all addresses. */
   open: () => number;
-  /** Is told who has its limit, as long as somebody has. */
-  tell: (crowded: CrowdedAddresses) => void;
+  /** Called with the addresses that have reached their limit, as long as there are any. */
+  report: (crowded: CrowdedAddresses) => void;
 }
 
 export class ConnectionCensus {
   readonly #options: CensusOptions;
-  /** The addresses of the host; undefined when it listens on all there are, or they are not known. */
-  #own: ReadonlySet<string> | undefined;
+  /** The addresses of the host; undefined when it listens on all addresses, or the lookup failed. */
+  #listening: ReadonlySet<string> | undefined;
   #hasCrowd = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: CensusOptions) {
     this.#options = options;
     if (process.platform !== 'linux') return;
-    void this.#findOwn();
+    void this.#resolveHost();
     this.#wait();
   }
 
@@ -46,10 +46,11 @@ export class ConnectionCensus {
     this.#timer = undefined;
   }
 
-  async #findOwn(): Promise<void> {
+  async #resolveHost(): Promise<void> {
     const found = await lookup(this.#options.host, { all: true }).catch(() => []);
     const own = found.map(({ address }) => exactAddress(addressBytes(address)));
-    if (own.length > 0 && !own.some((address) => /^0+$/.test(address))) this.#own = new Set(own);
+    if (own.length > 0 && !own.some((address) => /^0+$/.test(address)))
+      this.#listening = new Set(own);
   }
 
   #wait(): void {
@@ -61,41 +62,41 @@ export class ConnectionCensus {
   }
 
   async #look(): Promise<void> {
-    const { port, limit, open, tell } = this.#options;
-    // One that is not there (no IPv6, a container that hides it) has nobody in it.
+    const { port, limit, open, report } = this.#options;
+    // A table that is missing (no IPv6, hidden by a container) counts as empty.
     const read = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '');
     const isMany = open() >= limit;
     const crowded = crowdedOf(
       isMany ? await Promise.all(TABLES.map(read)) : [],
       port,
       limit,
-      this.#own,
+      this.#listening,
     );
     const hadCrowd = this.#hasCrowd;
     this.#hasCrowd = crowded.full.length > 0;
-    // Again each time, for a front that was started meanwhile.
-    if (this.#hasCrowd || hadCrowd) tell(crowded);
+    // Repeated each time, for fronts that have started since.
+    if (this.#hasCrowd || hadCrowd) report(crowded);
   }
 }
 
-/** Local and remote address and port of a connection that is open, or that only its client has closed. */
+/** Local address and port, and remote address, of connections that are open or half-closed by the client. */
 const OPEN = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} 0[18] /gm;
 
 /**
- * Who has `limit` connections to `port`, and who has more, by the system's tables.
- * @param own the addresses that they count on, as {@link exactAddress} writes them; undefined for all.
+ * The addresses that have at least `limit` connections to `port`, and those that have more.
+ * @param listening local addresses whose connections count, as {@link exactAddress} writes them; undefined for all.
  */
 export function crowdedOf(
   tables: readonly string[],
   port: number,
   limit: number,
-  own?: ReadonlySet<string>,
+  listening?: ReadonlySet<string>,
 ): CrowdedAddresses {
   const wanted = port.toString(16).toUpperCase().padStart(4, '0');
   const counts = new Map<string, number>();
   for (const table of tables) {
     for (const [, local = '', at, remote = ''] of table.matchAll(OPEN)) {
-      if (at !== wanted || (own && !own.has(exactAddress(bytesOf(local))))) continue;
+      if (at !== wanted || (listening && !listening.has(exactAddress(bytesOf(local))))) continue;
       const address = addressKey(bytesOf(remote));
       counts.set(address, (counts.get(address) ?? 0) + 1);
     }
@@ -105,7 +106,7 @@ export function crowdedOf(
   return { full: from(limit).sort(), over: from(limit + 1).sort() };
 }
 
-/** The table has words of 32 bits, as this machine keeps them in memory. @returns the address's bytes. */
+/** The table has 32-bit words in the machine's byte order. @returns the address's bytes. */
 function bytesOf(words: string): Buffer {
   const bytes = Buffer.from(words, 'hex');
   return endianness() === 'LE' ? bytes.swap32() : bytes;

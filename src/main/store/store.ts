@@ -1,4 +1,4 @@
-// Runs in main. Owns the store's file: opens it, sets a broken one aside, keeps a copy to come back to.
+// Runs in main. Owns the store's file and its copy.
 
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { open as openFile, rename, rm } from 'node:fs/promises';
@@ -9,23 +9,23 @@ import { faultOf, MISSING, setAside, sizeOf } from '../../shared/lmdb/file-fault
 import { lockFileOf, reserveLockFile } from '../../shared/lmdb/lock-file.js';
 import { PROGRAMS } from '../../shared/package-paths.js';
 
-/** How long after a change the copy is renewed, in ms; the changes that came meanwhile are in it. */
+/** How long after a change the copy is renewed, in ms. It contains all changes until then. */
 const COPY_AFTER_MS = 2000;
-/** How long after a copy that failed the next is tried, in ms. */
+/** Wait after a failed copy, in ms. */
 const RETRY_MS = 30_000;
 
-/** The service's store: one LMDB file with a database for each kind of thing. */
+/** One LMDB file with a database each for tokens, bots and incidents. */
 export class Store {
   readonly root: RootDatabase;
-  /** What the operator should know of how it was opened. */
+  /** Messages for the operator about how it was opened. */
   readonly notices: readonly string[];
   readonly #copy: string;
   #timer: NodeJS.Timeout | undefined;
-  /** The copy that is being made. */
+  /** The copy that is being written. */
   #copying: Promise<void> | undefined;
   #changedMeanwhile = false;
   #hasFailed = false;
-  /** Is told in a line when copies begin to fail, and when they are made again. To be set by whoever can say it. */
+  /** Called with a line when copies start to fail, and when they succeed again. Set by the service. */
   report: (level: 'info' | 'error', line: string) => void = () => {};
 
   private constructor(path: string, notices: readonly string[]) {
@@ -36,11 +36,11 @@ export class Store {
   }
 
   /**
-   * Opens or makes the store. One that is broken or empty is never written to: it is set aside under another name and
-   * the last copy takes its place, as it does of one that is missing. Without any copy a new store begins.
-   * One that cannot be checked (rights, memory, open files) is left where it is.
-   * @param stopping ends the search for faults. @throws StartupError when the directory does not allow it, or
-   * when it was not found out whether the store is broken.
+   * Opens or creates the store. A broken or empty file is never written to: it is renamed, and the last copy replaces it,
+   * as it replaces a missing file. Without a copy a new store is created. A file that cannot be checked (permissions,
+   * memory, open files) stays as it is.
+   * @param stopping ends the check. @throws StartupError when the directory does not allow it, or the check did not
+   * complete.
    */
   static async open(path: string, stopping?: AbortSignal): Promise<Store> {
     try {
@@ -50,9 +50,9 @@ export class Store {
     }
   }
 
-  /** To be called after each change: the copy is renewed soon, however many more changes come. */
+  /** To be called after each change. Schedules a new copy. */
   changed(): void {
-    // One copy at a time: what comes while one is made may not be in it.
+    // A change during a copy may not be in it.
     if (this.#copying) this.#changedMeanwhile = true;
     else if (!this.#timer) this.#renewIn(COPY_AFTER_MS);
   }
@@ -85,14 +85,14 @@ export class Store {
     try {
       await rm(fresh, { force: true });
       await this.root.backup(fresh, true);
-      // Whole on the disk before it takes the old one's place: after a power cut there is one or the other.
+      // Synced before the rename: after a power failure there is the old copy or the new one.
       await sync(fresh, 'r+');
       await rename(fresh, this.#copy);
       await syncDirectory(dirname(this.#copy));
       if (this.#hasFailed) this.report('info', 'the store is copied again');
       this.#hasFailed = false;
     } catch (thrown) {
-      // The store itself is whole, and the old copy stays. Once, not for every try.
+      // The store is intact, and the old copy stays. Reported once, not for every try.
       if (!this.#hasFailed) {
         const why = messageOf(thrown);
         this.report('error', `the store could not be copied to ${this.#copy}: ${why}`);
@@ -104,7 +104,7 @@ export class Store {
 
 const copyOf = (path: string): string => `${path}.copy`;
 
-/** Sees to it that there is a good file, or none where there never was one. @returns what the operator should know. */
+/** Replaces a broken or missing file by its copy. @returns messages for the operator. */
 async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
   const copy = copyOf(path);
   const fault = await faultOf(path, PROGRAMS.verifyStore, stopping);
@@ -114,10 +114,10 @@ async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> 
 
   let what = `the store ${path} was missing`;
   if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;
-  // It belongs to the file that is gone.
+  // The lock file belongs to the old file.
   rmSync(lockFileOf(path), { force: true });
   if (copyFault === undefined) {
-    // Renamed when it is whole: a crash must not leave half a store.
+    // Renamed when complete: a crash must not leave a partial store.
     const fresh = `${path}.new`;
     copyFileSync(copy, fresh);
     await sync(fresh, 'r+');
@@ -125,7 +125,7 @@ async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> 
     await syncDirectory(dirname(path));
     return [`${what}; its last copy has taken its place`];
   }
-  // The new store's copy would overwrite it, and something may still be found in it.
+  // Renamed too, because the new store's copy would overwrite it, and data may be recovered from it.
   const lost =
     copyFault === MISSING ? '' : ` (it was broken too: ${copyFault}; it ${setAside(copy)})`;
   return [`${what}; there is no good copy of it${lost}, a new one begins empty`];
@@ -140,8 +140,8 @@ async function sync(path: string, flags: string): Promise<void> {
   }
 }
 
-/** So that a new name in it outlives a power cut. */
+/** Makes a rename in the directory durable. */
 async function syncDirectory(path: string): Promise<void> {
-  // Windows cannot, and does not need to.
+  // Not possible and not needed on Windows.
   if (process.platform !== 'win32') await sync(path, 'r');
 }

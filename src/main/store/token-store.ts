@@ -1,17 +1,17 @@
-// Runs in main. Owns the tokens on disk, in LMDB: digests, never tokens.
+// Runs in main. Owns the tokens on disk: digests, never tokens.
 
 import type { Database } from 'lmdb';
 import type { TokenRecord } from '../../shared/contract/tokens.js';
 import type { Store } from './store.js';
 
-/** A token as it was kept before there were scopes. */
+/** A token as any version stored it: the first ones had no scopes. */
 type StoredToken = Pick<TokenRecord, 'id' | 'digest' | 'name' | 'created_at_ms'> &
   Partial<TokenRecord>;
 
 export class TokenStore {
   readonly #store: Store;
   readonly #tokens: Database<StoredToken, string>;
-  /** Apart from the tokens: written often, and a loss costs nothing. */
+  /** Stored separately, because they are written often and a loss is harmless. */
   readonly #uses: Database<number, string>;
 
   constructor(store: Store) {
@@ -20,15 +20,15 @@ export class TokenStore {
     this.#uses = store.root.openDB<number, string>({ name: 'token_uses' });
   }
 
-  /** All tokens; those from before there were scopes were made with the PIN and may do everything. */
+  /** Tokens without scopes were created with the PIN, and may do everything. */
   all(): TokenRecord[] {
     return Array.from(this.#tokens.getRange(), ({ value }) => {
       const token = { scopes: ['admin' as const], reach: null, expires_at_ms: null, ...value };
-      return { by_pin: looksMadeByPin(token), ...token };
+      return { by_pin: looksCreatedByPin(token), ...token };
     });
   }
 
-  /** When each token was last used, in Unix epoch milliseconds, by id. */
+  /** Times of last use in Unix epoch milliseconds, by id. */
   uses(): Map<string, number> {
     return new Map(Array.from(this.#uses.getRange(), ({ key, value }) => [key, value]));
   }
@@ -40,9 +40,9 @@ export class TokenStore {
     this.#store.changed();
   }
 
-  /** Gone from the disk when this resolves. */
+  /** Removed from disk when this resolves. */
   async remove(id: string): Promise<void> {
-    // A loss costs nothing: nobody asks for it without its token.
+    // An error is harmless: nothing reads it without its token.
     this.#uses.remove(id).catch(() => {});
     await this.#tokens.remove(id);
     await this.#tokens.flushed;
@@ -55,7 +55,7 @@ export class TokenStore {
   }
 }
 
-/** For tokens from before it was kept who made them: all that the PIN made are like this. */
-function looksMadeByPin({ name, scopes, expires_at_ms }: Omit<TokenRecord, 'by_pin'>): boolean {
+/** For tokens of versions that did not store who created them: all PIN tokens are like this. */
+function looksCreatedByPin({ name, scopes, expires_at_ms }: Omit<TokenRecord, 'by_pin'>): boolean {
   return name === 'pin' && scopes.includes('admin') && expires_at_ms === null;
 }

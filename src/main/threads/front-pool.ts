@@ -179,7 +179,7 @@ export class FrontPool {
       port: this.#port,
       limit: this.#common.config.http.max_connections_per_address,
       open: () => connections.total(),
-      tell: (crowded) => {
+      report: (crowded) => {
         for (const { peer } of this.#fronts) peer?.tell('crowded', crowded);
       },
     });
