@@ -1,12 +1,12 @@
-// Imported by main and, as a type, by all threads. Owns the shape of the configuration: config/schema.json and
-// docs/CONFIGURATION.md are made from here, config/default.json holds a value for every key.
+// The schema of the configuration. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from it;
+// config/default.json has a value for every key.
 
 import { CreateBotBody, RestartPolicy } from './bots.js';
 import Type, { type Static } from './typebox.js';
 
 /**
- * What bots and streams may take together at a shutdown, in ms. It is over within 10 s, and the hard kill comes at 9.5 s
- * (src/cli/stop-signals.ts); what is left is for the ends of threads, a second of it for hosts that hang.
+ * Limit of shutdown.bots_ms and shutdown.streams_ms together. The process is killed after 9.5 s (src/cli/stop-signals.ts); the
+ * rest is for ending the threads, including 1 s for hosts that hang.
  */
 export const MAX_SHUTDOWN_MS = 7500;
 
@@ -18,7 +18,7 @@ export const Config = Type.Object(
       type: 'string',
       enum: ['auto', 'uws', 'node'],
       description:
-        'HTTP engine: uWebSockets.js, node:http, or auto for uWebSockets.js where its binary loads.',
+        'HTTP engine: `uws` for uWebSockets.js, `node` for node:http, or `auto` for uWebSockets.js if its binary loads.',
     }),
     http: Type.Object(
       {
@@ -26,29 +26,29 @@ export const Config = Type.Object(
         port: Type.Integer({
           minimum: 0,
           maximum: 65535,
-          description: 'TCP port; 0 takes any free one.',
+          description: 'TCP port; 0 selects a free one.',
         }),
         fronts: Type.Integer({
           minimum: 1,
           maximum: 64,
-          description: 'Front threads that share the port.',
+          description: 'Number of front threads, which share the port.',
         }),
         max_body_bytes: Type.Integer({
           minimum: 1024,
           maximum: 16_777_216,
-          description: 'Largest request body, in bytes; larger ones get 413.',
+          description: 'Maximum size of a request body in bytes; larger ones get 413.',
         }),
         max_bodies_bytes: Type.Integer({
           minimum: 65_536,
           maximum: 4_294_967_296,
           description:
-            'Bytes of request bodies that are on their way to one front, without the first 4 KiB of each; what is beyond gets 503.',
+            'Maximum bytes of request bodies in flight per front, not counting the first 4 KiB of each; further requests get 503.',
         }),
         body_timeout_ms: Type.Integer({
           minimum: 100,
-          // uWebSockets cuts a connection that is idle for 8 s and more, and then nobody gets an answer.
+          // uWebSockets.js closes a connection that is idle for 8 s without a response.
           maximum: 7000,
-          description: 'How long a request body may take to arrive, in ms; then 408.',
+          description: 'Time limit for receiving a request body in ms; then 408.',
         }),
         cors_origins: Type.Array(
           Type.String({
@@ -57,53 +57,53 @@ export const Config = Type.Object(
           {
             uniqueItems: true,
             description:
-              'Origins whose pages may read the answers, as browsers send them: `https://dash.example`, `tauri://localhost`, or `null`.',
+              'Origins whose pages may read responses, as sent by browsers: `https://dash.example`, `tauri://localhost`, or `null`.',
           },
         ),
         max_json_depth: Type.Integer({
           minimum: 8,
           maximum: 1000,
-          description: 'Objects and arrays inside one another in a JSON body; deeper ones get 400.',
+          description: 'Maximum nesting depth of a JSON body; deeper ones get 400.',
         }),
         max_url_bytes: Type.Integer({
           minimum: 256,
           maximum: 65_536,
-          description: 'Longest path with its query, in bytes; longer ones get 414.',
+          description: 'Maximum length of path and query in bytes; longer ones get 414.',
         }),
         max_header_bytes: Type.Integer({
           minimum: 4096,
           maximum: 65_536,
           description:
-            'Largest request line with its headers, in bytes; larger ones get 431. uWebSockets.js lets more through when it arrives in one piece.',
+            'Maximum size of the request line and headers in bytes; larger ones get 431. uWebSockets.js accepts more if it arrives in one piece.',
         }),
         header_timeout_ms: Type.Integer({
           minimum: 1000,
           maximum: 60_000,
           description:
-            'How long the head of a request may take, and a connection that has sent nothing, in ms. uWebSockets.js has its own: 8 to 12 s.',
+            'Time limit for receiving a request head, also on a new connection, in ms. uWebSockets.js has a fixed limit of 8 to 12 s.',
         }),
         idle_timeout_ms: Type.Integer({
           minimum: 1000,
           maximum: 600_000,
           description:
-            'How long a connection stays open between requests, in ms. uWebSockets.js has its own: 8 to 12 s.',
+            'How long a connection stays open between requests, in ms. uWebSockets.js has a fixed limit of 8 to 12 s.',
         }),
         max_connections: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Open connections in total; one more gets 503 and is closed.',
+          description: 'Maximum number of open connections; further ones get 503 and are closed.',
         }),
         max_connections_per_address: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open connections from one client address (of IPv6: from one network of 64 bits); one more gets 429 and is closed. With uWebSockets.js on Linux only, and counted once a second: docs/ENGINES.md.',
+            'Maximum number of open connections per client address (IPv6: per /64 network); further ones get 429 and are closed. With uWebSockets.js on Linux only, and counted once per second; see docs/ENGINES.md.',
         }),
         max_requests_in_flight: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Requests that one front works on at once, for each path and method; one more gets 503. Those whose body is still coming do not count.',
+            'Maximum number of requests in progress per front, for each path and method; further ones get 503. Requests whose body is still arriving do not count.',
         }),
       },
       closed,
@@ -112,29 +112,29 @@ export const Config = Type.Object(
       {
         cert: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
           description:
-            'PEM file with the certificate and those between it and its root; with it the service speaks HTTPS only. SIGHUP reads it anew.',
+            'PEM file with the certificate and its intermediate certificates. If set, the service uses HTTPS only. SIGHUP reloads it.',
         }),
         key: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
-          description: "PEM file with the certificate's private key, without a passphrase.",
+          description: 'PEM file with the private key, without a passphrase. SIGHUP reloads it.',
         }),
       },
       closed,
     ),
     data_dir: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
       description:
-        'Where pin.txt and the token store are kept; null takes $XDG_DATA_HOME/drover or what the platform has for it.',
+        "Directory for pin.txt, the stores and the journal; null selects $XDG_DATA_HOME/drover or the platform's equivalent.",
     }),
     pin: Type.Object(
       {
         capacity: Type.Integer({
           minimum: 1,
           maximum: 1000,
-          description: 'Wrong PINs that a full bucket allows.',
+          description: 'Number of wrong PINs that a full bucket allows.',
         }),
         refill_per_minute: Type.Integer({
           minimum: 1,
           maximum: 60_000,
-          description: 'Attempts that come back each minute.',
+          description: 'Number of attempts added to the bucket per minute.',
         }),
       },
       closed,
@@ -142,44 +142,44 @@ export const Config = Type.Object(
     stream: Type.Object(
       {
         ring_bytes: Type.Integer({
-          // Room for a few of the largest frames, or the writer could not reserve one while others are read.
+          // Room for several of the largest frames: the writer must be able to reserve one while others are read.
           minimum: 262_144,
           maximum: 4_294_967_296,
           description:
-            'Size of the frame ring, in bytes: how far back a stream can resume from memory.',
+            'Size of the frame ring in bytes. It determines how far back a stream can resume from memory.',
         }),
         heartbeat_ms: Type.Integer({
           minimum: 100,
-          // Clients take 60 s without a byte for a dead connection (src/client/event-stream.ts), and so do many proxies.
+          // Clients (src/client/event-stream.ts) and many proxies consider a connection dead after 60 s without data.
           maximum: 45_000,
           description:
-            'A comment is sent to a stream that was silent for this long, in ms. drover/client and the dashboard take a connection for dead that was silent for 60 s.',
+            'A stream without events for this long, in ms, gets a comment. drover/client and the dashboard consider a connection dead after 60 s without data.',
         }),
         stall_ms: Type.Integer({
           minimum: 100,
-          description: 'A stream whose reader takes nothing for this long is closed, in ms.',
+          description: 'A stream whose client reads nothing for this long, in ms, is closed.',
         }),
         max_streams: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Open streams in total; one more gets 503.',
+          description: 'Maximum number of open streams; further ones get 503.',
         }),
         max_streams_per_token: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open streams of one token; one more gets 429. Below max_streams, or one could keep all others out.',
+            'Maximum number of open streams per token; further ones get 429. Set it below max_streams, so that one token cannot use all streams.',
         }),
         max_streams_per_address: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Open streams from one client address (of IPv6: from one network of 64 bits); one more gets 429. Behind a proxy or a router many viewers have one.',
+            'Maximum number of open streams per client address (IPv6: per /64 network); further ones get 429. Viewers behind a proxy or NAT share an address.',
         }),
         retry_ms: Type.Integer({
           minimum: 0,
           description:
-            'What `retry:` tells browsers to wait before they reconnect, in ms, give or take a quarter.',
+            'Reconnect delay sent to browsers as `retry:`, in ms, with a random deviation of up to 25 %.',
         }),
       },
       closed,
@@ -187,38 +187,38 @@ export const Config = Type.Object(
     hosts: Type.Object(
       {
         count: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
-          description: 'Bot host threads; null takes the number of cores less two, at least one.',
+          description:
+            'Number of bot host threads; null selects the number of cores minus two, but at least one.',
         }),
         max_dedicated: Type.Integer({
           minimum: 0,
           maximum: 1024,
-          description:
-            'Bots that may have a host of their own at a time, each a thread; one more gets 503.',
+          description: 'Maximum number of bots with a dedicated host thread; further ones get 503.',
         }),
         max_heap_mb: Type.Integer({
           minimum: 32,
           description:
-            'What one bot host may use, its heap and its Buffers, in MB; above it is ended.',
+            'Memory limit of a bot host (heap and Buffers) in MB; a host above it is terminated.',
         }),
         in_flight_bytes: Type.Integer({
           minimum: 65_536,
           description:
-            'Bytes of events that a bot host may have on their way; above it info lines are skipped and counted.',
+            'Maximum bytes of events in flight per bot host; above it info lines are skipped and counted.',
         }),
         stop_grace_ms: Type.Integer({
           minimum: 0,
           maximum: 60_000,
-          description: 'How long a bot may take to stop, in ms; then it is abandoned.',
+          description: 'Time limit for stopping a bot in ms; then it is abandoned.',
         }),
         kind_load_ms: Type.Integer({
           minimum: 100,
           description:
-            'How long the module of a kind may take to load, in ms; then it is left out and the rest start.',
+            'Time limit for loading the module of a kind in ms; then the service starts without it.',
         }),
         bot_lines_per_second: Type.Integer({
           minimum: 0,
           description:
-            'Info lines per second that one bot may write, with a burst of as many; more are skipped and counted. 0 is no limit.',
+            'Maximum info lines per second of one bot, with a burst of the same size; further lines are skipped and counted. 0 means no limit.',
         }),
       },
       closed,
@@ -227,7 +227,7 @@ export const Config = Type.Object(
       {
         timeout_ms: Type.Integer({
           minimum: 10,
-          description: 'How long a command may take, in ms; then 504.',
+          description: 'Time limit of a command in ms; then 504.',
         }),
       },
       closed,
@@ -238,13 +238,13 @@ export const Config = Type.Object(
           minimum: 0,
           maximum: MAX_SHUTDOWN_MS,
           description:
-            'How long bots may take to stop at shutdown, in ms; with shutdown.streams_ms at most 7,500.',
+            'Time limit for stopping bots at shutdown in ms. Together with shutdown.streams_ms at most 7,500.',
         }),
         streams_ms: Type.Integer({
           minimum: 0,
           maximum: MAX_SHUTDOWN_MS,
           description:
-            'How long streams may take to get their last frames at shutdown, in ms; with shutdown.bots_ms at most 7,500.',
+            'Time limit for sending the last frames to streams at shutdown in ms. Together with shutdown.bots_ms at most 7,500.',
         }),
       },
       closed,
@@ -255,7 +255,7 @@ export const Config = Type.Object(
           type: 'string',
           enum: ['off', 'errors', 'all'],
           description:
-            'Which requests get a line on standard output: none, those answered with 400 and above, or all.',
+            'Which requests are logged to standard output: none, those with a status of 400 or above, or all.',
         }),
       },
       closed,
@@ -265,23 +265,23 @@ export const Config = Type.Object(
         max_bots: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Bots that there may be; one more gets 503.',
+          description: 'Maximum number of bots; further ones get 503.',
         }),
         max_cpu: Type.Number({
           minimum: 0.01,
           maximum: 1,
           description:
-            'Share of its time that the busiest of the fronts and the broadcaster may work; above it new streams and bots get 503. 1 is no limit.',
+            'Maximum CPU share of the busiest thread among fronts and broadcaster; above it new streams and bots get 503. 1 means no limit.',
         }),
         max_memory_mb: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
           description:
-            'Resident memory of the process (on Linux without mapped files), in MB, above which new streams and bots get 503; null takes nine tenths of what the system gives it.',
+            'Maximum resident memory of the process (on Linux without mapped files) in MB; above it new streams and bots get 503. null selects 90 % of the available memory.',
         }),
         max_queue: Type.Number({
           minimum: 0.01,
           maximum: 1,
           description:
-            'Share of `hosts.in_flight_bytes` that the fullest bot host may use; above it new bots get 503. 1 is no limit.',
+            'Maximum share of `hosts.in_flight_bytes` that a bot host uses; above it new bots get 503. 1 means no limit.',
         }),
       },
       closed,
@@ -290,29 +290,29 @@ export const Config = Type.Object(
       {
         enabled: Type.Boolean({
           description:
-            'Keep what was on the stream: for GET /api/events, GET /api/stats, and streams that resume beyond the ring or after a restart.',
+            'Store all events for GET /api/events, GET /api/stats, and streams that resume from before the ring or after a restart.',
         }),
         max_bytes: Type.Integer({
           minimum: 1_048_576,
           maximum: 1_099_511_627_776,
-          description: 'Bytes that are kept; the oldest events go first.',
+          description: 'Maximum size of the journal in bytes; the oldest events are deleted first.',
         }),
         max_age_hours: Type.Number({
           minimum: 0.01,
           maximum: 87_600,
-          description: 'Hours that events are kept.',
+          description: 'Retention time of events in hours.',
         }),
         flush_ms: Type.Integer({
           minimum: 5,
           maximum: 10_000,
           description:
-            'How long an event may wait before it is written, in ms: what a kill -9 can cost.',
+            'Longest time before an event is written, in ms: the most that kill -9 can lose.',
         }),
         fsync: Type.Union(
           [Type.Literal('always'), Type.Literal('background'), Type.Literal('never')],
           {
             description:
-              'When what is written is forced to the disk: before it counts, right behind it (a power failure costs moments), or when the system pleases (a power failure may break the journal). A kill -9 costs no more with one than with another.',
+              'When writes are forced to disk: `always` before they are acknowledged; `background` right after (a power failure can lose moments); `never` leaves it to the system (a power failure can damage the journal). It makes no difference for kill -9.',
           },
         ),
       },
@@ -321,7 +321,7 @@ export const Config = Type.Object(
     demo: Type.Object(
       {
         enabled: Type.Boolean({ description: 'Start the demo world and its bots.' }),
-        bots: Type.Integer({ minimum: 0, maximum: 10_000, description: 'How many demo bots.' }),
+        bots: Type.Integer({ minimum: 0, maximum: 10_000, description: 'Number of demo bots.' }),
       },
       closed,
     ),
@@ -329,14 +329,14 @@ export const Config = Type.Object(
       {
         enabled: Type.Boolean({
           description:
-            'Offer the service command `drill`, which kills a thread as a crash would: for tests of what happens then.',
+            'Enable the service command `drill`, which kills a thread like a crash, to test recovery.',
         }),
       },
       closed,
     ),
     kinds: Type.Array(Type.String({ minLength: 1 }), {
       description:
-        'Where more kinds of bots are: directories (every .js, .mjs file in it is a kind) or names of packages.',
+        'Sources of additional bot kinds: directories (each .js or .mjs file is a kind) or package names.',
     }),
     restart: RestartPolicy,
     watchdog: Type.Object(
@@ -344,13 +344,13 @@ export const Config = Type.Object(
         hang_ms: Type.Integer({
           minimum: 500,
           description:
-            'A bot host whose loop stands still for this long, in ms, is examined and replaced.',
+            'A bot host whose event loop is blocked for this long, in ms, is examined and replaced.',
         }),
       },
       closed,
     ),
     bots: Type.Array(CreateBotBody, {
-      description: 'Bots to create, unless one with the same id is there from before.',
+      description: 'Bots to create at startup, unless a bot with the same id exists.',
     }),
   },
   closed,
