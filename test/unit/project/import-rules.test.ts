@@ -105,6 +105,15 @@ describe('imports point down only', () => {
       expect(refused.has(`${file} ${specifier}`)).toBe(!allowed);
     },
   );
+
+  it('a circle is refused, also one of types only', async () => {
+    const folder = join(project, 'src/main/circle');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'a.ts'), `import type { B } from './b.js';\nexport type A = B;\n`);
+    writeFileSync(join(folder, 'b.ts'), `import type { A } from './a.js';\nexport type B = A;\n`);
+    const output = await biome(['lint', '--only=suspicious/noImportCycles', 'src/main/circle']);
+    expect(output).toContain('noImportCycles');
+  });
 });
 
 it('docs/ARCHITECTURE.md shows the folders and arrows as they are (npm run docs:folders)', () => {
