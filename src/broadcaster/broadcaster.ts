@@ -39,7 +39,7 @@ const NO_NAME = { low: 0, high: 0, json: 'null' };
 export class Broadcaster {
   readonly #writer: RingWriter;
   readonly #epoch: string;
-  /** Two, so that each remembers its last name. */
+  /** Two hashers, because each caches its last name. */
   readonly #scopes: NameHasher;
   readonly #sessions: NameHasher;
   readonly #snapshots = new SnapshotStore();
@@ -47,11 +47,10 @@ export class Broadcaster {
   readonly #wake: (front: number) => void;
   /** One object for all frames: the writer copies its fields. */
   readonly #meta: FrameMeta = { ...NO_META };
-
   readonly #counters: Counters;
 
   /**
-   * @param wake rings the doorbell of a front that sleeps. @param counters is where it counts; when left out nobody looks.
+   * @param wake wakes a front that sleeps. @param counters where metrics are counted; without it nobody reads them.
    */
   constructor(
     stream: StreamIdentity,
@@ -74,7 +73,7 @@ export class Broadcaster {
         if (item.kind === 'log') this.#log(item);
         else this.#session(item.id, item.patch);
       } catch (thrown) {
-        // Writers keep items within a frame's size; one that is not must not take down all others' events.
+        // Writers bound their items to the size of a frame; one that is too large must not lose the others.
         this.#refused(messageOf(thrown));
       }
     }
@@ -96,7 +95,7 @@ export class Broadcaster {
     this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
   }
 
-  /** Finds the last lines of these bots among the frames that the ring still has, in one pass over its index. */
+  /** Finds the last lines of these bots on the ring, in one pass over its index. */
   #lookBack(bots: readonly BotSnapshot[]): void {
     const known = new Map<number, { id: string; name: NameHash }>();
     for (const { id } of bots) {
@@ -110,7 +109,7 @@ export class Broadcaster {
       if (found?.name.high !== sessionHigh) continue;
       if (kind === KIND_CODE.log) this.#lastLines.note(found.id, found.name, seq);
       else if (kind === KIND_CODE.session && isDeleted(this.#writer.text(seq))) {
-        // Of another bot with the same id.
+        // The lines before belong to another bot with the same id.
         this.#lastLines.remove(found.id);
         this.#lastLines.add(found.id);
       }
@@ -122,7 +121,7 @@ export class Broadcaster {
     return { next: this.#writer.next, sessions: this.#snapshots.all().map(sessionJson) };
   }
 
-  /** What these bots have said last, as far back as this broadcaster, or the ring when it was started, reaches. */
+  /** The last lines of these bots, as far back as this broadcaster, or the ring at its start, reaches. */
   lastLines(bots: readonly string[]): string[] {
     return this.#lastLines.of(bots);
   }
@@ -159,7 +158,7 @@ export class Broadcaster {
   #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
     const before = this.#snapshots.get(id)?.labels;
     const snapshot = this.#snapshots.merge(id, patch);
-    // With other labels it may be of others, who are not to be shown what it has said before.
+    // With other labels it may belong to another team, which must not see its earlier lines.
     const isSame = before === undefined || isDeepStrictEqual(before, snapshot.labels);
     if (snapshot.status === 'deleted' || !isSame) this.#lastLines.remove(id);
     if (snapshot.status !== 'deleted') this.#lastLines.add(id);
@@ -195,7 +194,7 @@ function lookBackKey(low: number, high: number): number {
 
 /** Whether the frame of a session event says that its bot was deleted. */
 function isDeleted(frame: string): boolean {
-  // Few do, and some carry it in their data.
+  // A cheap test first; the text may also be in the bot's data.
   if (!frame.includes('"status":"deleted"')) return false;
   const event = JSON.parse(frameData(frame)) as { snapshot: BotSnapshot };
   return event.snapshot.status === 'deleted';

@@ -1,15 +1,15 @@
-// Runs in the broadcaster thread. Owns the look back at what each bot has said last: no bot host has to keep it, and it is
-// there when the host is not. On the way to the ring it costs one number for each line. The lines themselves stay on the
-// ring, and only those that are among their bot's last when the ring gives them up are saved, as text.
+// Runs in the broadcaster thread. Owns each bot's last lines, for incident reports: they survive the loss of a bot host. A
+// line costs one number on its way to the ring. The lines stay on the ring; only a line that is among its bot's last when the
+// ring overwrites it is saved, as text.
 
 import type { LogEvent } from '../shared/contract/events.js';
 import { frameData } from '../shared/stream/frame.js';
 
 /** Lines of a bot that are kept. */
 const LINES = 20;
-/** Longest line, in UTF-16 units; more of it is cut off. */
+/** Longest line, in UTF-16 units; longer ones are cut. */
 const MAX_LINE_UNITS = 1024;
-/** What all saved lines together may take, in UTF-16 units; beyond it those go that were saved first. */
+/** Bound of all saved lines, in UTF-16 units; the oldest are dropped first. */
 const MAX_SAVED_UNITS = 16 * 1024 * 1024;
 
 /** The frames that are on the ring. */
@@ -20,18 +20,18 @@ export interface Frames {
   text(seq: number): string;
 }
 
-/** One bot's last lines; no line has the number 0. */
+/** One bot's last lines. No line has the sequence number 0. */
 interface Recent {
   id: string;
   seqs: Float64Array;
-  /** Where the next goes: the oldest is there. */
+  /** Slot of the next line; it holds the oldest. */
   next: number;
 }
 
 export class LastLines {
   readonly #frames: Frames;
   readonly #bots = new Map<string, Recent>();
-  /** Lines that are not on the ring any more, by their numbers, the one saved first first. Bounded by MAX_SAVED_UNITS. */
+  /** Lines that have left the ring, by sequence number, in the order in which they were saved. Bounded by MAX_SAVED_UNITS. */
   readonly #saved = new Map<number, string>();
   #savedUnits = 0;
   readonly #maxSavedUnits: number;
@@ -57,7 +57,7 @@ export class LastLines {
     this.#lastName = undefined;
   }
 
-  /** Frame `seq` is a line of the bot. @param name one object for each name, so that the last one is known again. */
+  /** Frame `seq` is a line of the bot. @param name the same object for the same name: the last one is cached by identity. */
   note(id: string, name: object, seq: number): void {
     if (name !== this.#lastName) {
       this.#lastName = name;
@@ -72,14 +72,14 @@ export class LastLines {
     recent.next = slot + 1 === LINES ? 0 : slot + 1;
   }
 
-  /** The ring is to give up the frames before `to`; they are still there. */
+  /** The ring is about to overwrite the frames before `to`, which can still be read. */
   save(to: number): void {
     const from = this.#frames.oldest;
     for (const { seqs, next } of this.#bots.values()) {
-      // Of a bot that says much none is among its last; of one that says nothing there is nothing new.
+      // A busy bot has newer lines; a silent one has nothing that is not saved already.
       const newest = seqs[(next - 1 + LINES) % LINES] as number;
       if ((seqs[next] as number) >= to || newest < from) continue;
-      // The oldest first: what is saved first goes first.
+      // The oldest first: they are dropped in this order.
       for (let n = 0; n < LINES; n++) {
         const seq = seqs[(next + n) % LINES] as number;
         if (seq >= to) break;
@@ -131,6 +131,6 @@ function shownLine(frame: string): string {
   const event = JSON.parse(frameData(frame)) as LogEvent;
   const line = `${event.level} ${event.session_id} ${event.scope}: ${event.message}`;
   if (line.length <= MAX_LINE_UNITS) return line;
-  // By way of bytes, or the short line would keep the long one in memory.
+  // Through a Buffer: a slice would keep the long string in memory.
   return Buffer.from(`${line.slice(0, MAX_LINE_UNITS - 1)}…`).toString();
 }

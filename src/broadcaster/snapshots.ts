@@ -2,7 +2,7 @@
 
 import type { BotSnapshot } from '../shared/contract/events.js';
 
-/** What a snapshot holds before anything is known. */
+/** A snapshot before anything is known. */
 function blank(id: string): BotSnapshot {
   return {
     id,
@@ -23,8 +23,8 @@ export class SnapshotStore {
   readonly #snapshots = new Map<string, BotSnapshot>();
 
   /**
-   * Merges a change into the bot's snapshot and returns the whole. A bot that is not known appears; one with the
-   * status `deleted` is forgotten after this.
+   * Merges a change into the bot's snapshot and returns the whole snapshot. Adds a bot that is unknown, and removes one with
+   * the status `deleted`.
    */
   merge(id: string, patch: Partial<BotSnapshot>): BotSnapshot {
     const snapshot = { ...(this.#snapshots.get(id) ?? blank(id)), ...patch, id };

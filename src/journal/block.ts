@@ -1,5 +1,5 @@
-// Pure; used by the journal thread. Owns the layout of a block: a run of frames as they were on the ring, and what the
-// index said of each, in one piece of memory that is one LMDB value.
+// The layout of a block: a run of frames as they were on the ring, and the index fields of each, in one piece of memory that
+// is one LMDB value.
 //
 //   0        64                                                                            dataAt
 //   +--------+----------+-----------+------------+------------+----------+----------+------+--------------------+
@@ -7,22 +7,22 @@
 //   |        | u32 x n  | u32 x n   | 2 u32 x s  | 2 u32 x c  | u16 x n  | u16 x n  | u8 xn| the other          |
 //   +--------+----------+-----------+------------+------------+----------+----------+------+--------------------+
 //
-// header: u32 magic, n, bytes of frames, s, c, levels (bit set), kinds (bit set), when it was written (Unix epoch seconds, by
-// a clock that a short jump of the system's does not move; 0 for not known); f64 first sequence number, lowest time, highest
+// header: u32 magic, n, bytes of frames, s, c, levels (bit set), kinds (bit set), time of writing (Unix epoch seconds by
+// steady-clock.ts; 0 for unknown); f64 first sequence number, lowest time, highest
 // time, clock (the highest time in the journal up to here), in Unix epoch milliseconds.
 // `ends` counts from the first frame's first byte, `times` from the lowest time. The sessions and scopes of a block are a
 // table of their hashes; the first entry, 0 and 0, is "none". `kind` holds the kind in its low 4 bits, the level above.
 
 const MAGIC = 0x314a7244;
 const HEADER_BYTES = 64;
-/** Memory of a block, at least, so that it can be used again for another. */
+/** Least memory of a block, so that it can be reused for another. */
 const MEMORY_BYTES = 80 * 1024;
 /** A frame's time may lie behind the journal's clock, by the order in which hosts post: at most this far, in ms. */
 export const CLOCK_SLACK_MS = 60_000;
 /** Names in a block's table, and frames in a block, at most: an index is 16 bits. */
 export const MAX_BLOCK_FRAMES = 4096;
 
-/** Numbers one name in the block that is being made, and collects where it occurs. */
+/** A name's number in the block that is being built. */
 export interface NameEntry {
   readonly low: number;
   readonly high: number;
@@ -33,7 +33,7 @@ export interface NameEntry {
   index: number;
 }
 
-/** A block that is being made. */
+/** A block that is being built. */
 export class BlockBuilder {
   first = 0;
   count = 0;
@@ -44,7 +44,7 @@ export class BlockBuilder {
   #kinds = 0;
   /** Tells the tables of two blocks apart. */
   #stamp = 1;
-  /** The frames; what comes next goes to offset {@link size}. */
+  /** The frames; the next one goes to offset {@link size}. */
   readonly data: Buffer;
   readonly #ends = new Uint32Array(MAX_BLOCK_FRAMES);
   readonly #times = new Float64Array(MAX_BLOCK_FRAMES);
@@ -66,7 +66,7 @@ export class BlockBuilder {
     return this.count < MAX_BLOCK_FRAMES && this.size + bytes <= this.data.length;
   }
 
-  /** Adds the next frame, whose bytes lie at the end of {@link data} already. `session` and `scope` are undefined for none. */
+  /** Adds the next frame, whose bytes are at the end of {@link data} already. */
   add(
     seq: number,
     bytes: number,
@@ -93,8 +93,8 @@ export class BlockBuilder {
   }
 
   /**
-   * The block so far, as bytes of its own. @param clock the highest time in the journal before it.
-   * @param writtenMs now, by the journal's steady clock. @param memory is used for it when it is large enough.
+   * The block so far, as a copy. @param clock the highest time in the journal before it.
+   * @param writtenMs now, by the journal's steady clock. @param memory takes the copy when it is large enough.
    */
   encode(clock: number, writtenMs = 0, memory?: ArrayBuffer): Uint8Array {
     const { count, size } = this;
@@ -170,14 +170,14 @@ export class BlockBuilder {
   }
 }
 
-/** What a block says of itself in its first bytes; they are kept apart too, so that a search can pass it by unread. */
+/** The header of a block. It has its own table, so that a search can skip the block without reading it. */
 export class Head {
   readonly first: number;
   readonly count: number;
   readonly lowest: number;
   readonly highest: number;
   readonly clock: number;
-  /** When it was written, in Unix epoch ms, about; 0 when that is not known. */
+  /** Approximate time of writing in Unix epoch ms; 0 when unknown. */
   readonly writtenMs: number;
   /** Bit sets of the levels and kinds in it. */
   readonly levels: number;
@@ -189,7 +189,7 @@ export class Head {
 
   /** @throws Error when it is none. */
   constructor(stored: Uint8Array) {
-    // Of its own: what LMDB gives out is overwritten by the next read, and not aligned.
+    // Copied: LMDB overwrites its buffer with the next read, and the buffer is not aligned.
     const { buffer } = new Uint8Array(stored.subarray(0, HEADER_BYTES));
     if (buffer.byteLength !== HEADER_BYTES) throw new Error('no block');
     const words = new Uint32Array(buffer);
@@ -228,7 +228,7 @@ export class Head {
     return this.first + this.count;
   }
 
-  /** The journal's clock was right here; it runs ahead from where the system's was, until that has come up. */
+  /** False while the journal's clock is ahead, because the system's clock was ahead before. */
   get isTimely(): boolean {
     return this.writtenMs === 0 || this.clock <= this.writtenMs + CLOCK_SLACK_MS;
   }
@@ -238,7 +238,7 @@ export class Head {
   }
 }
 
-/** A whole block, as it was written. Frames are named by their sequence numbers. */
+/** A whole block. Frames are addressed by their sequence numbers. */
 export class Block extends Head {
   /** All frames, one behind the other. */
   readonly data: Buffer;

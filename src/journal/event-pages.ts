@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns the pages of `GET /api/events`: which frames a page has, and what they look like.
+// The pages of `GET /api/events`: which frames a page has, and their JSON.
 
 import { withoutEscapes } from '../shared/contract/escapes.js';
 import { KINDS } from '../shared/contract/event-kinds.js';
@@ -19,20 +19,20 @@ import type { Recorder } from './recorder.js';
 import { type Readable, Slices } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
 
-/** Longest that one page is searched for, in ms: then it ends where it is, with a cursor. */
+/** Longest search for one page, in ms: then the page ends where it is, with a cursor. */
 const SEARCH_MS = 1500;
-/** Postings that are looked at between two looks at the clock. */
+/** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
 
 export interface QueryParts extends Readable {
   tables: Tables;
   reader: JournalReader;
   epoch: string;
-  /** What the postings in the tables do not have yet. */
+  /** Postings that are not in the tables yet. */
   unposted: Recorder['unposted'];
 }
 
-/** What is looked for, taken apart. */
+/** A request, parsed. */
 interface Search {
   request: PageRequest;
   filter: Filter | null;
@@ -42,12 +42,12 @@ interface Search {
   needle: Needle | undefined;
 }
 
-/** Whether it is found by an index, or all that is there is wanted: else it may be that everything has to be read. */
+/** Whether an index answers the request, or every frame matches; otherwise everything may have to be read. */
 export function isIndexed({ text }: PageRequest, filter: Filter | null): boolean {
   return text === null && (filter === null || isPosted(filter.sessions));
 }
 
-/** One page. Gives way to others while it searches. */
+/** One page. Yields to other work while it searches. */
 export async function page(
   parts: QueryParts,
   request: PageRequest,
@@ -77,14 +77,14 @@ function limits({ reader }: QueryParts, request: PageRequest, filter: Filter | n
   if (afterMs !== null) first = Math.max(first, reader.atTime(afterMs)?.first ?? end);
   if (beforeMs !== null) {
     const last = reader.atTime(beforeMs + CLOCK_SLACK_MS);
-    // Behind a clock that was ahead there may be earlier times: then all heads are looked at.
+    // After a clock that was ahead there may be earlier times: then all heads are checked.
     if (last?.isTimely && newest?.isTimely) end = Math.min(end, last.next);
   }
   const needle = text === null ? undefined : new Needle(text);
   return { request, filter, first, end, needle };
 }
 
-/** What was asked for and is not there any more: a client that goes on from a number is told, as a stream is. */
+/** The gap when events after the client's position have been removed since: a page declares it as a stream does. */
 function forgottenOf({ reader, epoch }: QueryParts, request: PageRequest): Gap | undefined {
   const { order, afterSeq, beforeSeq, text } = request;
   const oldest = reader.oldest()?.first ?? 0;
@@ -99,7 +99,7 @@ interface Gap {
   last: number;
 }
 
-/** Looks through everything that may match, in the order asked for; gives back where it stands, every now and then. */
+/** Scans everything that may match, in the requested order, and yields its position from time to time. */
 function candidates(parts: QueryParts, search: Search, found: Collected): Generator<number> {
   const { filter, request } = search;
   const sessions = filter?.sessions;
@@ -145,7 +145,7 @@ function* scanUp(
   }
 }
 
-/** Goes from one frame of these sessions to the next, by their postings. */
+/** Steps through the frames of these sessions by their postings. */
 function* posted(
   parts: QueryParts,
   search: Search,
@@ -176,7 +176,7 @@ function* posted(
   }
 }
 
-/** The segments of a search, ascending, with the places of these sessions in them. */
+/** The segments of a search, ascending, with the positions of these sessions in them. */
 function segmentsOf(
   { tables, unposted }: QueryParts,
   { first, end }: Search,
@@ -193,13 +193,13 @@ function segmentsOf(
   return [...inTables, ...inMemory];
 }
 
-/** What a page has so far. */
+/** The events of a page so far. */
 class Collected {
   readonly #search: Search;
   readonly #epoch: string;
   readonly #events: string[] = [];
   #bytes = 0;
-  /** The frame that was taken last. */
+  /** Sequence number of the last event. */
   last = 0;
 
   constructor(search: Search, epoch: string) {
@@ -212,7 +212,7 @@ class Collected {
     return this.#events.length >= limit || this.#bytes >= maxBytes;
   }
 
-  /** Whether a block can have a frame that is looked for at all. */
+  /** Whether a block can have a matching frame. */
   mayHave(block: Head): boolean {
     const { request, filter } = this.#search;
     if (request.afterMs !== null && block.highest < request.afterMs) return false;
@@ -224,13 +224,13 @@ class Collected {
     return this.#search.needle?.mayBeIn(block) ?? true;
   }
 
-  /** Frames that are not there any more. */
+  /** Adds a gap for frames that were removed. */
   missing({ from, to, last }: Gap): void {
     this.#events.push(`{"id":"${to}","event":"gap","data":${gapJson(from, to, null)}}`);
     this.last = last;
   }
 
-  /** Takes the frame when it is looked for. @returns whether the page is full with it. */
+  /** Adds the frame when it matches. @returns whether the page is full. */
   take(block: Block, seq: number): boolean {
     const { request, filter, needle } = this.#search;
     const { afterMs, beforeMs } = request;
@@ -251,12 +251,12 @@ class Collected {
     const { lines, order } = this.#search.request;
     const { first, end } = this.#search;
     const isEnd = cursor !== null && (order === 'newest' ? cursor <= first : cursor >= end - 1);
-    const goesOn = isEnd ? null : cursor;
-    const text = lines ? this.#events.map((json) => `${json}\n`).join('') : this.#json(goesOn);
+    const following = isEnd ? null : cursor;
+    const text = lines ? this.#events.map((json) => `${json}\n`).join('') : this.#json(following);
     return {
       body: Buffer.from(text),
       count: this.#events.length,
-      cursor: goesOn,
+      cursor: following,
       end,
     };
   }
@@ -267,10 +267,10 @@ class Collected {
   }
 }
 
-/** A text as it is looked for. */
+/** A text to search for. */
 class Needle {
   readonly #plain: string;
-  /** As it stands in the frames: JSON, whose escapes are always written the same way. */
+  /** As JSON, whose escapes are always written the same way. */
   readonly #json: string;
 
   constructor(text: string) {
@@ -278,26 +278,26 @@ class Needle {
     this.#json = JSON.stringify(text).slice(1, -1).toLowerCase();
   }
 
-  /** Whether some frame of the block can have it: all at once is several times as fast as one by one. */
+  /** Whether some frame of the block can have it. One search is several times as fast as one for each frame. */
   mayBeIn(block: Block): boolean {
     const text = block.data.toString();
     return text.toLowerCase().includes(this.#json) || hasEscapes(text);
   }
 
-  /** A line has it in its message, without what only colours that; another event anywhere in its data. */
+  /** In the message of a line, without its colour codes; anywhere in the data of another event. */
   isIn(text: string, kind: number): boolean {
     if (kind !== KIND_CODE.log) return frameData(text).toLowerCase().includes(this.#json);
     const message = frameMessage(text);
     const isColored = hasEscapes(message);
     if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
-    // What looks like it may be a part of an escape: an n behind a line break.
+    // A match may be a part of an escape, as the n of a line break is.
     if (!isColored && !message.includes('\\')) return true;
     const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
     return said.toLowerCase().includes(this.#plain);
   }
 }
 
-/** Whether JSON may have escapes of a terminal in it. */
+/** Whether JSON may contain terminal escapes. */
 function hasEscapes(json: string): boolean {
   return json.includes('\\u001b') || json.includes('\u009b');
 }

@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns how the journal's answers go to a front: their bytes are handed over, not copied.
+// What the journal offers to fronts. The bytes of an answer are transferred, not copied.
 
 import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../shared/contract/threads.js';
@@ -8,7 +8,7 @@ export function frontMethods(answers: Answers): Serves<JournalFrontMethods> {
   return {
     async replay(request, cancelled) {
       const part = await answers.replay(request, cancelled);
-      // All of its memory, though it does not fill it: it comes back for another part.
+      // The whole buffer, even if the part does not fill it: the front returns it for another part.
       return new Handover(part, [part.bytes.buffer as ArrayBuffer]);
     },
     async page(request, cancelled) {

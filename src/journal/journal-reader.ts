@@ -1,29 +1,29 @@
-// Runs in the journal thread. Owns how frames are found again: by number for streams that resume, and block by block for
-// searches. What is read often is kept: the blocks that were read last.
+// Runs in the journal thread. Owns a cache of recently read blocks. Reads frames by number for streams that resume, and block
+// by block for searches.
 
 import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
 import { KIND_CODE } from '../shared/stream/frame.js';
 import { Block, Head } from './block.js';
-import { isPosted, Places } from './posting-iterator.js';
+import { isPosted, PostingIterator } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import type { Tables } from './tables.js';
 
-/** Blocks that are kept in memory, of some 70 KB each. */
-const MAX_KEPT = 64;
-/** Memory that a block is read into which is not kept; the rare one that is larger gets its own. */
+/** Cached blocks, of some 70 KB each. */
+const MAX_CACHED = 64;
+/** Memory for a block that is not cached; a larger one gets its own. */
 const SCRATCH_BYTES = 256 * 1024;
-/** Memory of a part is so large at least when it is to be used again, and a multiple of this. */
+/** Memory of a reusable part: a multiple of this. */
 const MEMORY_BYTES = 64 * 1024;
-/** How long one request of a stream may take, in ms: then it ends where it is, and goes on with the next. */
+/** How long one request of a stream may take, in ms: then the part ends, and the next request continues. */
 const REPLAY_MS = 4;
 
 export class JournalReader {
   readonly #tables: Tables;
-  /** Blocks from this frame on still change. */
+  /** Blocks from this frame on may still change. */
   readonly #changing: () => number;
-  readonly #kept = new Map<number, Block>();
-  /** New memory for each block, and each part, was a fifth of the CPU time of a replay: it has to be freed, too. */
+  readonly #cached = new Map<number, Block>();
+  /** Reused: allocating memory for each block and each part was a fifth of the CPU time of a replay. */
   readonly #scratch = new ArrayBuffer(SCRATCH_BYTES);
 
   constructor(tables: Tables, changing: () => number) {
@@ -31,12 +31,12 @@ export class JournalReader {
     this.#changing = changing;
   }
 
-  /** The block that has frame `seq`, or the first behind it; undefined when there is none. */
+  /** The block with frame `seq`, or the first after it. */
   from(seq: number): Block | undefined {
     return this.block(this.headFrom(seq));
   }
 
-  /** Its head. */
+  /** The head of {@link from}. */
   headFrom(seq: number): Head | undefined {
     const before = this.headUpTo(seq);
     if (before && before.next > seq) return before;
@@ -57,14 +57,15 @@ export class JournalReader {
   block(head: Head | undefined): Block | undefined {
     if (!head) return undefined;
     const { first } = head;
-    const kept = this.#kept.get(first);
-    if (kept) return kept;
+    const cached = this.#cached.get(first);
+    if (cached) return cached;
     const stored = this.#tables.blocks.getBinaryFast(first);
     if (!stored) return undefined;
     const block = new Block(stored);
     if (first < this.#changing()) {
-      if (this.#kept.size >= MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value as number);
-      this.#kept.set(first, block);
+      if (this.#cached.size >= MAX_CACHED)
+        this.#cached.delete(this.#cached.keys().next().value as number);
+      this.#cached.set(first, block);
     }
     return block;
   }
@@ -83,7 +84,7 @@ export class JournalReader {
     const newest = this.newest();
     if (!oldest || !newest || newest.clock < time) return undefined;
     if (oldest.clock >= time) return oldest;
-    // The clock of a block never falls: halve the stretch of numbers until the two are neighbours.
+    // The clock of the blocks never decreases: a binary search over sequence numbers.
     let low = oldest;
     let high = newest;
     for (;;) {
@@ -98,9 +99,9 @@ export class JournalReader {
   }
 
   /**
-   * What a stream gets that goes on from `from`. It ends where frames are missing: they are told of by the one that asks
-   * for what comes then. From within a block it ends with that block, so that streams that stood at different places of
-   * it ask for the same from there on. Blocks that have nothing for the filter are not read.
+   * The next part for a stream that replays from `from`. It ends where frames are missing; the next request reports them.
+   * A part that starts inside a block ends with that block, so that streams at different places in it ask for the same parts
+   * from there on. Blocks that have nothing for the filter are not read.
    */
   replay(
     request: ReplayRequest,
@@ -117,7 +118,9 @@ export class JournalReader {
     }
     const end = performance.now() + REPLAY_MS;
     const sessions = filter?.sessions;
-    const places = isPosted(sessions) ? new Places(this.#tables, unposted, sessions) : undefined;
+    const places = isPosted(sessions)
+      ? new PostingIterator(this.#tables, unposted, sessions)
+      : undefined;
     let next = from;
     while (head) {
       const isWithin = next > head.first;
@@ -129,7 +132,7 @@ export class JournalReader {
       } else if (isWithin) {
         next = head.next;
       } else {
-        // Nothing lies between, but perhaps a hole begins: its end is posted, its beginning is not.
+        // No frame in between, but perhaps a hole starts: its end is posted, its start is not.
         next = Math.min(at, this.headUpTo(at - 1)?.next ?? next);
         if (next < at) break;
       }
@@ -140,12 +143,12 @@ export class JournalReader {
   }
 
   /**
-   * The block for a part; it may be there until the next only. Who gets everything is read for once in a front, for others
-   * blocks may be wanted again.
+   * The block for a part, valid until the next call. Blocks for streams with a filter are cached: several may want them. An
+   * unfiltered part is read once for each front.
    */
   #blockFor(head: Head, filter: Filter | null): Block | undefined {
     const { first } = head;
-    if (filter || this.#kept.has(first)) return this.block(head);
+    if (filter || this.#cached.has(first)) return this.block(head);
     const stored = this.#tables.blocks.getBinaryFast(first);
     return stored && new Block(stored, this.#scratch);
   }
@@ -161,12 +164,12 @@ export class JournalReader {
   }
 }
 
-/** Frames that are cut into pieces of one write. */
+/** Cuts frames into pieces of one write each. */
 class Cut {
   size = 0;
   readonly #request: ReplayRequest;
   readonly #filter: Filter | null;
-  /** What has been taken, as far as it is whole. */
+  /** The frames so far. */
   #bytes: Uint8Array;
   #copied = 0;
   readonly #pieces: ReplayPart['pieces'] = [];
@@ -179,7 +182,7 @@ class Cut {
     this.#bytes = new Uint8Array(request.memory ?? new ArrayBuffer(0));
   }
 
-  /** Takes what matches in the block from `seq` on. @returns where it has stopped: the block's end, unless it is enough. */
+  /** Takes the matching frames of the block from `seq` on. @returns where it stopped: at the block's end, unless the part is full. */
   take(block: Block, seq: number): number {
     const { pieceBytes, maxBytes } = this.#request;
     const filter = this.#filter;

@@ -1,5 +1,5 @@
-// Runs in the journal thread. Owns when frames go from the ring to the recorder, and from the recorder to the file. No other
-// thread waits for it: what the ring overwrites first is lost, and declared.
+// Runs in the journal thread. Owns the timer by which frames go from the ring to the recorder and from there to the file. No
+// other thread waits for it: what the ring overwrites first is lost, and declared.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JournalStart } from '../shared/contract/threads.js';

@@ -1,30 +1,30 @@
-// Runs in the journal thread. Owns which labels each bot had at each frame of the journal, in memory and in its table: a
-// token that is limited by labels gets of the past what its streams would have shown then.
+// Runs in the journal thread. Owns the labels that each bot had at each frame of the journal, in memory and in their table: a
+// token that is limited by labels reads from the journal what its streams would have shown at the time.
 
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import { type BotLabels, LabelHistory } from '../shared/stream/label-history.js';
 import type { NameKey, Tables } from './tables.js';
 
-/** Rows that are looked at in one transaction, at most. */
+/** Most rows that are checked in one transaction. */
 const PRUNE_STEP = 100;
 
 export class JournalLabels {
   readonly history = new LabelHistory();
   readonly #names: NameHasher;
-  /** What each bot has now, by its key, as JSON, so that a frame without a change costs a comparison. */
+  /** Each bot's current labels by its key, as JSON, so that a frame without a change costs one comparison. */
   readonly #now = new Map<string, { json: string; key: NameKey }>();
-  /** Goes through the rows before frame `end`, a step at a time, from behind `after` on. */
+  /** A pass over the rows before frame `end`, a step at a time; `after` is the last one checked. */
   #pass: { after: [number, ...NameKey]; end: number } | undefined;
   #fresh: { seq: number; key: NameKey; labels: BotLabels | null }[] = [];
 
   constructor(names: NameHasher) {
     this.#names = names;
-    // What is not in a block yet is not looked for, so that all that is looked for is known.
+    // Only frames in blocks are searched for, and the labels of all of these are known.
     this.history.known = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes up what the table has. */
+  /** Loads the table. */
   load({ labels }: Tables): void {
     for (const { key, value } of labels.getRange()) {
       const [seq, low, high] = key;
@@ -51,7 +51,7 @@ export class JournalLabels {
     this.#fresh.push({ seq, key, labels: value });
   }
 
-  /** Frames were missed: these are the snapshots as of just before frame `seq`. */
+  /** After missed frames: these are the snapshots as of just before frame `seq`. */
   rebase(seq: number, snapshots: readonly BotSnapshot[]): void {
     const gone = new Map(this.#now);
     for (const snapshot of snapshots) {
@@ -66,7 +66,7 @@ export class JournalLabels {
     }
   }
 
-  /** Adds what is new to the table. In a transaction; {@link written} when that went well. */
+  /** Adds the changes to the table. In a transaction; call {@link written} after its commit. */
   write({ labels }: Tables): void {
     for (const { seq, key, labels: value } of this.#fresh) labels.putSync([seq, ...key], value);
   }
@@ -75,7 +75,7 @@ export class JournalLabels {
     this.#fresh = [];
   }
 
-  /** Everything that counts now as if it were new: for a journal that begins. */
+  /** Adds all current labels as changes: for a new journal. */
   renew(seq: number): void {
     this.#fresh = [...this.#now.values()].map(({ json, key }) => ({
       seq,
@@ -85,8 +85,8 @@ export class JournalLabels {
   }
 
   /**
-   * Forgets some of what ended before frame `oldest`. In a transaction. A row stays for as long as its span does; all rows
-   * of a pass are looked at for one frame, so that a bot's older rows never outlive the one that ended them.
+   * Removes some of the rows whose span ended before frame `oldest`. In a transaction. All rows of a pass are checked for
+   * one frame, so that a bot's older row never outlives the row that ended it.
    */
   prune({ labels }: Tables, oldest: number): void {
     this.history.prune(oldest);

@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns what the thread knows independently of the file: labels, counts, the clock.
+// Runs in the journal thread. Owns the state that does not depend on the file: labels, counts, the clock.
 
 import { statSync } from 'node:fs';
 import type { NameHasher } from '../shared/contract/name-hash.js';

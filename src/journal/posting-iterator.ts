@@ -1,19 +1,16 @@
-// Runs in the journal thread. Owns where the frames of some sessions are, by their postings, for a stream that goes through
-// all of them.
-
 import type { Recorder } from './recorder.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
 
-/** Sessions of one filter that are looked up in the postings; with more, all frames are looked at. */
+/** Sessions of one filter that are looked up in the postings; with more, all frames are scanned. */
 const MAX_POSTED = 64;
-/** Losses are posted as nobody's. */
+/** The session that gaps are posted under. */
 export const NOBODY: NameKey = [0, 0];
 
 export function isPosted(sessions: readonly NameKey[] | undefined): sessions is readonly NameKey[] {
   return sessions !== undefined && sessions.length <= MAX_POSTED;
 }
 
-/** Where these sessions have frames in a segment of the tables. */
+/** Positions of these sessions' frames in a segment of the tables. */
 export function* placesIn(
   { postings }: Tables,
   segment: number,
@@ -25,8 +22,8 @@ export function* placesIn(
   }
 }
 
-/** Goes up through the frames of some sessions, and the losses. */
-export class Places {
+/** Iterates upwards over the frames of some sessions, and the gaps. */
+export class PostingIterator {
   readonly #tables: Tables;
   readonly #unposted: ReturnType<Recorder['unposted']>;
   readonly #sessions: readonly NameKey[];
@@ -40,17 +37,17 @@ export class Places {
     this.#unposted = unposted(this.#sessions);
   }
 
-  /** The first frame at or behind `seq`, which only goes up; where there is none in its segment, the next segment's first. */
+  /** The first frame from `seq` on, which must not decrease; the start of the next segment when this one has none. */
   from(seq: number): number {
     const segment = Math.floor(seq / SEGMENT) * SEGMENT;
-    if (segment !== this.#segment) this.#turn(segment);
+    if (segment !== this.#segment) this.#load(segment);
     const places = this.#places;
     while (this.#at < places.length && segment + (places[this.#at] as number) < seq) this.#at += 1;
     const place = places[this.#at];
     return place === undefined ? segment + SEGMENT : segment + place;
   }
 
-  #turn(segment: number): void {
+  #load(segment: number): void {
     const inMemory = this.#unposted.find((one) => one.segment === segment)?.places.flat();
     this.#places = Uint16Array.from(inMemory ?? placesIn(this.#tables, segment, this.#sessions));
     this.#places.sort();

@@ -1,6 +1,6 @@
-// Runs in the journal thread. Owns what has come from the ring and is not in the journal yet: blocks that are full, the one
-// that is being filled, the postings of the open segment, counts and labels. Reads the ring as a front does, with cells of
-// its own: the broadcaster does nothing for it.
+// Runs in the journal thread. Owns the frames that were read from the ring and are not written yet: full blocks, the block
+// that is being filled, and the postings of the open segment. Reads the ring with its own cells, as a front does: it costs the
+// broadcaster nothing.
 
 import type { BotSnapshot, LogEvent } from '../shared/contract/events.js';
 import { MAX_FRAME_BYTES } from '../shared/memory/layout.js';
@@ -22,22 +22,22 @@ import { type NameKey, SEGMENT, type State, type Tables } from './tables.js';
 
 /** Bytes of frames after which a block is full. */
 const BLOCK_BYTES = 64 * 1024;
-/** A block that is not full is written again with each flush, so often at most; then it is left as it is. */
+/** A block that is not full is rewritten with each flush, this often at most; then the next frame starts a new block. */
 const MAX_REWRITES = 32;
-/** Frames, and bytes, that are taken under one protection of the ring: some 0.2 ms, so that the broadcaster does not wait. */
+/** Frames and bytes that are read under one protection of the ring: about 0.2 ms, so that the broadcaster does not wait. */
 const STEP_FRAMES = 1024;
 const STEP_BYTES = 256 * 1024;
-/** What a `session` frame counts for, whose JSON is parsed, in bytes. */
+/** Cost of a `session` frame in bytes, in addition to its own: its JSON is parsed. */
 const SESSION_BYTES = 4096;
-/** Bytes that may wait for the disk. With more, what comes is left in the ring, for as long as it stays there. */
+/** Bytes that may wait for the disk. Beyond it frames stay on the ring until it overwrites them. */
 export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Blocks' memory that is kept for use again, 80 KB each. */
+/** Buffers of blocks that are kept for reuse, 80 KB each. */
 const MAX_SPARE = 32;
-/** Names whose hashes are remembered; forgotten all together when there are more. */
+/** Names whose hashes are cached; the cache is cleared when it is full. */
 const MAX_NAMES = 65_536;
 
 interface SessionEntry extends NameEntry {
-  /** Where its frames are in the open segment. */
+  /** Positions of its frames in the open segment. */
   places: number[];
 }
 interface ScopeEntry extends NameEntry {
@@ -53,17 +53,17 @@ export interface RecorderParts {
 }
 
 export class Recorder {
-  /** Sequence number of the next frame to be taken from the ring. */
+  /** Sequence number of the next frame to read from the ring. */
   next: number;
   readonly #parts: RecorderParts;
   #full: { first: number; bytes: Uint8Array }[] = [];
   #fullBytes = 0;
-  /** Memory of blocks that are written, for those to come: new memory costs more than what is done with it. */
+  /** Buffers of written blocks, for reuse: to allocate one costs more than to fill it. */
   readonly #spare: ArrayBuffer[] = [];
   readonly #scratch = new ArrayBuffer(2 * BLOCK_BYTES);
   readonly #open = new BlockBuilder(BLOCK_BYTES + MAX_FRAME_BYTES);
   #rewrites = 0;
-  /** Frames below this are in the open block's memory already: they are copied many at a time. */
+  /** Frames before this are in the open block's memory already: they are copied in runs. */
   #copied = 0;
   #clock: number;
   #segment: number;
@@ -73,7 +73,7 @@ export class Recorder {
   readonly #scopes = new Map<number, ScopeEntry>();
   #lost = 0;
   #holes = 0;
-  /** Length of what stands before the digits of a log frame's time, without those of its number. */
+  /** Offset of a log frame's timestamp, without the digits of its sequence number. */
   readonly #timeAt: number;
   #dirty = false;
 
@@ -85,7 +85,7 @@ export class Recorder {
     this.#timeAt = timestampOffset(parts.epoch);
   }
 
-  /** Blocks from this frame on may still change in the tables, Infinity when none does. */
+  /** Blocks from this frame on may still change in the tables; Infinity when none does. */
   get changing(): number {
     const full = this.#full[0]?.first ?? Number.POSITIVE_INFINITY;
     return Math.min(full, this.#open.count > 0 ? this.#open.first : full);
@@ -96,7 +96,7 @@ export class Recorder {
     return this.#dirty;
   }
 
-  /** Where these sessions have frames in the segments that have no postings in the tables yet, ascending. */
+  /** Positions of these sessions' frames in the segments that have no postings in the tables yet, ascending. */
   unposted(wanted: readonly NameKey[]): { segment: number; places: number[][] }[] {
     const isWanted = ({ low, high }: SessionEntry): boolean =>
       wanted.some(([wantedLow, wantedHigh]) => low === wantedLow && high === wantedHigh);
@@ -107,7 +107,7 @@ export class Recorder {
     }));
   }
 
-  /** Takes up frames that are in the journal, but whose segment was still open when it was closed. */
+  /** Restores the postings of a segment that was still open when the journal was closed. */
   resume(block: Block): void {
     for (let seq = Math.max(block.first, this.#segment); seq < block.next; seq++) {
       this.#turnSegment(seq);
@@ -118,8 +118,8 @@ export class Recorder {
   }
 
   /**
-   * Takes in what is on the ring, below `head`.
-   * @returns false when the ring has passed it: frames are lost, and it waits for {@link skipTo}.
+   * Reads the ring up to `head`.
+   * @returns false after a lap: frames are lost, and it waits for {@link skipTo}.
    */
   drain(head: number): boolean {
     const { ring } = this.#parts;
@@ -132,7 +132,7 @@ export class Recorder {
           bytes += this.#take(this.next, end);
         }
       } finally {
-        // Whatever happens: the broadcaster would wait for it, and with it the whole service.
+        // On errors too: the broadcaster would wait for it, and with it the whole service.
         ring.release();
       }
     }
@@ -140,7 +140,7 @@ export class Recorder {
   }
 
   /**
-   * Puts everything into the tables. In a transaction; {@link written} when that went well.
+   * Writes everything to the tables. In a transaction; call {@link written} after its commit.
    * @returns how many blocks have become full.
    */
   write(tables: Tables, state: State): number {
@@ -188,7 +188,7 @@ export class Recorder {
     }
   }
 
-  /** Takes frame `seq`, of those below `end` that are protected. @returns what it was, in bytes. */
+  /** Reads frame `seq`; frames below `end` are protected. @returns its cost in bytes. */
   #take(seq: number, end: number): number {
     const { ring, labels, stats } = this.#parts;
     const bytes = ring.length(seq);
@@ -216,14 +216,14 @@ export class Recorder {
     return kind === KIND_CODE.session ? bytes + SESSION_BYTES : bytes;
   }
 
-  /** Sees to it that the open block can take frame `seq`: it has room, and no hole. */
+  /** Makes sure that frame `seq` fits into the open block and follows its last frame. */
   #makeRoom(seq: number, bytes: number): void {
     const open = this.#open;
     const follows = open.count === 0 || seq === open.first + open.count;
     if (!follows || open.size >= BLOCK_BYTES || !open.fits(bytes)) this.#seal();
   }
 
-  /** Adds a frame whose bytes are in the open block already. */
+  /** Adds a frame whose bytes are in the open block's memory already. */
   #add(
     seq: number,
     bytes: number,
@@ -236,7 +236,7 @@ export class Recorder {
     this.#turnSegment(seq);
     this.#open.add(seq, bytes, time, kind, level, session, scope);
     if (session) this.#post(session, seq);
-    // Whoever looks for one bot gets the losses too: they are posted as nobody's.
+    // A search for one bot finds gaps too: they are posted under their own key.
     else if (kind === KIND_CODE.gap) this.#post(this.#session(0, 0), seq);
     this.#dirty = true;
   }
@@ -255,7 +255,7 @@ export class Recorder {
     return this.#open.encode(this.#clock, this.#parts.steady.now(), memory);
   }
 
-  /** What comes next begins a block. */
+  /** The next frame starts a block. */
   #renew(): void {
     this.#open.reset();
     this.#rewrites = 0;
@@ -263,8 +263,8 @@ export class Recorder {
   }
 
   /**
-   * Goes on with frame `next`. That those before it are missing is declared in the journal itself, at the last one's number.
-   * @param used whether they were all given out; otherwise how many were is not known.
+   * Continues with frame `next`. The missing frames are declared by a gap in the journal, at the last one's number.
+   * @param used whether all of their numbers were used; otherwise it is not known how many were.
    */
   skipTo(next: number, used: boolean): void {
     const { epoch } = this.#parts;
@@ -311,7 +311,7 @@ export class Recorder {
     for (let entry = known; entry; entry = entry.next as SessionEntry | undefined) {
       if (entry.high === high) return entry;
     }
-    // Those of the open segment stay: their places are in them.
+    // Entries of the open segment stay: they hold its positions.
     if (this.#sessions.size >= MAX_NAMES) {
       this.#sessions.clear();
       for (const entry of this.#inSegment) {
@@ -350,7 +350,7 @@ export class Recorder {
     return entry;
   }
 
-  /** `timestamp_ms` of the log frame at `offset`, read where it always stands: JSON.parse would be most of the work. */
+  /** `timestamp_ms` of the log frame at `offset`, read at its fixed place: JSON.parse would be most of the work. */
   #timeAtOffset(data: Uint8Array, offset: number, seq: number): number {
     let time = 0;
     for (let at = offset + this.#timeAt + digits(seq); ; at++) {

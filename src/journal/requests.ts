@@ -1,5 +1,5 @@
-// Runs in the journal thread. Owns what the fronts are answered: pages, statistics, and parts for streams that resume; how
-// many of each are read at a time, and the filters that are kept ready for them.
+// Runs in the journal thread. Owns the semaphores of requests from fronts (pages, statistics, and parts for streams that
+// resume), and a cache of their filters.
 
 import type {
   JournalStatus,
@@ -18,27 +18,27 @@ import type { JournalMemory, OpenJournal } from './open-journal.js';
 import { Slices } from './slices.js';
 import { readStats } from './stats.js';
 
-/** Searches that run at a time, and wait: each that runs may hold a page. The fronts bound how many come. */
+/** Searches by an index. Each that runs may hold a page; the fronts bound how many come. */
 const INDEXED = { permits: 4, maxQueued: 1000 };
 /**
- * The same for those that may have to read everything, for up to 1.5 s each, so that they are in nobody's way but their own.
- * More would wait longer than the fronts do.
+ * Searches that may have to read everything, for up to 1.5 s each: separate, so that they delay only each other. A longer
+ * queue would wait longer than the fronts do.
  */
 const SCANS = { permits: 2, maxQueued: 24 };
-/** Parts for streams that resume, which are read one at a time. The fronts bound how many come. */
+/** Parts for streams that resume, read one at a time. The fronts bound how many come. */
 const REPLAYS = { permits: 1, maxQueued: 1000 };
-/** Filters that are kept ready; each may name 1,000 bots. */
+/** Cached filters; each may name 1,000 bots. */
 const MAX_FILTERS = 100;
 
-/** The journal that is read from: another file may take the place of this one at any time. */
+/** The journal that is read: its file may be replaced at any time. */
 export interface AnswerSource {
   epoch: string;
   status(): JournalStatus;
-  /** What is open now. */
+  /** The open journal, if any. */
   opened(): OpenJournal | undefined;
-  /** The same, waiting a while for it. Rejects with `unavailable`. */
+  /** The same, after a wait. Rejects with `unavailable`. */
   ready(): Promise<OpenJournal>;
-  /** Takes in and writes all that there is now, or a little later. Never rejects. */
+  /** Writes everything that is on the ring now, or a little later. Never rejects. */
   sync(): Promise<void>;
 }
 
@@ -59,20 +59,20 @@ export class Answers {
     this.#replaySlices = new Slices({ isOpen: () => source.opened() !== undefined });
   }
 
-  /** Rejects with `unavailable` when it cannot say now what it has. */
+  /** Rejects with `unavailable` while the journal cannot say what it holds. */
   async replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
     const part = await this.#replay(request, cancelled);
     if (part.first !== null) return part;
     await this.#source.sync();
     const later = await this.#replay(request, cancelled);
-    // It is in memory, because the disk does not take it now.
+    // It is in memory, because the disk takes no writes now.
     if (later.first === null && request.from < (this.#source.opened()?.recorder.next ?? 0)) {
       throw new DroverError('unavailable', 'the journal is not written');
     }
     return later;
   }
 
-  /** One after the other, and with a turn for everything else in between: each takes a few ms, and they come in crowds. */
+  /** One at a time, yielding to other work in between: each takes a few ms, and many come at once. */
   async #replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
     await this.#source.ready();
     return this.#replays.run(async () => {
@@ -90,7 +90,7 @@ export class Answers {
     const filter = this.#filter(request.filter);
     const searches = isIndexed(request, filter) ? this.#indexed : this.#scans;
     const read = (parts: QueryParts) => page(parts, request, filter);
-    // Further pages are of what is long written.
+    // A further page has older events, which are written already.
     const end = request.beforeSeq ?? undefined;
     return searches.run(() => this.#search(read, cancelled, end), cancelled);
   }
@@ -102,7 +102,7 @@ export class Answers {
     return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
   }
 
-  /** Looks through what there is now, below frame `end`. */
+  /** Runs a search over what there is now, below frame `end`. */
   async #search<T>(
     task: (parts: QueryParts) => Promise<T>,
     cancelled: AbortSignal | undefined,

@@ -1,4 +1,5 @@
-// Runs in the journal thread. Owns what is forgotten: the oldest, by bytes and by age, a little in each transaction.
+// Runs in the journal thread. Owns the list of postings that are being removed. Removes the oldest blocks, by bytes and by age,
+// a few in each transaction.
 
 import { Head } from './block.js';
 import type { JournalLabels } from './label-table.js';
@@ -6,11 +7,11 @@ import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
 import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';
 
-/** Blocks that go in one transaction, at most, beyond as many as have come with it. */
+/** Most blocks that are removed in one transaction, in addition to as many as it adds. */
 const STEP = 32;
-/** Share of the bytes that the statistics may have, which are kept for as long as the age lets them. */
+/** Largest share of the bytes for the statistics, which only age removes otherwise. */
 const STATS_SHARE = 1 / 16;
-/** Postings that go in one transaction, at most. */
+/** Most postings that are removed in one transaction. */
 const POSTINGS_STEP = 2000;
 
 export interface RetentionOptions {
@@ -23,7 +24,7 @@ export interface RetentionOptions {
 
 export class Retention {
   readonly #options: RetentionOptions;
-  /** The rest of a segment whose postings are being removed. */
+  /** Sessions of a segment whose postings have yet to be removed. */
   #words: Uint32Array = new Uint32Array();
   #segment = -1;
 
@@ -31,13 +32,13 @@ export class Retention {
     this.#options = options;
   }
 
-  /** Whether the oldest block is too old. @param next behind the newest block, which stays however old it is. */
+  /** Whether the oldest block is too old. @param next the end of the newest block, which is never removed. */
   isDue(oldest: Head | undefined, next: number): boolean {
     return oldest !== undefined && oldest.next < next && this.#isOld(oldest, this.#oldestTime);
   }
 
   /**
-   * Removes some of what is too old or too much. In a transaction. @param added blocks that came with it.
+   * Removes some of what is too old or too much. In a transaction. @param added blocks that the transaction adds.
    * @returns whether there is more to remove.
    */
   apply(tables: Tables, state: State, added: number): boolean {
@@ -50,7 +51,7 @@ export class Retention {
       oldest = first;
       if (removed === STEP + added) break;
       const head = new Head(value);
-      // The one that is being written stays.
+      // The newest block stays.
       if (head.next >= state.next) break;
       if (!this.#isOld(head, oldestTime) && usedBytes(tables) <= maxBytes) break;
       tables.blocks.removeSync(first);
@@ -73,7 +74,7 @@ export class Retention {
     return this.#options.steady.now() - this.#options.maxAgeMs;
   }
 
-  /** By when it was written: times that events have of a wrong clock neither keep a block nor take it away. */
+  /** By the time of writing: events with times of a wrong clock neither keep a block nor remove it. */
   #isOld({ writtenMs, clock }: Head, oldestTime: number): boolean {
     return (writtenMs || clock) < oldestTime;
   }

@@ -1,18 +1,18 @@
-// Runs in the journal thread. Owns how long reading stays at work before the journal itself gets a turn.
-
 import { setImmediate as turn } from 'node:timers/promises';
 import { DroverError } from '../shared/errors.js';
 
+/** How long a search runs before the thread does other work, in ms. */
 const SLICE_MS = 5;
 
-/** What is read from. */
+/** What a search reads. */
 export interface Readable {
-  /** False when the journal was closed meanwhile. */
+  /** False once the journal is closed. */
   isOpen(): boolean;
-  /** Aborted when nobody waits for what is read any more. */
+  /** Aborted when the client has gone. */
   cancelled?: AbortSignal | undefined;
 }
 
+/** Divides a long search into time slices. */
 export class Slices {
   readonly #journal: Readable;
   #end = performance.now() + SLICE_MS;
@@ -26,8 +26,8 @@ export class Slices {
   }
 
   /**
-   * @throws DroverError `unavailable` when the journal was closed meanwhile: what was read from must not be touched again;
-   * `no_answer` when nobody waits any more.
+   * Yields to other work. @throws DroverError `unavailable` when the journal was closed meanwhile, and must not be read
+   * again; `no_answer` when the client has gone.
    */
   async turn(): Promise<void> {
     await turn();

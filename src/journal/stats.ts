@@ -1,4 +1,4 @@
-// Runs in the journal thread. Owns the counts of events over time, in buckets of 10 s, by level and by scope.
+// Runs in the journal thread. Owns the counts of events that are not written yet: in buckets of 10 s, by level and by scope.
 
 import { LEVELS } from '../shared/contract/event-kinds.js';
 import type {
@@ -12,17 +12,17 @@ import type { BucketCounts, State, Tables } from './tables.js';
 
 /** Length of a bucket, in s. */
 export const BUCKET_S = 10;
-/** Scopes that are counted by name in one bucket; the rest is counted together. */
+/** Scopes that are counted by name in one bucket; the rest share one count. */
 const MAX_SCOPES = 200;
-/** Scopes that a point of an answer names: those with the most events. */
+/** Scopes that a point of an answer names, by number of events. */
 const SHOWN_SCOPES = 20;
 const OTHER_SCOPES = '…';
-/** Points of one answer, at most, and how many are aimed at when the step is not given. */
+/** Most points of one answer, and the target when no step is given. */
 const MAX_POINTS = 1000;
 const POINTS = 300;
-/** Buckets that are removed in one transaction, at most. */
+/** Most buckets that are removed in one transaction. */
 const PRUNE_STEP = 20;
-/** Buckets that are read in one piece. */
+/** Buckets that are read at once. */
 const READ_STEP = 50;
 
 export class Stats {
@@ -40,7 +40,7 @@ export class Stats {
     if (scope !== undefined) scopes[scope] = (scopes[scope] ?? 0) + 1;
   }
 
-  /** Adds what was counted to the table. In a transaction; {@link written} when that went well. */
+  /** Adds the counts to the table. In a transaction; call {@link written} after its commit. */
   write({ stats }: Tables, state: State): void {
     for (const [second, fresh] of this.#fresh) {
       const before = stats.get(second);
@@ -58,7 +58,7 @@ export class Stats {
     this.#bucket = undefined;
   }
 
-  /** Removes some of the buckets that ended before `time`, or are too much. In a transaction. */
+  /** Removes some of the buckets that ended before `time`, or exceed `maxBytes`. In a transaction. */
   prune({ stats }: Tables, state: State, time: number, maxBytes: number): void {
     const end = Math.floor(time / 1000) - BUCKET_S;
     for (const second of [...stats.getKeys({ limit: PRUNE_STEP })]) {
@@ -78,7 +78,7 @@ export class Stats {
 }
 
 /**
- * Counts of a stretch of time, as JSON: a {@link StatsAnswer} with how the journal is. Gives way to others meanwhile.
+ * The statistics of a range of time as JSON: a {@link StatsAnswer} and the state of the journal. Yields to other work.
  * @throws DroverError `bad_request`.
  */
 export async function readStats(
@@ -94,7 +94,7 @@ export async function readStats(
     throw new DroverError('bad_request', `more than ${MAX_POINTS} points; take a larger step`);
   }
   const width = Math.max(step, BUCKET_S);
-  // Of the first and the last point only a part may be asked for, or over: buckets are counted whole.
+  // The range may cover a part of the first and the last point only; buckets are counted whole.
   const from = Math.floor(after / 1000 / BUCKET_S) * BUCKET_S;
   const to = Math.min(Math.ceil(before / 1000 / BUCKET_S) * BUCKET_S, Date.now() / 1000);
   const points = new Map<number, Sum>();
@@ -103,7 +103,7 @@ export async function readStats(
   let start = from;
   for (let count = READ_STEP; count === READ_STEP; ) {
     count = 0;
-    // Piece by piece: a cursor that is kept over a turn would keep old pages of the file from being used again.
+    // In steps: a cursor that stays open across a yield would keep LMDB from reusing old pages.
     for (const { key, value } of parts.tables.stats.getRange({ start, end, limit: READ_STEP })) {
       const at = Math.floor(key / width) * width;
       const point = points.get(at) ?? new Sum();
@@ -142,7 +142,7 @@ class Sum {
     return { levels: this.#levels, scopes: Object.fromEntries(this.#scopes) };
   }
 
-  /** @param covered seconds that were counted. */
+  /** @param covered seconds of it that the range covers. */
   point(second: number, covered: number): StatsAnswer['buckets'][number] {
     const events = this.#levels.reduce((total, count) => total + count, 0);
     return {
@@ -155,7 +155,7 @@ class Sum {
     };
   }
 
-  /** The scopes with the most events; what the others have is one sum. */
+  /** The scopes with the most events; the others share one sum. */
   #largest(): Record<string, number> {
     const { [OTHER_SCOPES]: others = 0, ...named } = Object.fromEntries(this.#scopes);
     const sorted = Object.entries(named).sort(([, one], [, other]) => other - one);
@@ -165,7 +165,7 @@ class Sum {
   }
 }
 
-/** Bytes that a bucket takes, about; never less than nothing. */
+/** Approximate bytes of a bucket. */
 function sizeOf(counts: BucketCounts | undefined): number {
   if (!counts) return 0;
   return Object.keys(counts.scopes).reduce((size, name) => size + name.length + 8, 64);

@@ -1,16 +1,15 @@
-// Runs in the journal thread. Owns what time it is for what is forgotten by age: a clock that is wrong for a while must not
-// cost the past.
+// Runs in the journal thread. Owns the clock of retention: a system clock that is wrong for a while must not cost events.
 
-/** A step forward of up to this much is believed at once, a larger one when it has lasted as long, in ms. */
+/** A step forward of up to this much is accepted at once, a larger one after it has lasted as long, in ms. */
 const STEP_MS = 3_600_000;
 
 export class SteadyClock {
-  /** The last time that was believed, and when that was by a clock that nobody sets. */
+  /** The last time that was accepted, and the monotonic time of that. */
   #time: number;
   #at = performance.now();
   #jumpedAt: number | undefined;
 
-  /** @param last when this clock was read last, maybe by another run, in Unix epoch ms; 0 when it never was. */
+  /** @param last when this clock was last read, perhaps by another run, in Unix epoch ms; 0 for never. */
   constructor(last: number) {
     this.#time = last === 0 ? Date.now() : last;
   }

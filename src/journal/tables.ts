@@ -4,14 +4,14 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Config } from '../shared/contract/config.js';
 import { reserveLockFile } from '../shared/lmdb/lock-file.js';
 
-/** The form of what is kept; a journal of another form is set aside. */
+/** Version of the file format; a journal of another version is set aside. */
 export const FORM = 1;
 /** Frames of one segment: numbers in a posting are 16 bits. */
 export const SEGMENT = 65_536;
 
 export type NameKey = readonly [low: number, high: number];
 
-/** What the journal knows of itself; changed in the transaction that changes what it tells of. */
+/** The journal's state, changed in the same transaction as the data. */
 export interface State {
   form: number;
   epoch: string;
@@ -21,11 +21,11 @@ export interface State {
   posted: number;
   /** The highest time of a frame. */
   clock: number;
-  /** Bytes that everything takes. */
+  /** Bytes of all tables. */
   bytes: number;
-  /** Bytes of the statistics, about. */
+  /** Approximate bytes of the statistics. */
   stats: number;
-  /** Sequence numbers that were lost, and in how many pieces; those that were never used are not counted. */
+  /** Lost sequence numbers, and in how many runs; numbers that were never used are not counted. */
   lost: number;
   holes: number;
 }
@@ -40,11 +40,11 @@ export interface BucketCounts {
 
 export interface Tables {
   /**
-   * Commits what the task writes, all of it or nothing. @throws Error when the disk does not take it, or has not taken what
-   * was flushed before. @param waits for the disk, unless the configuration never does.
+   * Commits what the task writes, all of it or nothing. @param waits for the disk, unless the configuration never does.
+   * @throws Error when the disk rejects the write, or has rejected the last flush.
    */
   commit(task: () => void, waits?: boolean): void;
-  /** Closes the journal; nothing of it may be used after that. */
+  /** Closes the journal; nothing of it may be used after this. */
   close(): Promise<void>;
   root: RootDatabase;
   state: Database<State, string>;
@@ -52,13 +52,13 @@ export interface Tables {
   blocks: Database<Buffer, number>;
   /** The heads of the blocks, by the same number. */
   heads: Database<Buffer, number>;
-  /** Of one session in one segment: the places of its frames in it, 16 bits each, ascending. */
+  /** Positions of one session's frames in one segment, 16 bits each, ascending. */
   postings: Database<Buffer, [...NameKey, number]>;
   /** The sessions that have postings in a segment: pairs of words. */
   segments: Database<Buffer, number>;
   /** Counts by the first second of the bucket, Unix epoch. */
   stats: Database<BucketCounts, number>;
-  /** Labels that a bot got with a frame, null when it was deleted, by frame and session. */
+  /** Labels that a bot got with a frame, null when it was deleted; by frame and session. */
   labels: Database<Record<string, string> | null, [number, ...NameKey]>;
 }
 
@@ -68,7 +68,7 @@ const SYNCED = 3;
 /** Pause between two flushes in the background, in ms. */
 const SYNC_MS = 1000;
 
-/** Opens or makes the journal. @throws Error when the directory or the disk does not allow it. */
+/** Opens or creates the journal. @throws Error when the directory or the disk does not allow it. */
 export function openTables(path: string, fsync: Config['journal']['fsync']): Tables {
   reserveLockFile(path);
   const root = open({
@@ -84,7 +84,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   const sync =
     fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
   const binary = { encoding: 'binary' } as const;
-  // LZ4: frames are much alike. It costs a third of what writing them as they are did.
+  // LZ4: frames are similar. To write them uncompressed took three times as much CPU time.
   return {
     commit(task, waits = false) {
       sync?.check();
@@ -116,15 +116,15 @@ interface Flushing {
   sync(done: (error?: unknown) => void): void;
 }
 
-/** Has the system write what was committed, one time after the other, in a thread of its own. */
+/** Flushes commits to the disk, one flush at a time, on one of lmdb's threads. */
 export class BackgroundSync {
   readonly #root: Flushing;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** There were commits since the flush began. */
+  /** There were commits since the last flush began. */
   #changed = false;
   #stopped = false;
-  /** What the last flush has failed with, until it is taken. */
+  /** The error of the last flush, until {@link check} throws it. */
   #fault: unknown;
 
   constructor(root: Flushing) {
@@ -137,7 +137,7 @@ export class BackgroundSync {
     this.#arm();
   }
 
-  /** To be called before a commit. @throws Error with which the last flush has failed, once. */
+  /** To be called before a commit. @throws the error of the last flush, once. */
   check(): void {
     const fault = this.#fault;
     this.#fault = undefined;
@@ -162,7 +162,7 @@ export class BackgroundSync {
     }, SYNC_MS);
   }
 
-  /** An environment must not be closed over a flush. */
+  /** An environment must not be closed during a flush. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -170,7 +170,7 @@ export class BackgroundSync {
   }
 }
 
-/** What LMDB says of one table. */
+/** LMDB's statistics of one table. */
 interface Pages {
   pageSize: number;
   treeBranchPageCount: number;
@@ -178,7 +178,7 @@ interface Pages {
   overflowPages: number;
 }
 
-/** Bytes that everything together takes in the file. In a transaction: it counts what is not committed yet. */
+/** Bytes of all tables in the file. In a transaction it counts what is not committed yet. */
 export function usedBytes({
   state,
   blocks,
@@ -190,7 +190,7 @@ export function usedBytes({
 }: Tables): number {
   let used = 0;
   for (const table of [state, blocks, heads, postings, segments, stats, labels]) {
-    // lmdb's public getStats() walks through the list of free pages too, each time.
+    // lmdb's public getStats() also walks the list of free pages, each time.
     const { db } = table as unknown as { db: { stat(): Pages } };
     const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = db.stat();
     used += pageSize * (treeBranchPageCount + treeLeafPageCount + overflowPages);

@@ -1,6 +1,5 @@
-// Runs as a process of its own. Reads a journal once from end to end, or with `newest` what a run reads at its start, and
-// exits with 0 when it is whole. LMDB maps the file into memory: a broken one can end the process that reads it, and that must
-// not be the service.
+// Runs as its own process. Reads a journal from end to end, or with `newest` what a start reads, and exits with 0 when it is
+// whole. LMDB maps the file into memory, so a broken file can crash the process that reads it: that must not be the service.
 
 import { statSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -11,12 +10,12 @@ import type { State } from './tables.js';
 
 const [path, scope] = process.argv.slice(2);
 const onlyNewest = scope === 'newest';
-/** Pages at the end of the file that were given up before they were written may be missing; more of it may not. */
+/** Pages at the end of the file may be missing if they were freed before they were written; more may not. */
 const LEAST_SHARE = 0.9;
 /** Blocks that are read at the start beside those of the open segment. */
 const NEWEST = 64;
 if (path === undefined) throw new Error('usage: verify-journal <path>');
-// What goes on beside the service is in no hurry.
+// The service runs meanwhile, and goes first.
 if (scope === 'behind') setPriority(constants.priority.PRIORITY_LOW);
 examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 8 });
@@ -33,7 +32,7 @@ examine(path, () => {
   if (statSync(path).size < LEAST_SHARE * (lastPageNumber ?? 0) * (pageSize ?? 0)) {
     throw new Error('it was cut short');
   }
-  // One that was just made has nothing in it yet.
+  // A new file is still empty.
   const known = state.get('state') as State | undefined;
   if (known === undefined && blocks.getCount() > 0) {
     throw new Error('it does not say what it holds');
