@@ -1,5 +1,4 @@
-// Runs in main. Owns what happens when a host breaks: the incident report, and the news for its bots. A stuck host is examined
-// and killed. HostPool replaces it.
+// Runs in main. Reports hosts that break, and tells their bots. A stuck host is examined and killed. HostPool replaces it.
 
 import type { Incident } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';

@@ -1,4 +1,4 @@
-// Runs in main. Owns which bot goes to which host, and the hosts that are started for some bots only.
+// Runs in main. Chooses the host of each bot. Owns the queue for shared hosts, and the reserved hosts by what they are for.
 
 import { Deferred } from '../../shared/deferred.js';
 import { Semaphore } from '../../shared/semaphore.js';
@@ -11,7 +11,7 @@ import type { Group, Quarantine } from './quarantine.js';
 export interface Wanted {
   id: string;
   kind: string;
-  /** A host of its own. */
+  /** It shares its host with no other bot. */
   dedicated: boolean;
 }
 

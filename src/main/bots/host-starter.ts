@@ -1,4 +1,4 @@
-// Runs in main. Owns which kinds the hosts load, and what happens when one of them breaks a host.
+// Runs in main. Starts hosts with their kinds, and drops kinds that break a host. Owns the list of kinds to load.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';

@@ -69,7 +69,7 @@ const LIFE: Readonly<Record<HostState, Partial<Record<HostEvent, HostTransition>
     share: to('shared', 'offer'),
     reserve: to('reserved'),
     stop: END,
-    // Whoever opened it learns that from the kind that was being loaded.
+    // Its start rejects with the kind that was being loaded.
     fail: to('lost', 'kill'),
     exit: EXIT,
   },

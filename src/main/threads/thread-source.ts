@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { RpcPort } from '../../shared/contract/rpc.js';
 import { Deferred } from '../../shared/deferred.js';
 
-/** A thread that was started, whatever started it. */
+/** A thread that was started, by Worker or by piscina. */
 export interface ThreadHandle {
   /** The channel of its Rpc. */
   readonly port: RpcPort;

@@ -1,4 +1,4 @@
-// Run by vitest, on the build: the defaults are found beside it. How the configuration comes together.
+// On the build: the defaults are found beside it.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -74,7 +74,7 @@ describe('the configuration', () => {
     for (const path of keys) expect(valueAt(defaults, path)).not.toBeUndefined();
   });
 
-  it('has an environment variable of its own for every key', () => {
+  it('has its own environment variable for every key', () => {
     const names = envNames();
     expect([...names.values()].map(({ path }) => path)).toEqual(keys);
     expect(names.size).toBe(keys.length);
