@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
-import { act, create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
+import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
@@ -15,7 +15,8 @@ beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
-      invoke: { timeout_ms: 120_000 },
+      // Long enough for all requests to be sent, also on a busy machine: those that wait end with it.
+      invoke: { timeout_ms: 20_000 },
       http: { max_requests_in_flight: BOUND },
     },
   });
@@ -51,10 +52,7 @@ it('the surplus gets 503 with Retry-After, the others their answer, and what nee
   const refused = await invoke(service, null, 'ping');
   expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');
   expect(refused.headers.get('retry-after')).toBe('1');
-  // Ends the commands that are under way: a timeout would race with the requests that are still being sent.
-  expect((await act(service, 'slow', 'stop')).status).toBe(200);
   await Promise.all(answers);
-  expect(Object.fromEntries(statuses)).toEqual({ 409: BOUND, 503: SURPLUS });
-  expect((await act(service, 'slow', 'start')).status).toBe(200);
+  expect(Object.fromEntries(statuses)).toEqual({ 503: SURPLUS, 504: BOUND });
   expect((await invoke(service, null, 'ping')).json).toEqual({ result: 'pong' });
 });
