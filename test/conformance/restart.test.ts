@@ -16,9 +16,9 @@ afterEach(async () => {
   removeDir(base);
 });
 
-async function start(directory = 'data'): Promise<Service> {
+async function start(): Promise<Service> {
   const config = { pin: { capacity: 12, refill_per_minute: 1 } };
-  service = await startService({ dataDir: path.join(base, directory), config });
+  service = await startService({ dataDir: path.join(base, 'data'), config });
   return service;
 }
 
@@ -62,8 +62,4 @@ it('a restart keeps every token, also after a hard kill, resets the bucket, and 
       expect(content.includes(Buffer.from(token, 'base64'))).toBe(false);
     }
   }
-
-  const stranger = await start('other');
-  const [token = ''] = tokens;
-  expectError(await call(stranger, 'GET', '/api-info', { token }), 401, 'invalid token');
 });

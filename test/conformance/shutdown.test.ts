@@ -40,9 +40,9 @@ async function idleConnections(token: string): Promise<RawConnection[]> {
   return idle;
 }
 
-it.each(['SIGTERM', 'SIGINT'] as const)(
-  'Shutdown: on %s every bot stops, its last lines come before `stopped`, and streams end cleanly, with idle connections too',
-  async (signal) => {
+it.each([['SIGTERM'], ['SIGINT', 'SIGTERM', 'SIGINT']] as NodeJS.Signals[][])(
+  'Shutdown: on %s, also when more signals follow, every bot stops, its last lines come before `stopped`, and streams end cleanly, with idle connections too',
+  async (signal, ...more) => {
     service = await startService({ demo: true, args: frontFlags(2) });
     const config = { events_per_second: 200, message_bytes: 60 };
     const stream = await open();
@@ -53,6 +53,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     const others = await Promise.all(Array.from({ length: 5 }, open));
 
     const stopped = service.stop(signal);
+    for (const next of more) service.child.kill(next);
     expect(await stream.ended).toBe(true);
     expect(await stopped).toBe(0);
     expect(await Promise.all(others.map(({ ended }) => ended))).toEqual(others.map(() => true));
@@ -75,15 +76,6 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect(stream.faults).toEqual([]);
   },
 );
-
-it('Shutdown: a second signal does no harm', async () => {
-  service = await startService({ demo: true });
-  const stream = await open();
-  service.child.kill('SIGTERM');
-  service.child.kill('SIGINT');
-  expect(await service.stop('SIGTERM')).toBe(0);
-  expect(await stream.ended).toBe(true);
-});
 
 it('Shutdown: without bots and clients it exits with 0 on either signal; then the port and the data directory are free', async (context) => {
   const base = makeDir();

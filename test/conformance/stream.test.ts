@@ -10,6 +10,7 @@ let service: Service;
 let token: string;
 beforeAll(async () => {
   service = await startService({
+    args: frontFlags(2),
     config: {
       stream: { heartbeat_ms: 200 },
       bots: [
@@ -121,19 +122,7 @@ it('§6 two subscribers get the same frames with the same ids', async () => {
 });
 
 it('§6 with two fronts every subscriber gets the same frames, wherever it landed', async () => {
-  const pair = await startService({
-    args: frontFlags(2),
-    config: {
-      bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 100, message_bytes: 50 } }],
-    },
-  });
-  onTestFinished(() => stopClean(pair));
-  const options = { token: await pair.token() };
-  const opened = Array.from({ length: 8 }, () => openStream(`${pair.url}/events`, options));
-  const streams = await Promise.all(opened);
-  onTestFinished(() => {
-    for (const stream of streams) stream.close();
-  });
+  const streams = await Promise.all(Array.from({ length: 8 }, () => open()));
   await Promise.all(streams.map((stream) => stream.until(liveCount(60, stream))));
   const maps = streams.map((stream) => new Map(live(stream.frames).map((f) => [f.id, f.data])));
   const [first, ...others] = maps;

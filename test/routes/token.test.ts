@@ -180,3 +180,8 @@ it('§5.3 with two fronts a token made on one is good on all at once', async () 
     for (const { json } of answers) expect(json).toEqual({ port: pair.port, token: fresh });
   }
 });
+
+it('§3 tokens of another data directory are not accepted', async () => {
+  const stranger = await inject();
+  expectError(await call(stranger, 'GET', '/api-info', { token }), 401, 'invalid token');
+});

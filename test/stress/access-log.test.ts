@@ -46,3 +46,16 @@ it('lines that nobody reads are left out above a bound, and counted when somebod
   await expect.poll(() => targets(service).join('\n')).toContain('GET /last');
   expect(service.stdout()).not.toContain('LONGERTHANSIXTEENL');
 });
+
+it('the service continues when its output is closed', async () => {
+  const service = await start('all');
+  await call(service, 'GET', '/api/bots');
+  await expect.poll(() => targets(service)).toContain('GET /api/bots 200');
+  service.child.stdout?.destroy();
+  for (let n = 0; n < 20; n++) {
+    expect((await call(service, 'GET', `/nowhere/${n}`)).status).toBe(404);
+    // Each written by itself, so that a broken pipe is met more than once: nothing tells when a line was written.
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  expect((await call(service, 'GET', '/api/bots')).status).toBe(200);
+});
