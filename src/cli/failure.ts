@@ -45,7 +45,7 @@ const HINTS: Readonly<Record<string, string>> = {
 /** Statuses of a proxy that cannot reach its upstream. */
 const NO_UPSTREAM = [502, 503, 504];
 
-/** The message and exit code for whatever a command threw. */
+/** The message and exit code for an exception of a command. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CliError) return { exitCode: thrown.exitCode, message: thrown.message };
   if (thrown instanceof ApiError) return apiFailure(thrown);

@@ -1,6 +1,6 @@
 // Run by `npm run slowhttp`: slowhttptest against the built service on loopback, with slow heads and then slow bodies, while
 // GET /health is timed and a stream is read. Prints a table; exit code 0 when /health's 99th percentile stayed in its
-// bound and the stream went on.
+// bound and the stream was not interrupted.
 //
 //   apt-get install slowhttptest
 //   npm run slowhttp -- --connections 5000 --seconds 25 --engine auto,node

@@ -58,7 +58,7 @@ export function addBots(program: Command): void {
   const bots = addGroup(program, 'bots', 'list, create, start, stop, restart and remove bots');
   withConnection(bots.command('list').description('list bots'))
     .option('--status <status>', 'only with this status (comma-separated or repeated)', list)
-    .option('--kind <kind>', 'only of this kind (comma-separated or repeated)', list)
+    .option('--kind <kind>', 'only bots of these kinds (comma-separated or repeated)', list)
     .option(
       '--label <name=value>',
       'only with all of these labels (comma-separated or repeated)',

@@ -135,7 +135,7 @@ describe('figures', () => {
     expect(figure.noise).toMatchObject({ ratios: [1, 0.5] });
   });
 
-  it('are held against their bounds, edges included', () => {
+  it('are checked against their bounds, edges included', () => {
     expect(meets(0.9, { min: 0.9 })).toBe(true);
     expect(meets(0.89, { min: 0.9 })).toBe(false);
     expect(meets(5, { max: 5 })).toBe(true);

@@ -85,7 +85,7 @@ it('commands, also those that fail or are cancelled', async () => {
   expect(held()).toBeLessThanOrEqual(1);
 });
 
-it('requests, with a signal of their own or without', async () => {
+it('requests, with their own signal or without', async () => {
   for (let n = 0; n < 100; n++) {
     await (await bot.context.fetch(url)).text();
     await (await bot.context.fetch(url, { signal: new AbortController().signal })).text();

@@ -21,7 +21,7 @@ it('what begins at once, each only once in a row', () => {
   expect(told).toEqual([1, 2, 1]);
 });
 
-it('what goes on behind an await', async () => {
+it('code after an await', async () => {
   const turns = async (): Promise<void> => {
     for (let n = 0; n < 3; n++) await null;
   };

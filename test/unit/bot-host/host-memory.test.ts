@@ -25,7 +25,7 @@ it('near the limit garbage is collected once a second, or when half the limit ha
   const hoard = [Buffer.alloc(20 * MB, 1)];
   const before = memoryUsed(Number.POSITIVE_INFINITY);
   expect(collections).toBe(0);
-  // What it holds is a little more than it may.
+  // It uses slightly more than the limit.
   const limit = before - 10 * MB;
   const told: number[] = [];
   for (; now < 3000; now += 100) told.push(memoryUsed(limit));

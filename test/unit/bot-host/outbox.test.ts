@@ -110,7 +110,7 @@ describe('the outbox', () => {
     expect(lines.length).toBeLessThan(260);
   });
 
-  it('goes on with a new broadcaster', () => {
+  it('continues with a new broadcaster', () => {
     const { outbox, take } = connect(100);
     outbox.add(logLine({ message: 'x'.repeat(500) }));
     outbox.flush();

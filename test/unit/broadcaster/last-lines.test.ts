@@ -90,7 +90,7 @@ it('a long line is cut', () => {
   check();
 });
 
-it('a bot that is deleted leaves nothing, and one of the same name begins anew', () => {
+it('a deleted bot leaves no lines, and a new bot with the same name starts empty', () => {
   const broadcaster = broadcasterOf('a', 'busy');
   broadcaster.publish([line('a', 'of the first')]);
   broadcaster.publish([{ kind: 'session', id: 'a', patch: { status: 'deleted' } }]);

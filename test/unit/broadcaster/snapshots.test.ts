@@ -72,7 +72,7 @@ describe('the store', () => {
     expect(store.all()).toMatchObject([{ id: 'a', status: 'in_world', data: { x: 1 } }]);
   });
 
-  it('begins anew with a bot that comes again after it was deleted', () => {
+  it('starts empty for a bot that is created again after it was deleted', () => {
     const store = new SnapshotStore();
     store.merge('a', { status: 'in_world', restarts: 5, labels: { old: 'yes' } });
     expect(store.merge('a', { status: 'deleted' })).toMatchObject({

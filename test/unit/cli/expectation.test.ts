@@ -164,7 +164,7 @@ describe('an expectation', () => {
   });
 });
 
-it('a JUnit report is well-formed whatever stands in it', () => {
+it('a JUnit report is well-formed with any text in it', () => {
   const text = 'line "<&>\' \u0000\u001b \ud800 \uffff"';
   const xml = junitReport({
     source: '"<a>&',

@@ -18,7 +18,7 @@ it('begins with a second and ends with 30 when nothing else is said', () => {
   expect(backoffMs(99, {}, 0)).toBe(30_000);
 });
 
-it('is never shorter than a quarter of a second before the jitter, whoever asks for it', () => {
+it('is never shorter than a quarter of a second before the jitter, with any options', () => {
   expect(backoffMs(1, { firstMs: 0 }, 0)).toBe(250);
   expect([1, 2, 3].map((n) => backoffMs(n, { firstMs: 5 }, 0))).toEqual([250, 500, 1000]);
   expect(backoffMs(9, { firstMs: 0, maxMs: 0 }, 1)).toBe(125);

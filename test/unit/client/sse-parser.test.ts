@@ -88,7 +88,7 @@ describe('the parser of the client', () => {
   it.each([
     ['one line', 'data: 0123456789012345678901234567890'],
     ['many lines', 'data: 0123456789\n'.repeat(4)],
-  ])('holds no more than it may, in %s', (_, text) => {
+  ])('never buffers more than its limit, in %s', (_, text) => {
     for (const pieceBytes of [1, 7, 1000]) {
       const parser = new SseParser(30);
       const feed = (): void => {
@@ -100,7 +100,7 @@ describe('the parser of the client', () => {
     }
   });
 
-  it('goes on for ever with events that are short enough', () => {
+  it('keeps parsing events that are short enough', () => {
     const parser = new SseParser(30);
     for (let n = 0; n < 100; n++) {
       expect(parser.feed('id: 1\nda')).toEqual([]);

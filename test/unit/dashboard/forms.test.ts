@@ -99,7 +99,7 @@ describe('an error of the service', () => {
     const found = (text: string) => [...faultFrom(new Error(text), forms)];
     expect(found('config.place.x is missing')).toEqual([['config.place.x', 'is missing']]);
     expect(found('config.place is odd')).toEqual([['config.place', 'is odd']]);
-    // What has no field of its own is said at the field that it is in, or for the whole form.
+    // An error without its own field is shown at the enclosing field, or for the whole form.
     expect(found('config.words.0 must be short')).toEqual([['config.words', '0 must be short']]);
     for (const text of ['config.other is not known', 'args.x is missing', 'config is odd']) {
       expect(found(text)).toEqual([['', text]]);

@@ -14,7 +14,7 @@ interface Item {
 }
 
 describe('Ring', () => {
-  it('keeps the last, bounded in number and size, whatever comes', () => {
+  it('keeps the last lines, bounded in number and size, for any input', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(40), { maxLength: 300 }), (lengths) => {
         const ring = new Ring<Item>(50, 500, ({ text }) => text.length);
@@ -75,7 +75,7 @@ describe('tabs', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** A tab that has said hello; what it is told of sessions, and whether it answers when it is asked. */
+  /** A tab that has joined; `answers` says whether it responds to pings. */
   function join(hub: Hub, answers: boolean) {
     const heard: string[] = [];
     const port: Port<ToTab, ToHub> = {

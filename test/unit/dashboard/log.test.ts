@@ -70,7 +70,7 @@ const charsOf = (rows: readonly Line[]): number =>
 beforeEach(() => resetState());
 
 describe('LogRows', () => {
-  it('stay a run, numbered and bounded, whatever is put to them and wherever they are cut', () => {
+  it('stay contiguous, numbered and bounded, for any rows and any cuts', () => {
     const bounds = { rows: 50, chars: 400 };
     const step = fc.record({ end: fc.constantFrom('old', 'new'), count: fc.nat(30) });
     fc.assert(
@@ -138,7 +138,7 @@ describe('a log that is paused', () => {
     expect(shown.held.peek()).toBe(since.filter(({ text }) => text.includes('7')).length);
   });
 
-  it('goes on where it was when a ring that is filled anew has its last row', () => {
+  it('continues at its position when a refilled ring has its last row', () => {
     const first = more(20);
     update({ lines: first });
     const shown = openWindow();

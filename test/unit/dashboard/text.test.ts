@@ -1,4 +1,4 @@
-// What the dashboard makes of the text of lines: colours become classes, whatever else could act becomes visible or goes.
+// How the dashboard shows the text of lines: colours become classes; other escapes are made visible or removed.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ describe('pieces', () => {
     expect(pieces(`${ESC}[48;5;3mc`)).toEqual([{ text: 'c', style: 'ansi-b3' }]);
   });
 
-  it('takes out titles, links, moves of the cursor, and what is broken off', () => {
+  it('removes titles, links, cursor moves and incomplete sequences', () => {
     expect(
       shown(
         `a${ESC}]0;title\u0007b${ESC}]8;;http://evil.example${ESC}\\c${ESC}[2Jd${ESC}[10;20He${ESC}`,
@@ -61,7 +61,7 @@ describe('pieces', () => {
     expect(shown('a\r\nb\tc', true)).toBe('a\nb\tc');
   });
 
-  it('never lets an escape or a control through, whatever comes', () => {
+  it('never lets an escape or a control character through', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom(ESC, '[', ']', 'm', ';', '3', '8', '5', '\u0007', '\u009b', '\\', '\n'),

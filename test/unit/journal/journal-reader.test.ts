@@ -238,7 +238,7 @@ it('a page is the whole answer, with a cursor where it ends for its size', async
   expect(pages).toBe(2);
 });
 
-it('who goes on from a number that is forgotten is told so, also by a page that has room for no more', async () => {
+it('resuming from a deleted number reports the loss, even on a page without room for events', async () => {
   fill(101, 3);
   const gap = { from: 'e-41', to: 'e-100', dropped: null };
   expect(await find({ afterSeq: 40, limit: 3 })).toMatchObject({ seqs: [100, 101, 102], gap });
@@ -266,7 +266,7 @@ const newState = (): State => ({
 const statsOf = async (request: StatsRequest): Promise<StatsAnswer & { journal: JournalStatus }> =>
   JSON.parse(await readStats({ tables, isOpen: () => true }, request, () => JOURNAL_OFF));
 
-it('a point of the statistics names the scopes with the most events, whatever bots call theirs', async () => {
+it('a point of the statistics names the scopes with the most events, with any scope names', async () => {
   const stats = new Stats();
   const NAMES = 300;
   let events = 0;

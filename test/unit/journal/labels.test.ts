@@ -1,5 +1,4 @@
-// Unit tests. What labels a bot had at a frame is the same after a restart as before it, whatever was forgotten meanwhile.
-// The tables are real.
+// The labels that a bot had at a frame are the same after a restart, even after older blocks were deleted. Uses real tables.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -353,7 +353,7 @@ describe('server', () => {
     expect(await a.next()).toBe('Players{names="a,b", count="2"}');
   });
 
-  it('tells a player what is wrong and lets it go on', async () => {
+  it('tells a player what is wrong and keeps the connection', async () => {
     const client = await join('a');
     const wrong: [string, Record<string, string>][] = [
       ['Move', { x: '-1', y: '0' }],
@@ -466,7 +466,7 @@ describe('server', () => {
     expect(await talker.until('Players')).toBe('Players{names="talker", count="1"}');
   });
 
-  it('has a Shepherd who talks to whoever is there', async () => {
+  it('has a Shepherd who talks to the players', async () => {
     await restart({ shepherdRoundMs: 40 });
     const client = await join('a');
     expect(await client.next()).toMatch(/^Chat\{from="Shepherd", text="/);

@@ -16,7 +16,7 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
   const HERE = '0100007F:1F9A';
   const port = 0x1f9a;
 
-  it('give who has as many as there may be, and who has more', () => {
+  it('list the addresses at their limit, and those above it', () => {
     const table = [
       HEADER,
       line('00000000:1F9A', '00000000:0000', LISTEN),

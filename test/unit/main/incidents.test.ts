@@ -58,7 +58,7 @@ it('an incident report is kept while the store can; when it cannot, the line say
   const disk = new IncidentStore(store);
   const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
   const onFull = new Incidents(disk, events, identify);
-  // As often as it may have an incident report in a minute.
+  // The limit of incident reports in a minute.
   for (let n = 0; n < 5; n++) {
     expect(await report(onFull)).toMatch(
       /^incident \S+ \(crash\): it broke; its incident report could not be stored: No space left on device$/,
@@ -88,7 +88,7 @@ it('a bot that crashes over and over does not drive out the incident reports of 
     kept.list(null, 10_000).filter((found) => found.suspect === suspect).length;
   await add('quiet');
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
-  // What was there before counts for a service that starts anew too.
+  // Earlier reports count after a restart of the service too.
   kept = new IncidentStore(store);
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
   expect([counted('quiet'), counted('looping')]).toEqual([1, 50]);
@@ -126,7 +126,7 @@ it('a list has a bound in bytes, and at least one', async () => {
   expect(serials(1000)).toEqual([40]);
 });
 
-it('of what is asked for only that is read, whatever else there is', async () => {
+it('a query reads only the reports that it returns', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));

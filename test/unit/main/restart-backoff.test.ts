@@ -114,7 +114,7 @@ describe('RestartBackoff', () => {
     );
   });
 
-  it('goes on after any number of failures in a row', () => {
+  it('continues after any number of failures in a row', () => {
     const rules = policy({ max_restarts: 1000, window_ms: 1000 });
     for (const backoff_ms of [0, 1, 100]) {
       const last = waits(new RestartBackoff(() => 1), { ...rules, backoff_ms }, 1200).at(-1);
@@ -133,7 +133,7 @@ it('a run that others have ended has the first wait each time, and leaves window
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
   // Its jitter is as that of any other.
   expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);
-  // A healthy run ends the doubling, whoever ends the run.
+  // A healthy run ends the doubling, no matter why it ended.
   backoff.uncharged(rules, 5000);
   expect(backoff.next(rules, 20_000, 0)).toEqual({ restart: true, waitMs: 100 });
 });

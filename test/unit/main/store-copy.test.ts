@@ -80,7 +80,7 @@ it('one copy is made at a time, and a change that comes meanwhile is in the next
   expect(await copied()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('a copy that fails is told of once, and tried again without another change', async () => {
+it('a failed copy is reported once, and retried without another change', async () => {
   const store = await Store.open(file);
   const told: string[] = [];
   store.report = (level, line) => told.push(`${level} ${line}`);

@@ -50,7 +50,7 @@ it('a token ends within seconds of its time when the clock has jumped over it', 
   const { info } = await registry.create({ name: 'x', scopes: ['read'], expires_at_ms }, 'nobody');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(accepted).toContain(info.id);
-  // As after a sleep: the clock has gone on, the timers have not.
+  // As after a sleep of the machine: the clock has advanced, the timers have not.
   vi.setSystemTime(expires_at_ms);
   await vi.advanceTimersByTimeAsync(5000);
   expect(accepted).not.toContain(info.id);

@@ -91,7 +91,7 @@ describe('a batch', () => {
     );
   });
 
-  it('can be transferred: encoding goes on in memory of its own', () => {
+  it('can be transferred: encoding continues in new memory', () => {
     const { port1, port2 } = new MessageChannel();
     const batches = Array.from({ length: 20 }, (_, at): Item[] => [
       { kind: 'session', id: `bot-${at}`, patch: { restarts: at } },

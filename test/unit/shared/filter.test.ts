@@ -205,7 +205,7 @@ describe('parseFilter', () => {
     expect(parseFilter(others, names)).toBeNull();
   });
 
-  it('refuses unknown names, whatever stands around them', () => {
+  it('refuses unknown names among any others', () => {
     const known = new Set([
       'kind',
       'level',

@@ -72,7 +72,7 @@ const snapshots: fc.Arbitrary<BotSnapshot> = fc.record({
 });
 
 describe('a frame on the wire', () => {
-  it('is read back as it was by a real parser, whatever the text and wherever it is split', () => {
+  it('round-trips through a real parser, for any text split anywhere', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(logEvents, snapshots), { minLength: 1, maxLength: 5 }),
@@ -181,7 +181,7 @@ describe('boundMessage', () => {
     );
   });
 
-  it('keeps the frame of a 1 MB line below the largest frame, and whole, whatever the line holds', () => {
+  it('keeps the frame of a 1 MB line complete and below the largest frame, for any content', () => {
     for (const unit of ['x', '\0', '\n', '\u001f', '\u2028', '😀', '\ud83d', '"']) {
       const line = logLine({
         message: unit.repeat(1_000_000),

@@ -198,7 +198,7 @@ describe('a burst that is larger than the ring', () => {
     const seq = next.next;
     next.append(frameText(seq, 5), NO_META);
     next.publish();
-    // Whoever waits for the first of the lost frames is lapped.
+    // A reader that waits for the first of the lost frames is lapped.
     expect(reader.protect(1)).toBe(false);
     expect(reader.protect(seq)).toBe(true);
     expect(reader.text(seq)).toBe(frameText(seq, 5));
@@ -315,7 +315,7 @@ describe('the layout', () => {
     );
   });
 
-  it('gives each front cells of its own', () => {
+  it('gives each front its own cells', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 64 }), (fronts) => {
         const shared = createRing({ bytes: 1024, slots: 16, fronts }, 7);

@@ -60,7 +60,7 @@ const rejection = (call: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('a call', () => {
-  it('carries whatever can be cloned there and back', async () => {
+  it('carries any cloneable value there and back', async () => {
     const rpc = connect();
     await fc.assert(
       fc.asyncProperty(
@@ -79,7 +79,7 @@ describe('a call', () => {
     expect(await rpc.call('echo', undefined)).toBeUndefined();
   });
 
-  it('gets its own answer, in whatever order answers come', async () => {
+  it('gets its own answer, in any order of answers', async () => {
     const rpc = connect();
     const delays = [30, 1, 20, 5, 0, 15];
     const answers = delays.map((ms, value) => rpc.call('later', { ms, value }));
@@ -105,7 +105,7 @@ describe('a call', () => {
     );
   });
 
-  it('rejects with `internal error` for whatever else was thrown, which standard error has on one line', async () => {
+  it('rejects with `internal error` for any other exception, which is logged to standard error on one line', async () => {
     const rpc = connect();
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => written.mockRestore());
@@ -150,7 +150,7 @@ describe('a call', () => {
     },
   );
 
-  it('rejects when the question cannot be cloned, and others go on', async () => {
+  it('rejects when the question cannot be cloned, and others continue', async () => {
     const rpc = connect();
     expect(await rejection(rpc.call('echo', () => 1))).toBeInstanceOf(Error);
     expect(await rpc.call('echo', 1)).toBe(1);
@@ -191,7 +191,7 @@ describe('a call that can be cancelled', () => {
     },
   });
 
-  it('is told of it, alone, and still answers', async () => {
+  it('is notified, without other calls, and still answers', async () => {
     const rpc = connect(untilCancelled([]));
     const [first, second] = [new AbortController(), new AbortController()];
     const answers: number[] = [];

@@ -32,7 +32,7 @@ describe('is not shown', () => {
     ['a part that depends', { dependentSchemas: { name: account } }, full, { name: 'n' }],
     ['a value of a record', { patternProperties: { '^p': secret } }, full, { name: 'n' }],
     [
-      'whatever else there is',
+      'additional properties',
       { properties: { name: {} }, additionalProperties: secret },
       full,
       { name: 'n' },
@@ -68,7 +68,7 @@ describe('a changed list', () => {
     ['the same as it is shown', views[0]?.list, before.list],
     ['in another order', [{ name: 'm' }, { name: 'n' }], [before.list[1], full]],
     ['shorter', [{ name: 'm' }], [before.list[1]]],
-    ['with a secret of its own', [{ name: 'm', password: 'u' }], [{ name: 'm', password: 'u' }]],
+    ['with its own secret', [{ name: 'm', password: 'u' }], [{ name: 'm', password: 'u' }]],
     ['with an entry that nobody knows', [{ name: 'o' }], [{ name: 'o' }]],
     [
       'with an entry twice: the secret is one’s',

@@ -19,7 +19,7 @@ const epochs = fc.stringMatching(/^[0-9a-f]{10}$/);
 const seqs = fc.integer({ min: 0, max: 2 ** 50 });
 
 describe('resumePoint', () => {
-  it('goes on after an id of this numbering that was given already', () => {
+  it('continues after an id that this numbering has used', () => {
     fc.assert(
       fc.property(seqs, fc.nat(), (seq, more) => {
         expect(resumePoint(eventId(EPOCH, seq), EPOCH, seq + 1 + more)).toEqual({
@@ -112,7 +112,7 @@ describe('what a client reads of them', () => {
         const { events } = read(gapFrame(epoch, from, seq + 10, dropped));
         expect(events).toHaveLength(1);
         expect(events[0]?.event).toBe('gap');
-        // A client that reconnects now goes on behind the gap.
+        // A client that reconnects now continues after the gap.
         expect(events[0]?.id).toBe(eventId(epoch, seq + 9));
         const data = JSON.parse(events[0]?.data ?? '') as object;
         expect(data).toEqual({ from, to: eventId(epoch, seq + 9), dropped });
