@@ -1,6 +1,6 @@
 // `npm run generate` writes config/schema.json and docs/CONFIGURATION.md from src/shared/contract/config.ts and
-// config/default.json, and src/shared/validators.gen.ts from src/shared/schemas.ts. test/unit/project fails when one of them is
-// out of date.
+// config/default.json, src/shared/validators.gen.ts from src/shared/schemas.ts, and the tables of docs/API.md from the
+// operations table. test/unit/project fails when one of them is out of date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,6 +9,8 @@ import { configKeys, envNames } from '../src/main/load-config.js';
 import { CreateBotBody } from '../src/shared/contract/bots.js';
 import { Config } from '../src/shared/contract/config.js';
 import type { Json, JsonObject } from '../src/shared/contract/json.js';
+import { apiPage } from './api-page.js';
+import { code, table } from './markdown.js';
 import { validatorsModule } from './validators-module.js';
 
 /** The flags that set a key. A test compares them with those of the command line. */
@@ -138,15 +140,6 @@ With \`npm start\`, flags go after \`--\`: \`npm start -- --port 9000 --no-demo\
 Bots of the configuration are validated before the service listens: an unknown kind, a configuration that does not match the kind's schema, or a duplicate id ends the start. docs/BOTS.md lists the kinds that ship.
 `;
 
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
 /** Type and range in words. */
 function values(schema: Shown): string {
   if (schema.const !== undefined) return code(schema.const);
@@ -192,5 +185,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const schema = `${JSON.stringify(configSchema(defaults), null, 2)}\n`;
   writeFileSync(join(projectDir(), 'config', 'schema.json'), schema);
   writeFileSync(join(projectDir(), 'docs', 'CONFIGURATION.md'), configPage(defaults));
+  const page = join(projectDir(), 'docs', 'API.md');
+  writeFileSync(page, apiPage(readFileSync(page, 'utf8')));
   writeFileSync(join(projectDir(), 'src', 'shared', 'validators.gen.ts'), validatorsModule());
 }

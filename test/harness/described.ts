@@ -1,7 +1,7 @@
 // Validates every response and every event that the harness reads against the service's OpenAPI document.
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { DocumentAnswer } from '../../src/front/reference/document.js';
+import type { DocumentResponse } from '../../src/front/reference/document.js';
 import { openApiDocument } from '../../src/front/reference/document.js';
 import type { JsonValue } from '../../src/front/reference/operation.js';
 import { VERSION } from '../../src/shared/version.js';
@@ -49,7 +49,7 @@ export function expectDescribed(method: string, target: string, answered: Answer
 }
 
 function expectContent(
-  { content }: DocumentAnswer,
+  { content }: DocumentResponse,
   where: string[],
   answered: Answered,
   method: string,

@@ -1,27 +1,6 @@
-// Pure; used by the fronts. Owns the OpenAPI document: it is put together from the table of routes, what is said of each,
-// and the schemas of the contract.
-
-import { ErrorBody, InvokeOutcome } from '../../shared/contract/api.js';
-import {
-  ActionOutcome,
-  BotConfig,
-  CreateBotBody,
-  Incident,
-  KindInfo,
-  RestartPolicy,
-  UpdateBotBody,
-} from '../../shared/contract/bots.js';
-import {
-  BotSnapshot,
-  GapEvent,
-  LogEvent,
-  SessionEvent,
-} from '../../shared/contract/event-schemas.js';
-import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
-import { PressureReport } from '../../shared/contract/pressure.js';
-import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import { ErrorBody } from '../../shared/contract/api.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
-import { ACCESS, type Access, type RouteName } from '../route-table.js';
+import { ACCESS, type Access, ROUTE_NAMES } from '../route-table.js';
 import {
   type Content,
   type JsonSchema,
@@ -31,34 +10,13 @@ import {
 } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { type DocumentParameter, parametersOf } from './parameters.js';
+import { NAMED_SCHEMAS } from './schemas.js';
 
-/** Schemas that have a name of their own. Wherever one of them stands in another, a reference takes its place. */
-const NAMED: Readonly<Record<string, TSchema>> = {
-  Error: ErrorBody,
-  BotSnapshot,
-  LogEvent,
-  SessionEvent,
-  GapEvent,
-  CreateBot: CreateBotBody,
-  UpdateBot: UpdateBotBody,
-  BotConfig,
-  RestartPolicy,
-  Incident,
-  ActionOutcome,
-  InvokeOutcome,
-  KindInfo,
-  Token: TokenInfo,
-  NewToken,
-  CreateToken: CreateTokenBody,
-  Pressure: PressureReport,
-  PastEvent,
-  JournalStatus,
-};
 const NAME_OF = new Map(
-  Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]),
+  Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]),
 );
 
-/** Errors that any route can give, before it looks at what is asked. */
+/** Errors that occur before a handler runs. */
 const OF_ALL: Readonly<Record<number, string>> = {
   400: 'The request is not valid.',
   408: 'The request did not arrive in time; the connection is closed.',
@@ -67,31 +25,31 @@ const OF_ALL: Readonly<Record<number, string>> = {
   429: 'Too many connections are open from this address.',
   431: 'The headers are too large or too many; the connection is closed.',
   500: '`internal error`',
-  503: 'Too many connections or requests, or a part of the service is being replaced: try again.',
+  503: 'Too many connections or requests, or a part of the service is restarting. Try again.',
   505: 'The request is not HTTP/1.1; the connection is closed.',
 };
 const OF_TOKENS: Readonly<Record<number, string>> = {
   401: '`missing token` or `invalid token`.',
-  403: 'The token has not the scope, or is limited to some bots.',
+  403: 'The token lacks the scope, or is limited to other bots.',
 };
 const OF_BODIES: Readonly<Record<number, string>> = {
   413: 'The body is too large; the connection is closed.',
   415: 'The body is not `application/json`.',
 };
-/** Errors that many routes share, by status: when they come. */
+/** Errors that many routes share, and when they occur. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   ...OF_ALL,
   ...OF_TOKENS,
   ...OF_BODIES,
 };
-/** Headers that errors come with. */
+/** Headers of errors, by status. */
 const ERROR_HEADERS: Readonly<Record<number, Record<string, string>>> = {
-  401: { 'WWW-Authenticate': '`Bearer`, where a token is needed.' },
-  429: { 'Retry-After': 'Seconds, where it is known.' },
-  503: { 'Retry-After': 'Seconds, where it is known.' },
+  401: { 'WWW-Authenticate': '`Bearer`, on routes that need a token.' },
+  429: { 'Retry-After': 'Seconds, if known.' },
+  503: { 'Retry-After': 'Seconds, if known.' },
 };
 
-export interface DocumentAnswer {
+export interface DocumentResponse {
   description: string;
   headers?: Record<string, { description: string; schema: JsonSchema }>;
   content?: Record<string, { schema: JsonSchema; example?: unknown; 'x-events'?: JsonSchema }>;
@@ -110,7 +68,7 @@ export interface DocumentOperation {
     required: true;
     content: Record<string, { schema: JsonSchema; example: unknown }>;
   };
-  responses: Record<string, DocumentAnswer>;
+  responses: Record<string, DocumentResponse>;
 }
 
 export interface OpenApiDocument {
@@ -122,13 +80,13 @@ export interface OpenApiDocument {
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> };
 }
 
-/** The description of the whole API. @param version of the service. */
+/** The OpenAPI document. @param version of the service. */
 export function openApiDocument(version: string): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
-  for (const [name, operation] of Object.entries(OPERATIONS)) {
+  for (const name of ROUTE_NAMES) {
     const [method = '', path = ''] = name.split(' ');
     paths[path] ??= {};
-    paths[path][method.toLowerCase()] = describe(path, ACCESS[name as RouteName], operation);
+    paths[path][method.toLowerCase()] = describe(path, ACCESS[name], OPERATIONS[name]);
   }
   return {
     openapi: '3.1.0',
@@ -144,7 +102,7 @@ export function openApiDocument(version: string): OpenApiDocument {
     paths,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(NAMED).map(([name, schema]) => [name, withReferences(schema, name)]),
+        Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, withReferences(schema, name)]),
       ),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A token in the header.' },
@@ -153,7 +111,7 @@ export function openApiDocument(version: string): OpenApiDocument {
           in: 'query',
           name: 'token',
           description:
-            'A token in the query, percent-encoded, for callers that cannot set headers. The header counts when both are there.',
+            'A token in the query, percent-encoded, for clients that cannot set headers. The header takes precedence.',
         },
         ticket: {
           type: 'apiKey',
@@ -167,14 +125,14 @@ export function openApiDocument(version: string): OpenApiDocument {
 }
 
 const ABOUT = [
-  'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. An answer may get more fields: ignore those that you do not know.',
-  'HEAD is answered wherever GET is, with the same headers and no body. OPTIONS is answered with 204 and `Allow`, and needs no token. A path that is not here is 404, another method 405 with `Allow`.',
-  'A token goes into `Authorization: Bearer <token>`. The first one comes from `POST /auth/pin`, with the PIN that the service prints when it starts.',
-  'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. It can be limited to some bots; for its holder there are no others.',
+  'Bodies are JSON in UTF-8, names are snake_case, times are Unix epoch milliseconds. Responses may get more fields: ignore unknown ones.',
+  'Every GET route also accepts HEAD. OPTIONS returns 204 with `Allow` and needs no token. An unknown path is 404, an unsupported method 405 with `Allow`.',
+  'Send a token as `Authorization: Bearer <token>`. Get the first one from `POST /auth/pin`, with the PIN that the service prints when it starts.',
+  'A token has scopes: `read`, `control`, `invoke`, and `admin`, which includes the others. A token that is limited to bots sees no others.',
 ].join('\n\n');
 
 function describe(path: string, access: Access, operation: Operation): DocumentOperation {
-  const { id, tag, summary, description, body, answers } = operation;
+  const { id, tag, summary, description, body, responses } = operation;
   const parameters = parametersOf(path, operation);
   return {
     operationId: id,
@@ -194,7 +152,7 @@ function describe(path: string, access: Access, operation: Operation): DocumentO
             },
           },
         }),
-    responses: { ...errorsOf(access, operation), ...mapped(answers, answerOf) },
+    responses: { ...errorsOf(access, operation), ...mapped(responses, responseOf) },
   };
 }
 
@@ -212,18 +170,18 @@ function errorsOf(access: Access, { body, errors = {} }: Operation) {
     ...(body === undefined ? {} : OF_BODIES),
     ...errors,
   };
-  return mapped(descriptions, (description, status): DocumentAnswer => {
+  return mapped(descriptions, (description, status): DocumentResponse => {
     const content = { 'application/json': { schema: withReferences(ErrorBody) } };
     return { description, ...headersOf(ERROR_HEADERS[status]), content };
   });
 }
 
-function answerOf(
+function responseOf(
   { description, type, schema, example, headers, events, more = {} }: Content,
   status: number,
 ) {
   let described = schema && withReferences(schema);
-  // The same status can also be an error.
+  // This status can also be an error.
   if (described && status >= 400) described = { anyOf: [described, withReferences(ErrorBody)] };
   return {
     description,
@@ -242,7 +200,7 @@ function answerOf(
             ...mapped(more, (other) => ({ schema: withReferences(other) })),
           },
         }),
-  } satisfies DocumentAnswer;
+  } satisfies DocumentResponse;
 }
 
 function headersOf(headers: Readonly<Record<string, string>> | undefined) {
@@ -257,7 +215,7 @@ function mapped<V, T>(values: Readonly<Record<string | number, V>>, make: (v: V,
   return Object.fromEntries(entries) as Record<string, T>;
 }
 
-/** A copy as plain JSON, with a reference in the place of every schema that has a name, but `own`. */
+/** A copy as plain JSON, with a reference in place of every named schema except `own`. */
 function withReferences(schema: TSchema, own?: string): JsonSchema {
   return refer(JSON.parse(JSON.stringify(schema)) as JsonValue, own) as JsonSchema;
 }
@@ -271,7 +229,7 @@ function refer(value: JsonValue, own?: string): JsonValue {
   return withoutFilledIn(copy);
 }
 
-/** Fields that are filled in before a body is checked need not be sent. */
+/** Fields with a default are optional: it is filled in before the body is validated. */
 function withoutFilledIn(schema: JsonSchema): JsonSchema {
   const { properties, required } = schema;
   if (!Array.isArray(required) || properties === null || typeof properties !== 'object')

@@ -1,18 +1,16 @@
-// Pure; used by the fronts. Owns what is said of one route in the API's description.
-
 import type { QuerySchema } from '../../shared/contract/queries.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
+import type { RouteName } from '../route-table.js';
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [k: string]: JsonValue };
 export type JsonSchema = { [key: string]: JsonValue };
 
-/** A header that a request may have. */
 export interface Header {
   name: string;
   description: string;
 }
 
-/** What an answer that is no error holds. */
+/** A response that is not an error. */
 export interface Content {
   description: string;
   /** Media type. Default `application/json`. */
@@ -22,7 +20,7 @@ export interface Content {
   headers?: Readonly<Record<string, string>>;
   /** The same in other media types. */
   more?: Readonly<Record<string, TSchema>>;
-  /** Of an event stream: the schema of `data` for each name of `event:`. */
+  /** For an event stream: the schema of `data` by name of `event:`. */
   events?: Readonly<Record<string, TSchema>>;
 }
 
@@ -31,24 +29,27 @@ export interface Operation {
   id: string;
   tag: Tag;
   summary: string;
-  /** Paragraphs; text between backticks is code. */
+  /** Paragraphs in Markdown; only backticks are supported. */
   description?: string;
-  /** What it takes behind the `?`. */
+  /** Query parameters. */
   query?: QuerySchema;
   headers?: readonly Header[];
   body?: { schema: TSchema; example: unknown };
-  /** Answers that are no errors, by status. */
-  answers: Readonly<Record<number, Content>>;
-  /** Its own errors, by status: when it gives them. Those that every route can give are added. */
+  /** Responses that are not errors, by status. */
+  responses: Readonly<Record<number, Content>>;
+  /** Errors by status, and when they occur. Those of all routes are added. */
   errors?: Readonly<Record<number, string>>;
 }
 
-/** In the order of the page: what one needs first, first. */
+/** Descriptions of some of the routes. */
+export type Operations = Partial<Readonly<Record<RouteName, Operation>>>;
+
+/** Chapters of the page, in its order. */
 export const TAGS = {
-  Authentication: 'A PIN for a token, tokens, tickets.',
-  Events: 'Everything that bots and the service do, as it happens.',
-  Bots: 'What there is, and what is done with it.',
-  Commands: 'What bots and the service are told to do.',
-  Service: 'Whether it lives, how it is, what it is made of.',
+  Authentication: 'PIN, tokens, tickets.',
+  Events: 'What bots and the service do, live and from the journal.',
+  Bots: 'List, create, control and delete bots.',
+  Commands: 'Send commands to bots and to the service.',
+  Service: 'Health, capacity, metrics and this documentation.',
 } as const;
 export type Tag = keyof typeof TAGS;

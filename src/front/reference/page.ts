@@ -1,14 +1,12 @@
-// Pure; used by the fronts. Owns the page of the API's description: HTML without scripts, made from the document alone.
-
 import {
   COMMON_ERRORS,
-  type DocumentAnswer,
   type DocumentOperation,
+  type DocumentResponse,
   type OpenApiDocument,
 } from './document.js';
 import type { JsonSchema, JsonValue } from './operation.js';
 
-/** The style of the page; its digest stands in the page's Content-Security-Policy. */
+/** The page's Content-Security-Policy allows this style by its digest. */
 export const STYLE = `
 :root{color-scheme:light dark;--ink:#1c2430;--dim:#5a6675;--line:#d9dfe7;--back:#fff;--soft:#f4f6f9;--mark:#0b57c2;--get:#0a6b3d;--post:#0b57c2;--patch:#8a4b00;--delete:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#e3e8ef;--dim:#9aa7b8;--line:#2f3947;--back:#12171e;--soft:#1a212b;--mark:#7fb2ff;--get:#63d297;--post:#7fb2ff;--patch:#f0b061;--delete:#ff8f87}}
@@ -52,7 +50,7 @@ summary{cursor:pointer;color:var(--mark)}
 
 const METHODS = ['get', 'post', 'patch', 'delete'];
 
-/** The whole page. */
+/** An HTML page without scripts, built from the document alone. */
 export function referencePage(document: OpenApiDocument): string {
   const { info, tags, components } = document;
   const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -74,7 +72,7 @@ ${chapters.map(({ name, own }) => `<h2>${text(name)}</h2><ul>${own.map(entry).jo
     .join('')}</ul></nav>
 <main><h1>${text(info['title'])} API</h1>
 ${prose(String(info['description']))}
-<p>The same for programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${text(document.openapi)}).</p>
+<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${text(document.openapi)}).</p>
 ${chapters
   .map(
     ({ name, description, own }) =>
@@ -82,7 +80,7 @@ ${chapters
   )
   .join('\n')}
 <h2 id="errors">Errors of all routes</h2>
-<p>An error is its status and <a href="#Error">Error</a>. These can come from any route; 401 and 403 where a token is needed, 413 and 415 where there is a body:</p>
+<p>An error has a status and an <a href="#Error">Error</a> body. Any route can return these; 401 and 403 only where a token is needed, 413 and 415 only where there is a body:</p>
 <table>${Object.entries(COMMON_ERRORS)
     .map(([status, description]) => row(`<code>${status}</code>`, inline(description)))
     .join('')}</table>
@@ -111,11 +109,11 @@ function badge(method: string, tag: 'b' | 'span'): string {
 function section({ method, path, operation }: Route): string {
   const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
   const needs = operation['x-needs'];
-  const answers = Object.entries(responses);
-  const good = answers.filter(([status]) => Number(status) < 400);
-  const errors = answers.filter(
-    ([status, answer]) =>
-      Number(status) >= 400 && COMMON_ERRORS[Number(status)] !== answer.description,
+  const all = Object.entries(responses);
+  const successes = all.filter(([status]) => Number(status) < 400);
+  const errors = all.filter(
+    ([status, { description: when }]) =>
+      Number(status) >= 400 && COMMON_ERRORS[Number(status)] !== when,
   );
   const body = requestBody?.content['application/json'];
   return [
@@ -127,15 +125,15 @@ function section({ method, path, operation }: Route): string {
       ? ''
       : `<h4>Parameters</h4><table>${parameters.map((given) => row(`<code>${text(given.name)}</code>`, `<span class="type">${given.in}, ${typeOf(given.schema)}${defaultOf(given.schema)}</span>${given.required ? ' <span class="must">required</span>' : ''} ${inline(given.description)}`)).join('')}</table>`,
     body ? `<h4>Body</h4>${shape(body.schema)}${example(body.example)}` : '',
-    ...good.map(([status, answer]) => goodAnswer(status, answer)),
+    ...successes.map(([status, response]) => successOf(status, response)),
     errors.length === 0
       ? ''
-      : `<h4>Errors</h4><table>${errors.map(([status, answer]) => row(`<code>${status}</code>`, inline(answer.description))).join('')}</table>`,
+      : `<h4>Errors</h4><table>${errors.map(([status, { description: when }]) => row(`<code>${status}</code>`, inline(when))).join('')}</table>`,
     '</section>',
   ].join('\n');
 }
 
-function goodAnswer(status: string, { description, content = {} }: DocumentAnswer): string {
+function successOf(status: string, { description, content = {} }: DocumentResponse): string {
   const bodies = Object.entries(content).map(([type, body]) => {
     const { schema, 'x-events': events } = body;
     const kind = type === 'application/json' ? '' : `<p class="type">${text(type)}</p>`;
@@ -146,11 +144,11 @@ function goodAnswer(status: string, { description, content = {} }: DocumentAnswe
           )
           .join('')}</table>`
       : '';
-    // Of a text there is no more to say than its media type.
+    // The media type says enough about text.
     const inside = kind !== '' && schema['type'] === 'string' ? '' : shape(schema);
     return kind + (events ? frames : inside) + example(body.example);
   });
-  return `<h4>Answer ${status}</h4><p>${inline(description)}</p>${bodies.join('')}`;
+  return `<h4>Response ${status}</h4><p>${inline(description)}</p>${bodies.join('')}`;
 }
 
 function named([name, schema]: [string, JsonSchema]): string {
@@ -158,7 +156,7 @@ function named([name, schema]: [string, JsonSchema]): string {
   return `<section class="route" id="${name}"><h3>${text(name)}</h3>${typeof about === 'string' ? `<p>${inline(about)}</p>` : ''}${shape(schema)}${Array.isArray(schema['examples']) ? example(schema['examples'][0]) : ''}</section>`;
 }
 
-/** What an object has, one line each; of anything else its type. */
+/** The fields of an object, or the type of any other schema. */
 function shape(schema: JsonSchema): string {
   const rows = rowsOf(schema, '', 0);
   return rows.length > 0 ? `<table>${rows.join('')}</table>` : `<p>${typeOf(schema)}</p>`;
@@ -178,7 +176,7 @@ function rowsOf(schema: JsonSchema, indent: string, depth: number): string[] {
   });
 }
 
-/** A schema in few words. */
+/** A schema in a few words. */
 function typeOf(schema: JsonSchema): string {
   const { $ref, anyOf, items, type } = schema;
   if (typeof $ref === 'string') {
@@ -252,7 +250,7 @@ function prose(paragraphs: string): string {
     .join('');
 }
 
-/** What stands between backticks is code. */
+/** Text between backticks is code. */
 function inline(written: string): string {
   return text(written).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -1,5 +1,3 @@
-// Pure; used by the fronts. Owns how the parameters of a route are described.
-
 import type { TSchema } from '../../shared/contract/typebox.js';
 import type { JsonSchema, JsonValue, Operation } from './operation.js';
 
@@ -9,20 +7,20 @@ export interface DocumentParameter {
   required: boolean;
   description: string;
   schema: JsonSchema;
-  /** Lists: how several values are written. */
+  /** For lists. */
   style?: 'form';
   explode?: boolean;
   example?: JsonValue;
 }
 
-/** What stands in paths that begin so. */
+/** Descriptions of path parameters, by prefix of the path. */
 const PATH_PARAMETERS: readonly (readonly [string, string])[] = [
   ['/api/bots/', 'Id of the bot.'],
   ['/api/tokens/', 'Id of the token.'],
-  ['/assets/', 'Name of a file of the dashboard, as its page has it.'],
+  ['/assets/', 'Name of the file, from the dashboard page.'],
 ];
 
-/** All of an operation: of its path, its query and its headers. */
+/** Path, query and header parameters. */
 export function parametersOf(
   path: string,
   { query = {}, headers = [] }: Operation,
@@ -40,12 +38,12 @@ export function parametersOf(
 
 function pathParameter(path: string, name: string): string {
   const [, owner] = PATH_PARAMETERS.find(([start]) => path.startsWith(start)) ?? [];
-  if (owner === undefined) throw new Error(`nobody says what ${name} of ${path} is`);
+  if (owner === undefined) throw new Error(`${path}: ${name} has no description`);
   return owner;
 }
 
 function queryParameter(name: string, schema: TSchema): DocumentParameter {
-  // As plain JSON: TypeBox has notes of its own beside it.
+  // As plain JSON, without TypeBox's own properties.
   const plain = JSON.parse(JSON.stringify(schema)) as JsonSchema;
   const { description, examples, ...rest } = plain;
   const isList = rest['type'] === 'array';
@@ -53,7 +51,7 @@ function queryParameter(name: string, schema: TSchema): DocumentParameter {
     name,
     in: 'query',
     required: false,
-    description: `${description}${isList ? ' Several values: comma-separated, repeated, or both.' : ''}`,
+    description: `${description}${isList ? ' Separate values with commas or repeat the parameter.' : ''}`,
     schema: rest,
     ...(isList ? { style: 'form', explode: false } : {}),
     ...(Array.isArray(examples) ? { example: examples[0] as JsonValue } : {}),

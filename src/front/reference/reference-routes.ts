@@ -7,7 +7,7 @@ import { headersWith, SAFE_HEADERS } from '../responses.js';
 import { openApiDocument } from './document.js';
 import { referencePage, STYLE } from './page.js';
 
-/** The page may have its own style, and load and run nothing. */
+/** The page may use its own style, and load and run nothing else. */
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 export function referenceRoutes(): Record<'GET /openapi.json' | 'GET /docs', OpenHandler> {

@@ -39,13 +39,19 @@ export type ApiInfo = Static<typeof ApiInfo>;
 /** Body of `POST /invoke`: one bot, a list of bots, or null for the service itself. */
 export const InvokeBody = Type.Object(
   {
-    session_id: Type.Union([
-      Type.String({ maxLength: 64 }),
-      Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }),
-      Type.Null(),
-    ]),
-    command: Type.String({ minLength: 1, maxLength: 128 }),
-    args: Type.Record(Type.String(), Type.Unknown(), { default: {} }),
+    session_id: Type.Union(
+      [
+        Type.String({ maxLength: 64 }),
+        Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 1000 }),
+        Type.Null(),
+      ],
+      { description: 'A bot, a list of bots, or null for the service itself.' },
+    ),
+    command: Type.String({ minLength: 1, maxLength: 128, description: 'Name of the command.' }),
+    args: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      description: "Validated against the command's schema.",
+    }),
   },
   closed,
 );

@@ -16,7 +16,12 @@ export const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const Labels = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$' }),
   Type.String({ maxLength: 128 }),
-  { maxProperties: 32, additionalProperties: false, description: 'Free labels.' },
+  {
+    maxProperties: 32,
+    additionalProperties: false,
+    description:
+      'Free labels, at most 32. Names have 1 to 63 letters, digits, dots, dashes, underscores or slashes; values at most 128 characters.',
+  },
 );
 
 /** When a bot that ended by itself is started again. */
@@ -98,7 +103,10 @@ const botFields = {
 /** Body of `POST /api/bots`, and an entry of `bots` in the configuration. */
 export const CreateBotBody = Type.Object(
   {
-    id: Type.String({ description: 'Bot id, unique.' }),
+    id: Type.String({
+      description:
+        'Unique. 1 to 64 letters, digits, dots, dashes or underscores; starts with a letter or digit.',
+    }),
     ...botFields,
     desired: Type.Union([Type.Literal('running'), Type.Literal('stopped')], {
       default: 'running',

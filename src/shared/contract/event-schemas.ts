@@ -90,10 +90,13 @@ export type SessionEvent = Static<typeof SessionEvent>;
 export const GapEvent = Type.Object(
   {
     from: Type.String({
-      description: 'Id of the first lost event; when an id cannot be resumed, that id.',
+      description: 'Id of the first lost event, or the id that cannot be resumed.',
     }),
     to: Type.String({ description: 'Id of the last lost event.' }),
-    dropped: nullable(Type.Integer({ minimum: 0 }), 'How many were lost; null when not known.'),
+    dropped: nullable(
+      Type.Integer({ minimum: 0 }),
+      'How many were lost; null if unknown: with a filter, after an id of another epoch, or when the broadcaster was replaced.',
+    ),
   },
   {
     description: 'Something was lost: data of a `gap` event.',

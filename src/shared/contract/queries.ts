@@ -19,7 +19,7 @@ const list = (description: string, example: string[]): TSchema =>
   Type.Array(Type.String(), { description, examples: [example] });
 const text = (description: string, example?: string): TSchema =>
   Type.String({ description, ...(example === undefined ? {} : { examples: [example] }) });
-const limit = Type.Integer({ ...LIMIT, description: 'How many, at most.' });
+const limit = Type.Integer({ ...LIMIT, description: 'Maximum number of results.' });
 
 const FILTERS = {
   kind: list('Kinds of events: `log`, `session`.', ['log']),
@@ -31,9 +31,9 @@ const FILTERS = {
 /** `GET /events`. */
 export const STREAM_QUERY = {
   ...FILTERS,
-  snapshot: text('`0` leaves out the snapshots at the beginning.'),
+  snapshot: text('`0` leaves out the initial snapshots.'),
   last_event_id: text(
-    'As the header `Last-Event-ID`; the header counts when both are there. What is no id is ignored.',
+    'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
     '1d0b52646d-119',
   ),
 } satisfies QuerySchema;
@@ -51,32 +51,34 @@ export const INCIDENTS_QUERY = { limit } satisfies QuerySchema;
 export const EVENTS_QUERY = {
   ...FILTERS,
   order: oneOf(ORDERS, {
-    description: '`newest` first, or `oldest` first, which is the default of a download.',
+    description: 'Newest or oldest first. The default is `newest`, for downloads `oldest`.',
   }),
   after: text(
-    'An id (exclusive), or a time (inclusive): Unix epoch milliseconds or a date.',
+    'An id (exclusive) or a time (inclusive): Unix epoch milliseconds, a date (`2026-01-31`, UTC), or a date with time and zone (`2026-01-31T03:00:00Z`, `…+01:00` with `+` as `%2B`).',
     '2026-01-31T03:00:00Z',
   ),
-  before: text('The same, exclusive.'),
+  before: text('As `after`, but exclusive for times too.'),
   q: Type.String({
     maxLength: MAX_TEXT,
-    description: 'Text in the message, in whatever case.',
+    description:
+      'Text in the message. Ignores case and ANSI escapes. For other events: text anywhere in their JSON.',
   }),
   limit,
-  cursor: text('From the last page, with the same parameters.'),
+  cursor: text('From the previous page, with the same parameters.'),
   format: oneOf(FORMATS, {
     description:
-      '`json`, a page, when left out. `ndjson`: the whole range as a download, one event on a line.',
+      '`json` (the default) returns a page. `ndjson` downloads the whole range, one event per line, without `limit`.',
   }),
 } satisfies QuerySchema;
 
 /** `GET /api/stats`. */
 export const STATS_QUERY = {
-  after: text('Unix epoch milliseconds or a date; an hour ago when left out.'),
-  before: text('The same; now when left out.'),
+  after: text('A time as in `GET /api/events`. Default: an hour ago.'),
+  before: text('A time, exclusive. Default: now.'),
   step: Type.Integer({
     minimum: STEP_S,
     multipleOf: STEP_S,
-    description: 'Length of a bucket in s, a multiple of 10.',
+    description:
+      'Length of a bucket in s, a multiple of 10. Default: chosen for about 300 buckets; at most 1,000 are returned.',
   }),
 } satisfies QuerySchema;

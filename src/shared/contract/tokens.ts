@@ -36,7 +36,7 @@ export const TokenInfo = Type.Object(
     id: Type.String(),
     name: Type.String({ description: 'Need not be unique.' }),
     scopes: Type.Array(oneOf(SCOPES)),
-    bots: nullable(Type.Array(Type.String()), 'The bots that it is limited to.'),
+    bots: nullable(Type.Array(Type.String()), 'Ids of the bots that it is limited to.'),
     labels: nullable(named(Type.String(), ''), 'The labels that its bots must have.'),
     created_at_ms: time('When it was made.'),
     expires_at_ms: nullable(Type.Integer(), 'When it runs out. Unix epoch milliseconds.'),
@@ -92,7 +92,7 @@ export const CreateTokenBody = Type.Object(
         minItems: 1,
         maxItems: 1000,
         uniqueItems: true,
-        description: 'Ids of the bots that it is limited to.',
+        description: 'Ids of the bots that it is limited to; they need not exist yet.',
       }),
     ),
     // Not empty: that would be every bot there is.

@@ -1,0 +1,140 @@
+// The tables of docs/API.md that come from the operations table and the schemas. The page marks each with a comment:
+// `<!-- routes -->`, `<!-- query GET /events -->`, `<!-- body POST /invoke -->`, `<!-- fields LogEvent -->`, and its end with
+// `<!-- end -->`. Everything else on the page is written by hand.
+
+import { OPERATIONS } from '../src/front/reference/operations.js';
+import { NAMED_SCHEMAS } from '../src/front/reference/schemas.js';
+import { ACCESS, ROUTE_NAMES } from '../src/front/route-table.js';
+import type { TSchema } from '../src/shared/contract/typebox.js';
+import { code, table } from './markdown.js';
+
+/** The page with its tables made again. @throws Error for a table that is unknown, or a route without a section. */
+export function apiPage(page: string): string {
+  return page.replace(
+    /<!-- (routes|query|body|fields)(?: ([^>]+))? -->\n[\s\S]*?<!-- end -->/g,
+    (_, kind: string, name = '') =>
+      `<!-- ${[kind, name].join(' ').trim()} -->\n\n${contentOf(kind, name, page)}\n\n<!-- end -->`,
+  );
+}
+
+function contentOf(kind: string, name: string, page: string): string {
+  if (kind === 'routes') return routes(page);
+  if (kind === 'fields') return fields(found(NAMED_SCHEMAS, name));
+  const { query, body } = found(OPERATIONS, name);
+  if (kind === 'query' && query) return parameters(query);
+  if (kind === 'body' && body) return fields(body.schema, true);
+  throw new Error(`${name} has no ${kind}`);
+}
+
+function found<T>(all: Readonly<Record<string, T>>, name: string): T {
+  const one = all[name];
+  if (one === undefined) throw new Error(`there is no ${name}`);
+  return one;
+}
+
+function routes(page: string): string {
+  const anchors = anchorsOf(page);
+  const rows = ROUTE_NAMES.map((name) => {
+    const [method = '', path = ''] = name.split(' ');
+    const link = `[${code(path)}](#${found(anchors, name)})`;
+    return [method, link, ACCESS[name], OPERATIONS[name].summary];
+  });
+  return table(['method', 'path', 'needs', ''], rows);
+}
+
+/** By route: the anchor of the section whose heading names it. */
+function anchorsOf(page: string): Record<string, string> {
+  const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+  return Object.fromEntries(
+    headings.flatMap((heading) =>
+      heading.split(', ').map((name) => [
+        name,
+        heading
+          .toLowerCase()
+          .replace(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      ]),
+    ),
+  );
+}
+
+function parameters(query: Readonly<Record<string, TSchema>>): string {
+  const rows = Object.entries(query).map(([name, schema]) => [
+    code(name),
+    typeOf(schema),
+    meaningOf(schema),
+  ]);
+  return table(['parameter', 'type', ''], rows);
+}
+
+/** What of a schema is shown. */
+interface Shown {
+  type?: string;
+  description?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: Shown[];
+  items?: Shown;
+  properties?: Record<string, Shown>;
+  required?: string[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+}
+
+function fields(schema: TSchema, isBody = false): string {
+  const { properties = {}, required = [] } = schema as Shown;
+  const rows = Object.entries(properties).map(([name, field]) => {
+    // A default is filled in before a body is validated.
+    const isRequired = required.includes(name) && field.default === undefined;
+    const cells = [code(name), typeOf(field), meaningOf(field)];
+    return isBody ? [...cells.slice(0, 2), isRequired ? 'yes' : '', ...cells.slice(2)] : cells;
+  });
+  return table(isBody ? ['field', 'type', 'required', ''] : ['field', 'type', ''], rows);
+}
+
+function typeOf(schema: TSchema | Shown): string {
+  const { const: only, enum: values, anyOf, items, type = 'any JSON' } = schema as Shown;
+  if (only !== undefined) return code(String(only));
+  if (values) return values.map((value) => code(String(value))).join(', ');
+  if (anyOf)
+    return anyOf.map(typeOf).join(anyOf.every((one) => one.const !== undefined) ? ', ' : ' or ');
+  if (type === 'array') return `list of ${items?.type === 'array' ? 'lists' : plural(items)}`;
+  return type;
+}
+
+function plural(items: Shown = {}): string {
+  return items.enum || items.anyOf ? typeOf(items) : `${typeOf(items)}s`;
+}
+
+function meaningOf(schema: TSchema | Shown): string {
+  const { description = '', default: filledIn } = schema as Shown;
+  const byDefault =
+    filledIn === undefined ? '' : `Default ${code(JSON.stringify(filledIn).replaceAll('"', ''))}.`;
+  return [description, boundsOf(schema as Shown), byDefault].filter(Boolean).join(' ');
+}
+
+/** The last moment that a Date can hold: no bound worth showing. */
+const MAX_TIME_MS = 8_640_000_000_000_000;
+const BOUNDS = [
+  ['minimum', 'maximum', ''],
+  ['minLength', 'maxLength', ' characters'],
+] as const;
+
+function boundsOf(schema: Shown): string {
+  const bounds = BOUNDS.flatMap(([min, max, unit]) => {
+    const [least, most] = [schema[min], schema[max]].map((bound) =>
+      bound === undefined || bound === 0 || bound >= MAX_TIME_MS
+        ? undefined
+        : bound.toLocaleString('en'),
+    );
+    if (least !== undefined && most !== undefined) return [`${least} to ${most}${unit}.`];
+    if (most !== undefined) return [`At most ${most}${unit}.`];
+    return least === undefined ? [] : [`At least ${least}${unit}.`];
+  });
+  return bounds.join(' ');
+}

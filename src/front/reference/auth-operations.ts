@@ -1,0 +1,106 @@
+import { ApiInfo, PinBody, Ticket, TokenAnswer } from '../../shared/contract/api.js';
+import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import Type from '../../shared/contract/typebox.js';
+import { exampleOf, TOKEN } from './examples.js';
+import type { Operations } from './operation.js';
+
+export const AUTH_OPERATIONS = {
+  'POST /auth/pin': {
+    id: 'exchangePin',
+    tag: 'Authentication',
+    summary: 'Exchange the PIN for a token',
+    description:
+      'The service prints the PIN when it starts and writes it to `pin.txt`; each start has a new one. The token has the scope `admin` and survives restarts. A wrong PIN uses one of 12 attempts, which refill at 12 a minute; the whole service shares them. A right PIN uses none.',
+    body: { schema: PinBody, example: { pin: '132231' } },
+    responses: {
+      200: { description: 'A new token.', schema: TokenAnswer, example: { token: TOKEN } },
+    },
+    errors: {
+      401: '`wrong pin`',
+      429: '`locked, retry in <N>s`: no attempts are left. `<N>` is also in `Retry-After`.',
+    },
+  },
+  'POST /auth/ticket': {
+    id: 'createTicket',
+    tag: 'Authentication',
+    summary: 'Create a ticket for one stream',
+    description:
+      'No body. The ticket replaces the token in one `GET /events?ticket=`, so that a page has no long-lived token in a URL. It can be used once, within 30 s.',
+    responses: {
+      200: {
+        description: 'A ticket.',
+        schema: Ticket,
+        example: {
+          ticket: 'kM7oHxXvLQzVJm0eEXxZ3pUoHk5w1n0rR2bYc8sTqAE',
+          expires_at_ms: 1795257618123,
+        },
+      },
+    },
+    errors: {
+      429: 'Too many unused tickets of this token.',
+      503: 'Too many unused tickets.',
+    },
+  },
+  'GET /api-info': {
+    id: 'apiInfo',
+    tag: 'Authentication',
+    summary: 'Check a token',
+    description: 'Accepts any valid token. Returns it and the port of the service.',
+    responses: {
+      200: {
+        description: 'The port and the token.',
+        schema: ApiInfo,
+        example: { port: 8090, token: TOKEN },
+      },
+    },
+  },
+  'GET /api/tokens': {
+    id: 'listTokens',
+    tag: 'Authentication',
+    summary: 'List tokens',
+    responses: {
+      200: {
+        description: 'Oldest first, without the secret values.',
+        schema: Type.Object({ tokens: Type.Array(TokenInfo) }),
+        example: { tokens: [exampleOf(TokenInfo)] },
+      },
+    },
+  },
+  'POST /api/tokens': {
+    id: 'createToken',
+    tag: 'Authentication',
+    summary: 'Create a token',
+    description:
+      'A token can be limited to bots, by id or by labels. A token with the scope `admin` cannot be limited.',
+    body: {
+      schema: CreateTokenBody,
+      example: { name: 'wall display', scopes: ['read'], labels: { team: 'a' } },
+    },
+    responses: {
+      201: {
+        description: 'The token is valid immediately.',
+        schema: NewToken,
+        example: { token: TOKEN, ...(exampleOf(TokenInfo) as TokenInfo) },
+      },
+    },
+    errors: { 409: 'The limit of 10,000 tokens is reached.' },
+  },
+  'DELETE /api/tokens/current': {
+    id: 'revokeCurrentToken',
+    tag: 'Authentication',
+    summary: 'Revoke the current token',
+    description: 'Revokes the token of the request: sign out. Accepts any valid token.',
+    responses: {
+      204: { description: 'The token is invalid and its streams are closed.' },
+    },
+  },
+  'DELETE /api/tokens/{id}': {
+    id: 'revokeToken',
+    tag: 'Authentication',
+    summary: 'Revoke a token',
+    responses: {
+      204: { description: 'The token is invalid and its streams are closed.' },
+    },
+    errors: { 404: 'No such token.' },
+  },
+} satisfies Operations;

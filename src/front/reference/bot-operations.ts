@@ -1,0 +1,232 @@
+import { InvokeBody, InvokeOutput } from '../../shared/contract/api.js';
+import {
+  ActionResults,
+  BotActionsBody,
+  BotConfig,
+  CreateBotBody,
+  Incident,
+  LoadedKinds,
+  UpdateBotBody,
+} from '../../shared/contract/bots.js';
+import { BotSnapshot } from '../../shared/contract/event-schemas.js';
+import { BOTS_QUERY, INCIDENTS_QUERY } from '../../shared/contract/queries.js';
+import Type from '../../shared/contract/typebox.js';
+import { BOT } from './examples.js';
+import type { Operation, Operations } from './operation.js';
+
+const NO_BOT = '`no bot "x"`: it does not exist, or the token is not allowed to see it.';
+const BUSY = 'Another operation on the bot is in progress.';
+const HOST_GONE = 'Its bot host is restarting, or the service is under pressure.';
+
+const INCIDENTS = {
+  200: {
+    description: 'Newest first. The service keeps the last 1,000, and 50 of one bot.',
+    schema: Type.Object({ incidents: Type.Array(Incident) }),
+    example: {
+      incidents: [
+        {
+          id: '01JD8Q6ZKX',
+          at_ms: 1795257600123,
+          type: 'crash',
+          reason: 'the world has gone',
+          suspect: 'demo-1',
+          host: 0,
+          bots: ['demo-1', 'demo-2'],
+          bot_count: 2,
+          stack: [{ function: 'run', url: 'file:///kinds/demo.js', line: 41, column: 11 }],
+          heap: { used: 18874368, limit: 536870912 },
+          last_lines: ['Move{x="41", y="11"}'],
+          last_commands: [],
+          repeats: 0,
+          repeated_at_ms: null,
+        },
+      ],
+    },
+  },
+};
+
+const actOnOne = (action: 'start' | 'stop' | 'restart', description: string): Operation => ({
+  id: `${action}Bot`,
+  tag: 'Bots',
+  summary: `${action[0]?.toUpperCase()}${action.slice(1)} a bot`,
+  description: `${description} No body. The call returns when the operation is done. Repeating it while it is in progress returns the same result; an operation that changes nothing succeeds. The desired state is on disk before the operation begins.`,
+  responses: { 200: { description: 'Done.', schema: BotSnapshot, example: BOT } },
+  errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
+});
+
+export const BOT_OPERATIONS = {
+  'GET /api/bots': {
+    id: 'listBots',
+    tag: 'Bots',
+    summary: 'List bots',
+    query: BOTS_QUERY,
+    responses: {
+      200: {
+        description: 'In the order in which they were created.',
+        schema: Type.Object({ bots: Type.Array(BotSnapshot) }),
+        example: { bots: [BOT] },
+      },
+    },
+  },
+  'POST /api/bots': {
+    id: 'createBot',
+    tag: 'Bots',
+    summary: 'Create a bot and start it',
+    description:
+      'Bots are stored with their configuration and desired state, and return after a restart of the service.',
+    body: {
+      schema: CreateBotBody,
+      example: { id: 'load-1', kind: 'synthetic', config: { events_per_second: 2 } },
+    },
+    responses: {
+      201: {
+        description: 'The bot is in the list.',
+        schema: BotSnapshot,
+        example: { ...BOT, id: 'load-1', kind: 'synthetic', status: 'starting', data: {} },
+      },
+    },
+    errors: {
+      409: '`bot x exists already`, or `the id x cannot be used`.',
+      503: 'The service is under pressure.',
+    },
+  },
+  'POST /api/bots/actions': {
+    id: 'actOnBots',
+    tag: 'Bots',
+    summary: 'Start, stop, restart or delete many bots',
+    description: 'By ids, by labels, or both.',
+    body: { schema: BotActionsBody, example: { action: 'stop', ids: ['demo-1', 'x'] } },
+    responses: {
+      200: {
+        description: 'The outcome for each bot.',
+        schema: ActionResults,
+        example: { results: { 'demo-1': { status: 'stopped' }, x: { error: 'no bot "x"' } } },
+      },
+    },
+  },
+  'GET /api/bots/{id}': {
+    id: 'getBot',
+    tag: 'Bots',
+    summary: 'Get a bot',
+    responses: { 200: { description: 'The bot.', schema: BotSnapshot, example: BOT } },
+    errors: { 404: NO_BOT },
+  },
+  'PATCH /api/bots/{id}': {
+    id: 'updateBot',
+    tag: 'Bots',
+    summary: 'Update a bot',
+    description:
+      'Fields that are left out stay. `config` is merged into the current one, and null removes a key. A running bot restarts when its configuration changes.',
+    body: { schema: UpdateBotBody, example: { config: { events_per_second: 5 } } },
+    responses: { 200: { description: 'Updated.', schema: BotSnapshot, example: BOT } },
+    errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
+  },
+  'DELETE /api/bots/{id}': {
+    id: 'deleteBot',
+    tag: 'Bots',
+    summary: 'Stop and delete a bot',
+    description:
+      'The stream has its last lines, and then a `session` event with the status `deleted`.',
+    responses: { 204: { description: 'Deleted.' } },
+    errors: { 404: NO_BOT, 409: BUSY, 503: HOST_GONE },
+  },
+  'POST /api/bots/{id}/start': actOnOne(
+    'start',
+    'Starts the bot as soon as its previous run has ended.',
+  ),
+  'POST /api/bots/{id}/stop': actOnOne(
+    'stop',
+    'Stops the bot. Its restart policy does not start it again.',
+  ),
+  'POST /api/bots/{id}/restart': actOnOne('restart', 'Stops and starts the bot.'),
+  'GET /api/bots/{id}/config': {
+    id: 'getBotConfig',
+    tag: 'Bots',
+    summary: 'Get the configuration of a bot',
+    description:
+      'Fields that the kind marks as `writeOnly` (passwords) are left out. The response can be sent back with PATCH: secrets stay.',
+    responses: {
+      200: {
+        description: 'With defaults.',
+        schema: BotConfig,
+        example: {
+          config: { events_per_second: 2, message_bytes: 80 },
+          restart: {
+            policy: 'on-failure',
+            max_restarts: 5,
+            window_ms: 60000,
+            backoff_ms: 500,
+            backoff_cap_ms: 30000,
+            healthy_ms: 10000,
+          },
+          dedicated: false,
+        },
+      },
+    },
+    errors: { 404: NO_BOT },
+  },
+  'GET /api/bots/{id}/incidents': {
+    id: 'getBotIncidents',
+    tag: 'Bots',
+    summary: 'List the incidents of a bot',
+    query: INCIDENTS_QUERY,
+    responses: INCIDENTS,
+    errors: { 404: NO_BOT },
+  },
+  'GET /api/incidents': {
+    id: 'listIncidents',
+    tag: 'Bots',
+    summary: 'List incidents',
+    query: INCIDENTS_QUERY,
+    responses: INCIDENTS,
+  },
+  'GET /api/kinds': {
+    id: 'listKinds',
+    tag: 'Bots',
+    summary: 'List kinds of bots',
+    responses: {
+      200: {
+        description: 'In the order in which they were loaded.',
+        schema: LoadedKinds,
+        example: {
+          kinds: [
+            {
+              kind: 'demo',
+              description: 'Walks about in the demo world.',
+              config: { type: 'object' },
+              commands: { say: { description: 'Says something.', args: { type: 'object' } } },
+            },
+          ],
+          failed: [],
+        },
+      },
+    },
+  },
+  'POST /invoke': {
+    id: 'invoke',
+    tag: 'Commands',
+    summary: 'Send a command to bots or to the service',
+    description: [
+      '`session_id` is a bot, a list of up to 1,000 bots, or null for the service, whose commands are `ping`, `status` and `drill` (needs the scope `admin`, and drills enabled).',
+      'A command is cancelled when its client disconnects. Every result is also a `log` event with the scope `dispatch`.',
+    ].join('\n\n'),
+    body: {
+      schema: InvokeBody,
+      example: { session_id: 'demo-1', command: 'say', args: { text: 'hello' } },
+    },
+    responses: {
+      200: {
+        description: '`result` for one target; for a list, a result or an error for each.',
+        schema: InvokeOutput,
+        example: { result: { said: 'hello' } },
+      },
+    },
+    errors: {
+      404: '`no bot "x"`, or `no command "x"`.',
+      409: 'The bot is not running.',
+      500: 'The command threw: its message.',
+      503: HOST_GONE,
+      504: '`say did not answer within 10000 ms`',
+    },
+  },
+} satisfies Operations;

@@ -1,0 +1,100 @@
+import { GapEvent, LogEvent, SessionEvent } from '../../shared/contract/event-schemas.js';
+import { EventPage, Stats } from '../../shared/contract/journal-schemas.js';
+import { EVENTS_QUERY, STATS_QUERY, STREAM_QUERY } from '../../shared/contract/queries.js';
+import Type from '../../shared/contract/typebox.js';
+import { exampleOf } from './examples.js';
+import type { Operations } from './operation.js';
+
+export const EVENT_OPERATIONS = {
+  'GET /events': {
+    id: 'events',
+    tag: 'Events',
+    summary: 'The event stream',
+    description: [
+      'Server-Sent Events. The stream sends `retry:`, the current snapshot of each bot as `session` events without `id:`, a block with only `id:` (the position of the stream), and then live events. A comment is the heartbeat. Clients should handle frames without `event:` too.',
+      'An id is `<epoch>-<number>`. To resume, send the last id that you received, with the same filter: the stream continues with the next event. A `gap` event declares events that are lost; the current snapshots follow it.',
+      'An event passes if it matches one value of each given parameter; `gap` always passes. An unknown parameter is 400. The stream ends when its token does.',
+    ].join('\n\n'),
+    query: STREAM_QUERY,
+    headers: [
+      {
+        name: 'Last-Event-ID',
+        description:
+          'Id of the last event that the client received; browsers send it when they reconnect.',
+      },
+    ],
+    responses: {
+      200: {
+        description: 'The stream.',
+        type: 'text/event-stream',
+        schema: Type.String(),
+        example:
+          'id: 5019c95956-171\nevent: log\ndata: {"timestamp_ms":1795257586197,"level":"info","scope":"tcp","session_id":"demo-3","transport":"tcp","direction":"outgoing","message":"Move{x=\\"41\\", y=\\"11\\"}"}\n\n',
+        events: { log: LogEvent, session: SessionEvent, gap: GapEvent },
+      },
+    },
+    errors: {
+      401: '`missing token`, `invalid token`, or `invalid ticket` (used, expired or unknown).',
+      429: 'Too many streams are open with this token or from this address.',
+      503: 'Too many streams are open, or the service is under pressure.',
+    },
+  },
+  'GET /api/events': {
+    id: 'pastEvents',
+    tag: 'Events',
+    summary: 'Search past events',
+    description: [
+      'Reads the journal, which survives restarts and goes back as far as `journal.max_bytes` and `journal.max_age_hours` allow. Limits of the token apply as on streams. Lost events appear as `gap`.',
+      'A page can have fewer events than `limit`, even none, and still a cursor: a long search stops after a while and continues with the cursor.',
+    ].join('\n\n'),
+    query: EVENTS_QUERY,
+    responses: {
+      200: {
+        description: 'A page, or a download.',
+        schema: EventPage,
+        example: {
+          events: [{ id: '1d0b52646d-120', event: 'log', data: exampleOf(LogEvent) }],
+          cursor: null,
+        },
+        more: { 'application/x-ndjson': Type.String() },
+      },
+    },
+    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+  },
+  'GET /api/stats': {
+    id: 'stats',
+    tag: 'Events',
+    summary: 'Event statistics',
+    description: 'Not available to tokens that are limited to bots (403).',
+    query: STATS_QUERY,
+    responses: {
+      200: {
+        description: 'Counts by time bucket.',
+        schema: Stats,
+        example: {
+          step_s: 10,
+          buckets: [
+            {
+              at_ms: 1795271840000,
+              events: 6221,
+              per_second: 622.1,
+              levels: { info: 6217, warn: 0, error: 0, state: 2 },
+              other: 2,
+              scopes: { drover: 1, auth: 1, bot: 6217 },
+            },
+          ],
+          journal: {
+            state: 'on',
+            reason: null,
+            oldest: '1d0b52646d-1',
+            newest: '1d0b52646d-6221',
+            bytes: 1859584,
+            lost: 0,
+            holes: 0,
+          },
+        },
+      },
+    },
+    errors: { 503: 'The journal is off, is being checked, or cannot be opened.' },
+  },
+} satisfies Operations;

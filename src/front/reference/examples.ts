@@ -1,0 +1,8 @@
+import { BotSnapshot } from '../../shared/contract/event-schemas.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
+
+/** The example that a schema has. */
+export const exampleOf = (schema: TSchema): unknown =>
+  (schema as { examples?: unknown[] }).examples?.[0];
+export const BOT = exampleOf(BotSnapshot) as BotSnapshot;
+export const TOKEN = 'b9sonxmumDHryYOsxUTnaFTEpxbQQ+0nNbk6bPTLdZUU80CDzfHISUfjFQqhjlDg';

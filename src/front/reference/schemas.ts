@@ -1,0 +1,43 @@
+import { ErrorBody, InvokeOutcome } from '../../shared/contract/api.js';
+import {
+  ActionOutcome,
+  BotConfig,
+  CreateBotBody,
+  Incident,
+  KindInfo,
+  RestartPolicy,
+  UpdateBotBody,
+} from '../../shared/contract/bots.js';
+import {
+  BotSnapshot,
+  GapEvent,
+  LogEvent,
+  SessionEvent,
+} from '../../shared/contract/event-schemas.js';
+import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
+import { PressureReport } from '../../shared/contract/pressure.js';
+import { CreateTokenBody, NewToken, TokenInfo } from '../../shared/contract/tokens.js';
+import type { TSchema } from '../../shared/contract/typebox.js';
+
+/** The schemas under `components` of the OpenAPI document. Others refer to them by name. */
+export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
+  Error: ErrorBody,
+  BotSnapshot,
+  LogEvent,
+  SessionEvent,
+  GapEvent,
+  CreateBot: CreateBotBody,
+  UpdateBot: UpdateBotBody,
+  BotConfig,
+  RestartPolicy,
+  Incident,
+  ActionOutcome,
+  InvokeOutcome,
+  KindInfo,
+  Token: TokenInfo,
+  NewToken,
+  CreateToken: CreateTokenBody,
+  Pressure: PressureReport,
+  PastEvent,
+  JournalStatus,
+};

@@ -1,0 +1,120 @@
+import { PressureReport } from '../../shared/contract/pressure.js';
+import Type from '../../shared/contract/typebox.js';
+import { exampleOf } from './examples.js';
+import type { Operations } from './operation.js';
+
+export const SERVICE_OPERATIONS = {
+  'GET /': {
+    id: 'dashboard',
+    tag: 'Service',
+    summary: 'Dashboard page',
+    responses: {
+      200: {
+        description: 'A page.',
+        type: 'text/html; charset=utf-8',
+        schema: Type.String(),
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` matches the ETag.' },
+    },
+    errors: { 404: 'The dashboard is not built.' },
+  },
+  'GET /assets/{file}': {
+    id: 'dashboardFile',
+    tag: 'Service',
+    summary: 'Dashboard file',
+    description: 'The name contains a hash of the content, so a file never changes.',
+    responses: {
+      200: {
+        description: 'The file.',
+        type: 'text/javascript; charset=utf-8',
+        schema: Type.String(),
+        more: { 'text/css; charset=utf-8': Type.String(), 'image/svg+xml': Type.String() },
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` matches the ETag.' },
+    },
+    errors: { 404: 'No such file.' },
+  },
+  'GET /health': {
+    id: 'health',
+    tag: 'Service',
+    summary: 'Liveness check',
+    description: 'For monitors and load balancers.',
+    responses: {
+      200: {
+        description: 'The service is alive.',
+        type: 'text/plain',
+        schema: Type.Literal('ok'),
+        example: 'ok',
+      },
+    },
+  },
+  'GET /openapi.json': {
+    id: 'openapi',
+    tag: 'Service',
+    summary: 'OpenAPI document',
+    responses: {
+      200: {
+        description: 'OpenAPI 3.1.',
+        schema: Type.Object(
+          {
+            openapi: Type.String({ pattern: '^3\\.1\\.' }),
+            info: Type.Unsafe({ type: 'object' }),
+            paths: Type.Unsafe({ type: 'object' }),
+          },
+          { additionalProperties: true },
+        ),
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` matches the ETag.' },
+    },
+  },
+  'GET /docs': {
+    id: 'docs',
+    tag: 'Service',
+    summary: 'API documentation',
+    responses: {
+      200: {
+        description: 'A single page without scripts or external files.',
+        type: 'text/html; charset=utf-8',
+        schema: Type.String(),
+        headers: { ETag: 'Of this content.' },
+      },
+      304: { description: '`If-None-Match` matches the ETag.' },
+    },
+  },
+  'GET /api/pressure': {
+    id: 'pressure',
+    tag: 'Service',
+    summary: 'Pressure report',
+    responses: {
+      200: {
+        description: 'No resource is short.',
+        schema: PressureReport,
+        example: exampleOf(PressureReport),
+      },
+      503: {
+        description:
+          'A resource is short: new streams or bots are refused, existing ones continue. The body is a report, or an error when the service cannot produce one.',
+        schema: PressureReport,
+      },
+    },
+  },
+  'GET /metrics': {
+    id: 'metrics',
+    tag: 'Service',
+    summary: 'Prometheus metrics',
+    description:
+      'Prometheus text format; docs/METRICS.md lists the metrics. Configure the token in Prometheus with `authorization: {credentials_file: …}`. Not available to tokens that are limited to bots (403).',
+    responses: {
+      200: {
+        description: 'All metrics.',
+        type: 'text/plain; version=0.0.4; charset=utf-8',
+        schema: Type.String(),
+        example:
+          '# HELP drover_bots Bots, by kind and status.\n# TYPE drover_bots gauge\ndrover_bots{kind="demo",status="in_world"} 3\n',
+      },
+    },
+  },
+} satisfies Operations;
