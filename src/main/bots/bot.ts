@@ -209,7 +209,7 @@ export class Bot {
     return this.#host.peer.cancellableCall('invoke', input, cancelled);
   }
 
-  /** Its host was lost. A suspect is charged with that; any other bot is restarted whatever its policy says. */
+  /** Its host was lost. It counts against a suspect; any other bot is restarted regardless of its policy. */
   hostLost(error: string, suspected: boolean): void {
     if (suspected) this.#isolate('its bot host was lost because of it');
     this.#ended({ error, restart: true, cause: suspected ? 'bot' : 'host', isReported: true });

@@ -15,7 +15,7 @@ export class OperationSlot {
     return this.#current === undefined;
   }
 
-  /** Resolves when the operation that is under way has ended, whatever its result. */
+  /** Resolves when the operation that is under way has ended, with any result. */
   async settled(): Promise<void> {
     await this.#current?.done.catch(() => {});
   }

@@ -1,4 +1,4 @@
-// Runs in main. Owns what main knows of one bot's snapshot, and publishes its changes.
+// Runs in main. Owns main's copy of one bot's snapshot, and publishes its changes.
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';

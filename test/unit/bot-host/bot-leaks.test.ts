@@ -1,4 +1,4 @@
-// Run by vitest. A bot lives for weeks: what it does over and over must leave nothing behind on its signal.
+// A bot runs for weeks: repeated calls must leave nothing on its signal.
 
 import { getEventListeners, once } from 'node:events';
 import http from 'node:http';
@@ -35,7 +35,7 @@ let collectGarbage: () => void;
 beforeAll(async () => {
   setFlagsFromString('--expose-gc');
   collectGarbage = runInNewContext('gc') as () => void;
-  // What is asked for at /slow never ends.
+  // A response of /slow never ends.
   server = http.createServer((request, response) => {
     if (request.url === '/slow') response.write('begun');
     else response.end('whole');
@@ -59,7 +59,7 @@ afterEach(async () => {
   await bot.ended;
 });
 
-/** Listeners and combined signals that the bot's signal holds; its run's own sleep is one. */
+/** Listeners and combined signals that the bot's signal holds. The run's sleep is one. */
 function held(): number {
   const dependants = Object.getOwnPropertySymbols(bot.context.signal).find((symbol) =>
     String(symbol).includes('kDependantSignals'),
@@ -69,7 +69,7 @@ function held(): number {
   return getEventListeners(bot.context.signal, 'abort').length + (combined?.size ?? 0);
 }
 
-it('commands, also those that fail or are cancelled', async () => {
+it('commands leave no listener, also those that fail or are cancelled', async () => {
   for (let n = 0; n < 100; n++) {
     await bot.invoke({
       command: 'listen',
@@ -85,7 +85,7 @@ it('commands, also those that fail or are cancelled', async () => {
   expect(held()).toBeLessThanOrEqual(1);
 });
 
-it('requests, with their own signal or without', async () => {
+it('requests leave no listener, with their own signal or without', async () => {
   for (let n = 0; n < 100; n++) {
     await (await bot.context.fetch(url)).text();
     await (await bot.context.fetch(url, { signal: new AbortController().signal })).text();
@@ -96,7 +96,7 @@ it('requests, with their own signal or without', async () => {
       collectGarbage();
       return held();
     })
-    // What the garbage collection has not seen yet.
+    // A few may not be collected yet.
     .toBeLessThanOrEqual(5);
 });
 

@@ -1,4 +1,4 @@
-// Run by vitest. One run of a bot: what is shown of it and its end, and what it cannot do any more after that.
+// One run of a bot: its lines, its end, and what its code can no longer do after that.
 
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
@@ -50,7 +50,7 @@ function start(definition: Definition, config: JsonObject = {}): { bot: BotRun; 
 describe('a password in a URL', () => {
   const url = 'http://user:hunter2secret@127.0.0.1:1/';
 
-  it('is neither in the error of a run nor in its stack', async () => {
+  it('is not in the error of a run or its stack', async () => {
     const { bot } = start({ run: async (ctx) => void (await ctx.fetch(url)) });
     const { error, stack } = await bot.ended;
     expect(error).toContain('http://***@127.0.0.1:1/');
@@ -58,14 +58,14 @@ describe('a password in a URL', () => {
     expect(error + String(stack)).not.toMatch(/hunter2secret|user/);
   });
 
-  it('is not in why a bot could not be started', () => {
+  it('is not in the error of a bot that cannot start', () => {
     const state = () => {
       throw new Error(`cannot use ${url}`);
     };
     expect(() => start({ state })).toThrow('cannot use http://***@127.0.0.1:1/');
   });
 
-  it('is hidden whole when an @ stands in it as it is', async () => {
+  it('is hidden completely when it contains an @', async () => {
     const run = () => {
       throw new Error('no http://user:hunter2@secret@host/, nor a@b');
     };
@@ -74,7 +74,7 @@ describe('a password in a URL', () => {
 });
 
 describe('a timer', () => {
-  it('that is made after the stop never fires', async () => {
+  it('that is created after the stop never fires', async () => {
     let go = (): void => {};
     const stopped = new Promise<void>((resolve) => {
       go = resolve;
@@ -109,7 +109,7 @@ describe('a timer', () => {
     expect(calls).toEqual([]);
   });
 
-  it('does not wait longer than Node can', async () => {
+  it('refuses waits that Node cannot wait', async () => {
     const { bot } = start({});
     await expect(bot.context.sleep(2 ** 31)).rejects.toThrow(RangeError);
     for (const ms of [2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
@@ -125,7 +125,7 @@ describe('a secret of the configuration', () => {
   const config = Type.Object({
     token: Type.String({ writeOnly: true }),
     pin: Type.String({ writeOnly: true }),
-    // As the irc kind has it: the name beside a password is no secret.
+    // As in the irc kind: the account next to a password is not secret.
     login: Type.Object(
       { name: Type.String(), password: Type.String({ writeOnly: true }) },
       { writeOnly: true },
@@ -189,7 +189,7 @@ it('a server that does not read ends its connection, and memory does not grow', 
     const connection = await bot.context.connectTcp({ host: '127.0.0.1', port }, () => null);
     const failed: unknown[] = [];
     const chunk = Buffer.alloc(65_536);
-    // More than the system's buffers of both ends hold, and one for the bound.
+    // More than the socket buffers of both ends hold.
     for (let n = 0; n < 512 && failed.length === 0; n++) {
       connection.send(chunk).catch((thrown) => failed.push(thrown));
       await new Promise(setImmediate);
@@ -202,7 +202,7 @@ it('a server that does not read ends its connection, and memory does not grow', 
   }
 });
 
-it('the code of a BotError and its cause stand behind its message', async () => {
+it('the code of a BotError and its cause follow its message', async () => {
   const error = new BotError('no entry', {
     code: 'banned',
     cause: new Error('by http://a:b@host/'),
@@ -218,7 +218,7 @@ it('the code of a BotError and its cause stand behind its message', async () => 
   expect((await start({ run }).bot.ended).error).toBe(shown);
 });
 
-it('fetch tells of a failure, and nothing of a request that is not sent', async () => {
+it('fetch logs a failure, and logs nothing for a request that is not sent', async () => {
   const { bot, items } = start({});
   const url = 'http://127.0.0.1:1/';
   await expect(bot.context.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
@@ -230,7 +230,7 @@ it('fetch tells of a failure, and nothing of a request that is not sent', async 
   expect(lines).toHaveLength(2);
 });
 
-it('a last line without an ending is not lost', async () => {
+it('a last line without a line break is not lost', async () => {
   const server = net.createServer((socket) => socket.end('one\ntwo\r\nthree'));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// Run by vitest. Whose code runs, told for all the ways in which a bot's code comes to run.
+// Which run's code is running, for every way in which a bot's code can start.
 
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
@@ -16,12 +16,12 @@ beforeEach(() => {
   told = [];
 });
 
-it('what begins at once, each only once in a row', () => {
+it('reports a synchronous task, once in a row', () => {
   for (const bot of [one, one, two, two, one]) runAsBot(bot, () => {});
   expect(told).toEqual([1, 2, 1]);
 });
 
-it('code after an await', async () => {
+it('reports code that continues after an await', async () => {
   const turns = async (): Promise<void> => {
     for (let n = 0; n < 3; n++) await null;
   };
@@ -45,7 +45,7 @@ it.each([
   expect(told).toEqual([1, 2, 1]);
 });
 
-it('what a socket brings', async () => {
+it('reports events of a socket', async () => {
   const server = net.createServer((socket) => socket.end('hello')).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as net.AddressInfo;

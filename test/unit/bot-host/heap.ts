@@ -1,9 +1,9 @@
-// Unit tests. How much memory is in use, when what nobody needs any more is gone.
+// Memory in use after a garbage collection.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-// The flag counts for contexts that are made after it.
+// The flag applies to contexts created after it.
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 

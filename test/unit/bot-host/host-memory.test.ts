@@ -1,4 +1,4 @@
-// Run by vitest. How often a host near its limit collects its garbage. Only the clock is mocked.
+// How often a host near its memory limit collects garbage. Only the clock is mocked.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 
 const MB = 2 ** 20;
 
-it('near the limit garbage is collected once a second, or when half the limit has come on top', async () => {
+it('near the limit garbage is collected once a second, or when half the limit has been added', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   let collections = 0;
@@ -15,7 +15,7 @@ it('near the limit garbage is collected once a second, or when half the limit ha
     collect();
   }) as NodeJS.GCFunction;
   const { memoryUsed } = await import('../../../src/bot-host/memory.js');
-  // Bots do not have it.
+  // Hidden from bots.
   expect(globalThis.gc).toBeUndefined();
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now);
@@ -25,7 +25,7 @@ it('near the limit garbage is collected once a second, or when half the limit ha
   const hoard = [Buffer.alloc(20 * MB, 1)];
   const before = memoryUsed(Number.POSITIVE_INFINITY);
   expect(collections).toBe(0);
-  // It uses slightly more than the limit.
+  // Slightly above the limit.
   const limit = before - 10 * MB;
   const told: number[] = [];
   for (; now < 3000; now += 100) told.push(memoryUsed(limit));

@@ -1,4 +1,4 @@
-// Run by vitest. The way of a bot's lines to the broadcaster over a real port: what is skipped, and that it is said.
+// A bot's lines on their way to the broadcaster, over a real port: which are skipped, and that this is reported.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ import { logLine } from '../shared/ring-fixture.js';
 
 const open: MessagePort[] = [];
 
-/** The host's end, and the broadcaster's: it takes batches only when it is told to. */
+/** The host's end, and the broadcaster's: it processes batches only on demand. */
 function connect(limit: number) {
   const { port1, port2 } = new MessageChannel();
   open.push(port1);
@@ -56,7 +56,7 @@ describe('the outbox', () => {
         for (const items of ticks) {
           const from = count;
           for (let at = 0; at < items; at++) outbox.add(logLine({ message: `${count++}` }));
-          // What fills a batch has left at once.
+          // A full batch is posted at once.
           const early = take();
           expect(early.map((batch) => batch.length)).toEqual(early.map(() => 64));
           expect(early.length).toBe(Math.floor(items / 64));
@@ -70,7 +70,7 @@ describe('the outbox', () => {
     );
   });
 
-  it('posts what there is when it is flushed, and nothing when there is nothing', () => {
+  it('posts its items when it is flushed, and no empty batch', () => {
     const { outbox, take } = connect(1_000_000);
     outbox.flush();
     expect(take()).toEqual([]);
@@ -81,7 +81,7 @@ describe('the outbox', () => {
     expect(take()).toEqual([]);
   });
 
-  it('counts the bytes that are on their way', () => {
+  it('counts the bytes in flight', () => {
     const { outbox, inFlight, take } = connect(100);
     expect(outbox.hasRoom(false)).toBe(true);
     outbox.add(logLine({ message: 'x'.repeat(500) }));
@@ -94,7 +94,7 @@ describe('the outbox', () => {
     expect(outbox.hasRoom(false)).toBe(true);
   });
 
-  it('keeps half of the room for the neighbours of a bot that writes much', () => {
+  it('reserves half of the room for other bots than one that writes much', () => {
     const { outbox, take } = connect(60_000);
     const flooder = new BotLines(outbox, 'flooder', 1000);
     const neighbour = new BotLines(outbox, 'neighbour', 1000);
@@ -151,7 +151,7 @@ describe('the lines of a bot', () => {
     { maxLength: 300, size: 'max' },
   );
 
-  it('all come out in their order but info lines that were too many, and each of those is counted', () => {
+  it('all arrive in order, except info lines above the limit, which are counted', () => {
     let allSkipped = 0;
     fc.assert(
       fc.property(
@@ -207,7 +207,7 @@ describe('the lines of a bot', () => {
     expect(allSkipped).toBeGreaterThan(0);
   });
 
-  it('say within a second or so how many were skipped, also when the bot is silent then', () => {
+  it('report the number of skipped lines within about a second, also for a bot that is silent then', () => {
     const { outbox, take } = connect(1_000_000);
     const lines = new BotLines(outbox, 'bot-1', 10);
     for (let at = 0; at < 25; at++) lines.write(kind('info'), `${at}`);
@@ -221,7 +221,7 @@ describe('the lines of a bot', () => {
     expect(take()).toEqual([]);
   });
 
-  it('come back at the rate that is allowed', () => {
+  it('are accepted again at the allowed rate', () => {
     const { outbox, take } = connect(1_000_000);
     const lines = new BotLines(outbox, 'bot-1', 10);
     const passed = (): number => {
@@ -243,7 +243,7 @@ describe('the lines of a bot', () => {
     expect(passed()).toBe(10);
   });
 
-  it('take what is not a string without harm to the batch', () => {
+  it('accept messages that are not strings without breaking the batch', () => {
     const { outbox, take } = connect(1_000_000);
     const lines = new BotLines(outbox, 'bot-1', 0);
     for (const odd of [undefined, null, 5, { a: 1 }, Symbol('s'), new Error('e'), 10n]) {

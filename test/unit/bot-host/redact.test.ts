@@ -1,4 +1,4 @@
-// Run by vitest. What may be seen of a URL.
+// URLs without their secrets.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -56,7 +56,7 @@ describe('redactUrl', () => {
     expect(url.href).toBe(before);
   });
 
-  // A fragment does not go to the server, but the line is shown to everybody who watches.
+  // A fragment is not sent to the server, but every client that reads the stream would see it.
   it('does not show a secret in the fragment', () => {
     expect(redact('http://host/callback#access_token=Qsecret&state=1')).not.toContain('Qsecret');
   });

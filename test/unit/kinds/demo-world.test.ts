@@ -35,7 +35,7 @@ const anyMessage = fc.record(
 );
 
 describe('protocol', () => {
-  it('gives back every message, on one line', () => {
+  it('encodes every message on one line and parses it back', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const line = encode(message);
@@ -74,7 +74,7 @@ describe('protocol', () => {
     expect(() => parse(line)).toThrow(new Error(fault));
   });
 
-  it('throws nothing but one short line on any input', () => {
+  it('throws only errors of one short line, on any input', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         for (const line of [text, `Login ${text}`, `Login name="${text}"`]) {
@@ -88,7 +88,7 @@ describe('protocol', () => {
     );
   });
 
-  it('does not write what it would not read', () => {
+  it('does not encode a message that it would not parse', () => {
     expect(() => encode({ name: 'Say\nSay', attributes: {} })).toThrow('bad message name');
     expect(() => encode({ name: 'Say', attributes: { 'a b': '' } })).toThrow('bad attribute key');
     const text = 'x'.repeat(MAX_LINE_BYTES);
@@ -108,7 +108,7 @@ describe('protocol', () => {
 });
 
 describe('LineSplitter', () => {
-  it('finds the same lines wherever the chunks are cut', () => {
+  it('finds the same lines for any chunks', () => {
     const line = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, ''));
     const cutLines = fc.record({
       lines: fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n'))),
@@ -121,7 +121,7 @@ describe('LineSplitter', () => {
         const found: string[] = [];
         let start = 0;
         for (const end of [...cuts.sort((a, b) => a - b), bytes.length]) {
-          // Its own memory, wiped afterwards: the splitter must not keep it.
+          // A separate buffer, wiped afterwards, because the splitter must not keep it.
           const chunk = Uint8Array.from(bytes.subarray(start, end));
           found.push(...splitter.push(chunk));
           chunk.fill(0);
@@ -132,7 +132,7 @@ describe('LineSplitter', () => {
     );
   });
 
-  it('takes the longest line and no longer one, ended or not', () => {
+  it('accepts the longest line and no longer one, ended or not', () => {
     const longest = 'x'.repeat(MAX_LINE_BYTES);
     const splitter = new LineSplitter(MAX_LINE_BYTES);
     expect(splitter.push(Buffer.from(`${longest}\r`))).toEqual([]);
@@ -146,7 +146,7 @@ describe('LineSplitter', () => {
 });
 
 describe('Tickets', () => {
-  it('are good once, for one name and for 30 seconds', () => {
+  it('are valid once, for one name and for 30 seconds', () => {
     let now = 0;
     const tickets = new Tickets(() => now);
     const issue = () => tickets.issue('a') ?? '';
@@ -353,7 +353,7 @@ describe('server', () => {
     expect(await a.next()).toBe('Players{names="a,b", count="2"}');
   });
 
-  it('tells a player what is wrong and keeps the connection', async () => {
+  it('sends a player the error and stays connected', async () => {
     const client = await join('a');
     const wrong: [string, Record<string, string>][] = [
       ['Move', { x: '-1', y: '0' }],
@@ -393,7 +393,7 @@ describe('server', () => {
     await refused({ name: 'a', ticket });
   });
 
-  it('takes nothing before the login', async () => {
+  it('accepts no other message before the login', async () => {
     const client = open();
     client.send('Ping');
     client.send('Ping');
@@ -428,7 +428,7 @@ describe('server', () => {
     expect(await second.next()).toBe('Error{message="the world is full"}');
   });
 
-  it('closes a connection that sends too long a line, and tells the others', async () => {
+  it('closes a connection that sends too long a line, and notifies the others', async () => {
     const [a, b] = [await join('a'), await join('b')];
     await a.until('Joined');
     b.socket.write('x'.repeat(10 * MAX_LINE_BYTES));
@@ -437,7 +437,7 @@ describe('server', () => {
     expect(await a.next()).toBe('Left{name="b"}');
   });
 
-  it('tells the others who leaves, in whichever way', async () => {
+  it('notifies the others of a player that leaves in any way', async () => {
     const a = await join('a');
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const b = await join('b');
@@ -456,7 +456,7 @@ describe('server', () => {
       left = true;
       return line;
     });
-    // How much fits into the kernel's buffers is its own affair.
+    // The size of the kernel's buffers is not known.
     while (!left) {
       if (!talker.socket.write(lines)) await once(talker.socket, 'drain');
       await new Promise((resolve) => setImmediate(resolve));
@@ -466,13 +466,13 @@ describe('server', () => {
     expect(await talker.until('Players')).toBe('Players{names="talker", count="1"}');
   });
 
-  it('has a Shepherd who talks to the players', async () => {
+  it('has a Shepherd who talks to every player', async () => {
     await restart({ shepherdRoundMs: 40 });
     const client = await join('a');
     expect(await client.next()).toMatch(/^Chat\{from="Shepherd", text="/);
   });
 
-  it('is not reachable from elsewhere', async () => {
+  it('refuses to listen on other addresses than loopback', async () => {
     await expect(startDemoWorld({ host: '0.0.0.0' })).rejects.toThrow('loopback only');
   });
 

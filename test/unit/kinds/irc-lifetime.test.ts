@@ -1,4 +1,4 @@
-// Run by vitest. The irc kind against peers that do not behave, and what it leaves behind: nothing.
+// The irc kind against misbehaving servers, and that it leaves nothing behind.
 
 import { getEventListeners, once, setMaxListeners } from 'node:events';
 import net from 'node:net';
@@ -16,14 +16,14 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A bot whose server answers each connection as told. */
+/** A bot with a scripted server. */
 async function run(
   serve: (socket: net.Socket) => void,
   config: JsonObject = {},
 ): Promise<{ bot: BotRun; items: Item[] }> {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});
-    // One that is not read from does not see its end.
+    // A socket that is not read does not see its end.
     socket.resume();
     serve(socket);
   });
@@ -54,7 +54,7 @@ async function run(
 const statuses = (items: Item[]): unknown[] =>
   items.flatMap((item) => (item.kind === 'session' && item.patch?.status) || []);
 
-/** Timers and sockets of this process; none while nothing of a bot is left. */
+/** Timers and sockets of this process; none when a bot has left nothing behind. */
 function resources(): string[] {
   return process
     .getActiveResourcesInfo()
@@ -62,7 +62,7 @@ function resources(): string[] {
     .sort();
 }
 
-/** Not with expect.poll, which keeps a timer while it looks. */
+/** Instead of expect.poll, which has its own timer. */
 async function nothingLeft(): Promise<void> {
   await eventually(() => resources().length === 0, 'timers and sockets are gone').catch(() => {});
   expect(resources()).toEqual([]);
@@ -103,7 +103,7 @@ it('leaves no timer, socket or listener behind, after many connections and a sto
   await nothingLeft();
 });
 
-it('is stopped while the server says nothing', async () => {
+it('can be stopped while the server is silent', async () => {
   const sockets: net.Socket[] = [];
   const { bot, items } = await run((socket) => sockets.push(socket));
   await expect.poll(() => statuses(items)).toContain('registering');
@@ -113,7 +113,7 @@ it('is stopped while the server says nothing', async () => {
   await nothingLeft();
 });
 
-it('a command that the server never answers, and one whose connection is lost, fail', async () => {
+it('a command fails when the server does not answer, and when its connection is lost', async () => {
   const { bot, items } = await run((socket) => {
     socket.write(WELCOME);
     socket.on('data', (text) => String(text).includes('gone') && socket.destroy());
@@ -132,7 +132,7 @@ it('a command that the server never answers, and one whose connection is lost, f
   expect((await bot.ended).error).toMatch(/connection was lost/);
 });
 
-it('does not send faster than a server likes, and refuses what would wait too long', async () => {
+it('limits its send rate, and refuses a command when too many lines wait', async () => {
   let lines = 0;
   const { bot, items } = await run((socket) => {
     socket.write(WELCOME);

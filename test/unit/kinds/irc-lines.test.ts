@@ -1,4 +1,4 @@
-// Run by vitest. What is shown of a line of IRC, and what ends a registration.
+// IRC lines as they are logged, and the replies that end a registration.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -32,14 +32,14 @@ describe('shownLine', () => {
     expect(shownLine(line, [])).toBe(shown);
   });
 
-  it('blots out known secrets wherever they stand', () => {
+  it('hides known secrets anywhere in a line', () => {
     const line = ':NickServ NOTICE a :open-sesame is not secure, open-sesame!';
     expect(shownLine(line, ['open-sesame', 'a'])).toBe(
       ':NickServ NOTICE a :*** is not secure, ***!',
     );
   });
 
-  it('has no control characters', () => {
+  it('has no control characters, for any input', () => {
     expect(shownLine('PRIVMSG #a :\x01ACTION \x1b[2J\x7f\x9b\x01', [])).toBe(
       'PRIVMSG #a :␁ACTION ␛[2J␡\ufffd␁',
     );
@@ -65,7 +65,7 @@ describe('registrationError', () => {
     expect(error).toMatchObject({ message: expect.stringMatching(message), restart });
   });
 
-  it('is nothing for what does not end it', () => {
+  it('is undefined for other replies', () => {
     expect(registrationError('001', ['a', 'Welcome'])).toBeUndefined();
     expect(registrationError('ERROR', ['Closing Link: Server going down'])).toBeUndefined();
     expect(registrationError('904', [])).toBeInstanceOf(BotError);

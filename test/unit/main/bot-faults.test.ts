@@ -1,4 +1,4 @@
-// Run by vitest. A disk that takes nothing more cannot be had here: what keeps the bots rejects. A bot's host is played.
+// Bots on a full disk: the store's methods reject. The bot host is a fake.
 
 import { expect, it, vi } from 'vitest';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
@@ -62,7 +62,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   return registry;
 }
 
-it('a stop that cannot be kept leaves the bot running, and the next one stops it', async () => {
+it('a stop that cannot be stored leaves the bot running, and the next one stops it', async () => {
   const registry = await registryWith([{ id: 'a' }]);
   full = true;
   await expect(registry.act('a', 'stop')).rejects.toThrow(SECRET);
@@ -74,7 +74,7 @@ it('a stop that cannot be kept leaves the bot running, and the next one stops it
   expect(registry.isRunning('a')).toBe(false);
 });
 
-it('in bulk a fault of the service is told to the operator, not to the client', async () => {
+it('a bulk action reports an internal error to the operator, not to the client', async () => {
   const registry = await registryWith([{ id: 'a', desired: 'stopped' }, { id: 'b' }]);
   full = true;
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
@@ -90,7 +90,7 @@ it('in bulk a fault of the service is told to the operator, not to the client', 
   expect(told).toBe(`drover: start of bot a failed: ${SECRET}\n`);
 });
 
-it('of a command too, on the stream as well', async () => {
+it('a command does too, and neither does the stream show it', async () => {
   const registry = await registryWith([]);
   vi.spyOn(registry, 'invoke').mockRejectedValue(new Error(SECRET));
   const dispatcher = new Dispatcher(registry, events, 1000, {});

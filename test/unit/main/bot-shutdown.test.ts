@@ -1,10 +1,10 @@
-// Run by vitest. A start and the end of the service that cross in the one order that cannot be brought about from outside:
-// the line `starting` is out before the host has answered the stop. So the bot's surroundings are played here.
+// A start that crosses the shutdown in an order that cannot be forced from outside: the line `starting` is published before
+// the host has answered the stop. Host and stream are fakes.
 
 import { expect, it } from 'vitest';
 import { Bot, type BotDependencies } from '../../../src/main/bots/bot.js';
 
-it('a start that the end of the service crosses does not start the bot behind its stop', async () => {
+it('a start that crosses the shutdown does not run the bot after its stop', async () => {
   let told = (): void => {};
   let stopped = (): void => {};
   const started: string[] = [];
@@ -46,7 +46,7 @@ it('a start that the end of the service crosses does not start the bot behind it
   told();
   await restored;
   expect(started).toEqual(['a']);
-  // Its run returns: the restart is the policy's, no operation that the end would wait for.
+  // Its run returns. The restart is no operation, so the shutdown does not wait for it.
   bot.exited({ error: null, restart: true });
   while (statuses.at(-1) !== 'starting' || statuses.length < 3) await lap();
   const ended = bot.shutDown(10_000);

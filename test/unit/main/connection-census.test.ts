@@ -1,4 +1,4 @@
-// Run by vitest. Who has how many connections, by the system's tables.
+// Connections per address, from the system's tables.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -16,15 +16,15 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
   const HERE = '0100007F:1F9A';
   const port = 0x1f9a;
 
-  it('list the addresses at their limit, and those above it', () => {
+  it('give the addresses that have reached the limit, and those above it', () => {
     const table = [
       HEADER,
       line('00000000:1F9A', '00000000:0000', LISTEN),
       line(HERE, '0100007F:A001', '01'),
       line(HERE, '0100007F:A002', '01'),
-      // Closed by its client only.
+      // Half-closed by the client.
       line(HERE, '0100007F:A003', '08'),
-      // Closed by us, or waiting for its end: no connection of anybody.
+      // Closed by us, or in TIME_WAIT: not counted.
       line(HERE, '0100007F:A004', '06'),
       line(HERE, '0100007F:A005', '04'),
       line(HERE, '0200A8C0:A001', '01'),
@@ -42,7 +42,7 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
     expect(crowdedOf([], port, 1)).toEqual({ full: [], over: [] });
   });
 
-  it('count an address of IPv4 once, also where it comes as IPv6', () => {
+  it('count an IPv4 address once, also when it is mapped to IPv6', () => {
     const v4 = line(HERE, '0200A8C0:A001', '01');
     const mapped = '0000000000000000FFFF00000200A8C0';
     const v6 = line(`${mapped}:1F9A`, `${mapped}:A002`, '01');
@@ -54,8 +54,8 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
     ]);
   });
 
-  it('count a network of IPv6 as one', () => {
-    // 2001::1234:5678:0:0:0:n, in words as this machine keeps them.
+  it('count an IPv6 network as one address', () => {
+    // 2001::1234:5678:0:0:0:n, in words of this machine's byte order.
     const from = (network: string, n: number): string =>
       line(
         '00000000000000000000000001000000:1F9A',
@@ -67,7 +67,7 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
     expect(crowdedOf([table], port, 2)).toEqual({ full: ['2001000012345678'], over: [] });
   });
 
-  it('count only what comes in on the address that is listened on', () => {
+  it('count only connections to the address that the service listens on', () => {
     const table = [
       line(HERE, '0200A8C0:A001', '01'),
       line('0200007F:1F9A', '0200A8C0:A002', '01'),

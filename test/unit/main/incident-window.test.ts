@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import { IncidentWindow } from '../../../src/main/bots/incident-window.js';
 
-it('of the same fault five in a minute have an incident report, more are counted on the last', () => {
+it('the same fault gets five reports a minute; more are counted on the last', () => {
   const window = new IncidentWindow();
   const taken = Array.from({ length: 8 }, (_, n) =>
     window.take('crash', 'of bot a', `${n}`, n * 1000),
   );
   expect(taken).toEqual(['0', '1', '2', '3', '4', '4', '4', '4']);
-  // Another bot's, and another fault of the same, are counted for themselves.
+  // Other bots, and other faults of the same bot, are counted separately.
   expect(window.take('crash', 'of bot b', 'b', 8000)).toBe('b');
   expect(window.take('hang', 'of bot a', 'h', 8000)).toBe('h');
 });
 
-it('the window slides: when the oldest is a minute old there is room for one', () => {
+it('the window slides: when the oldest is a minute old there is room for one more', () => {
   const window = new IncidentWindow();
   for (let n = 0; n < 5; n++) window.take('crash', 'of bot a', `${n}`, n * 1000);
   expect(window.take('crash', 'of bot a', 'x', 59_999)).toBe('4');
@@ -20,7 +20,7 @@ it('the window slides: when the oldest is a minute old there is room for one', (
   expect(window.take('crash', 'of bot a', 'z', 60_001)).toBe('y');
 });
 
-it('of all together 200 in a minute have one, 50 of them for hosts; more count on their own last, or on none', () => {
+it('there are 200 reports a minute in total, 50 of them reserved for hosts; more are counted on the last of the same fault, if any', () => {
   const window = new IncidentWindow();
   for (let n = 0; n < 150; n++) {
     expect(window.take('crash', `of bot ${n}`, `${n}`, n)).toBe(`${n}`);

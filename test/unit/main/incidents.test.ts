@@ -1,4 +1,4 @@
-// Run by vitest. An incident report that cannot be kept is said so, and breaks nothing. The store is a real one.
+// Incident reports in a real store, and that an error of the store is reported and breaks nothing.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ const FOUND = {
   heap: null,
 };
 
-it('an incident report is kept while the store can; when it cannot, the line says why and nothing rejects', async () => {
+it('a report is stored; when that fails the line says why and nothing rejects', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
@@ -54,24 +54,24 @@ it('an incident report is kept while the store can; when it cannot, the line say
   const kept = new Incidents(new IncidentStore(store), events, identify);
   expect(await report(kept)).toMatch(/^incident \S+ \(crash\): it broke$/);
   expect(kept.list(null, 10)).toMatchObject([{ last_lines: ['info a bot: hello'] }]);
-  // A full disk cannot be had here.
+  // A full disk cannot be simulated here.
   const disk = new IncidentStore(store);
   const add = vi.spyOn(disk, 'add').mockRejectedValue(new Error('No space left on device'));
   const onFull = new Incidents(disk, events, identify);
-  // The limit of incident reports in a minute.
+  // As often as the window allows.
   for (let n = 0; n < 5; n++) {
     expect(await report(onFull)).toMatch(
       /^incident \S+ \(crash\): it broke; its incident report could not be stored: No space left on device$/,
     );
   }
-  // When there is room again the next is kept.
+  // When there is room again the next is stored.
   add.mockRestore();
   expect(await report(onFull)).toMatch(/^incident \S+ \(crash\): it broke$/);
   expect(disk.list(null, 10)).toHaveLength(2);
   await store.close();
 });
 
-it('a bot that crashes over and over does not drive out the incident reports of others', async () => {
+it('a bot that crashes repeatedly does not displace the reports of others', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
@@ -88,7 +88,7 @@ it('a bot that crashes over and over does not drive out the incident reports of 
     kept.list(null, 10_000).filter((found) => found.suspect === suspect).length;
   await add('quiet');
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
-  // Earlier reports count after a restart of the service too.
+  // Stored reports count after a restart too.
   kept = new IncidentStore(store);
   await Promise.all(Array.from({ length: 600 }, () => add('looping')));
   expect([counted('quiet'), counted('looping')]).toEqual([1, 50]);
@@ -97,7 +97,7 @@ it('a bot that crashes over and over does not drive out the incident reports of 
   expect([counted('quiet'), counted('looping'), counted(null)]).toEqual([0, 0, 1000]);
 });
 
-it('a list has a bound in bytes, and at least one', async () => {
+it('a list is bounded in bytes, and has at least one report', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const store = await Store.open(path.join(dir, 'store.mdb'));
@@ -132,7 +132,7 @@ it('a query reads only the reports that it returns', async () => {
   const store = await Store.open(path.join(dir, 'store.mdb'));
   onTestFinished(() => store.close());
   let read = 0;
-  // The store as it is, which counts what is taken out of it.
+  // The real store, with a count of its reads.
   const counting = {
     root: {
       openDB: (options: object) => {
@@ -167,7 +167,7 @@ it('a query reads only the reports that it returns', async () => {
     all.unshift(incident);
     await incidents.add(incident);
   }
-  // FNV-1a takes these two for one.
+  // These two have the same FNV-1a hash.
   const same = ['costarring', 'liquid'];
   await incidents.add({ ...(all[0] as Incident), id: '000200', bots: ['costarring'] });
   for (const opened of [incidents, new IncidentStore(counting)]) {
@@ -184,7 +184,7 @@ it('a query reads only the reports that it returns', async () => {
         expect(read - found.length).toBe(wanted[0] === 'liquid' ? 1 : 0);
       }
     }
-    // What is left out is not counted against the limit.
+    // A report that is left out does not count towards the limit.
     const even = incidents.list(['a'], 3, (found) => (found.at_ms % 2 ? undefined : found));
     expect(even).toHaveLength(3);
     expect(even.every(({ at_ms }) => at_ms % 2 === 0)).toBe(true);

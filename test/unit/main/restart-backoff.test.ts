@@ -1,4 +1,4 @@
-// When a bot may be restarted, over random lives of bots and with a random that is known.
+// Restarts over random lives of bots, with a known random source.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ const anyPolicy = fc.record({
   healthy_ms: fc.nat(100_000),
 });
 const anyRandom = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-/** Runs: how long after the last end this one ends, and how long it had run. */
+/** Runs: the time since the end of the run before, and how long it ran. */
 const anyLife = fc.array(
   fc.record({ gap: fc.nat(200_000), ran: fc.nat(200_000), random: anyRandom }),
   { maxLength: 100 },
@@ -45,7 +45,7 @@ describe('RestartBackoff', () => {
     ]);
   });
 
-  it('jitter takes away at most half of the wait', () => {
+  it('jitter removes at most half of the wait', () => {
     expect(waits(new RestartBackoff(() => 0), policy(), 6)).toEqual([50, 100, 200, 400, 500, 500]);
   });
 
@@ -55,7 +55,7 @@ describe('RestartBackoff', () => {
     expect(waits(backoff, policy(), 2, 5000)).toEqual([100, 100]);
   });
 
-  it('gives up over the limit, names it, and takes it up again when the window has slid on', () => {
+  it('gives up above the limit with the reason, and restarts again when the window has moved', () => {
     const backoff = new RestartBackoff(() => 1);
     const rules = policy({ max_restarts: 2 });
     const at = (now: number): boolean => backoff.next(rules, now, 0).restart;
@@ -74,7 +74,7 @@ describe('RestartBackoff', () => {
     expect(backoff.next(rules, 5000, 1000).restart).toBe(false);
   });
 
-  it('with a limit of none it never restarts', () => {
+  it('with a limit of 0 it never restarts', () => {
     expect(new RestartBackoff().next(policy({ max_restarts: 0 }), 0, 0).restart).toBe(false);
   });
 
@@ -87,7 +87,7 @@ describe('RestartBackoff', () => {
     expect(next()).toEqual({ restart: true, waitMs: 100 });
   });
 
-  it('in any life: the wait is in its bounds and a timer can wait it, the window is never overfull', () => {
+  it('in any life the wait is within its bounds and those of timers, and the window is never above its limit', () => {
     fc.assert(
       fc.property(anyPolicy, anyLife, (rules, life) => {
         let random = 0;
@@ -123,7 +123,7 @@ describe('RestartBackoff', () => {
   });
 });
 
-it('a run that others have ended has the first wait each time, and leaves window and doubling as they were', () => {
+it('a run that ends through no fault of the bot has the first wait, and changes neither window nor doubling', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 3 });
   expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100 });
@@ -131,14 +131,14 @@ it('a run that others have ended has the first wait each time, and leaves window
   expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual(Array(5).fill(100));
   expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400 });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
-  // Its jitter is as that of any other.
+  // With the same jitter.
   expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);
-  // A healthy run ends the doubling, no matter why it ended.
+  // A healthy run ends the doubling, regardless of the cause of its end.
   backoff.uncharged(rules, 5000);
   expect(backoff.next(rules, 20_000, 0)).toEqual({ restart: true, waitMs: 100 });
 });
 
-it('where there is no place the wait doubles, and the window stays as it was', () => {
+it('without a host the wait doubles, and the window does not change', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 1 });
   expect([1, 2, 3, 4, 5].map(() => backoff.noHost(rules))).toEqual([100, 200, 400, 800, 1000]);

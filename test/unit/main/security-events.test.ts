@@ -1,4 +1,4 @@
-// Run by vitest. Security events: no flood of what causes them makes a flood on the stream.
+// The rate limit of security events.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { SecurityEvents } from '../../../src/main/access/security-events.js';
@@ -18,7 +18,7 @@ function recorded(): { events: SecurityEvents; lines: string[] } {
   return { events, lines };
 }
 
-it('tells of wrong PINs and of each lock once, also when two fronts find it', () => {
+it('reports wrong PINs, and each lock once, also when two fronts report it', () => {
   const { events, lines } = recorded();
   events.wrongPin('10.0.0.1', 0);
   events.wrongPin('10.0.0.2', 5);
@@ -35,7 +35,7 @@ it('tells of wrong PINs and of each lock once, also when two fronts find it', ()
   ]);
 });
 
-it('has at most 60 lines a minute, and says then how many there were more', () => {
+it('has at most 60 lines a minute, then a line with the number of skipped ones', () => {
   const { events, lines } = recorded();
   for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
   expect(lines).toHaveLength(60);
@@ -43,13 +43,13 @@ it('has at most 60 lines a minute, and says then how many there were more', () =
   expect(lines.slice(60)).toEqual([
     'warn auth 940 more events of PINs were skipped: rate limit exceeded',
   ]);
-  // Tokens are counted apart: nobody hides one behind wrong PINs.
+  // Tokens are counted separately, so wrong PINs cannot hide one.
   for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
   events.tokenCreated('token "x"', 'by somebody');
   expect(lines).toHaveLength(121);
   expect(lines.at(-1)).toBe('info auth token "x" was created by somebody');
   vi.advanceTimersByTime(600_000);
-  // One line for what was left out; it needs no other after that.
+  // One line reports the skipped ones, and no other follows.
   expect(lines).toHaveLength(122);
   events.stop();
   expect(vi.getTimerCount()).toBe(0);

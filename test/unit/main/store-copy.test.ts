@@ -1,4 +1,4 @@
-// Run by vitest. The copy of the store while changes come faster than copies are made. The store is a real one.
+// The copy of a real store, while changes come faster than copies.
 
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ beforeEach(() => {
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 });
 
-/** What the copy has. */
+/** The keys in the copy. */
 async function copied(): Promise<string[]> {
   const copy = open<string, string>({ path: `${file}.copy`, noSubdir: true, readOnly: true });
   const keys = [...copy.getKeys()];
@@ -23,7 +23,7 @@ async function copied(): Promise<string[]> {
   return keys;
 }
 
-it('one copy is made at a time, and a change that comes meanwhile is in the next', async () => {
+it('there is one copy at a time, and a change during it is in the next', async () => {
   const store = await Store.open(file);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -72,7 +72,7 @@ it('one copy is made at a time, and a change that comes meanwhile is in the next
   await put('d');
   const closed = store.close();
   go();
-  // The end waits for the one that is being made, and makes the last.
+  // close() waits for the copy that is being written, then writes the last.
   await vi.waitFor(() => expect(copies).toBe(3));
   go();
   await closed;
@@ -80,14 +80,14 @@ it('one copy is made at a time, and a change that comes meanwhile is in the next
   expect(await copied()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('a failed copy is reported once, and retried without another change', async () => {
+it('a copy that fails is reported once, and retried without another change', async () => {
   const store = await Store.open(file);
   const told: string[] = [];
   store.report = (level, line) => told.push(`${level} ${line}`);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const backup = vi.spyOn(store.root, 'backup');
-  // Nobody can write a file where a directory is, not even root.
+  // A file cannot replace a directory, not even for root.
   mkdirSync(`${file}.copy/in-the-way`, { recursive: true });
   await store.root.put('a', 'a');
   store.changed();
@@ -117,11 +117,11 @@ it('a failed copy is reported once, and retried without another change', async (
   await store.close();
 });
 
-it('a store that cannot be checked is left as it is', async () => {
+it('a store that cannot be checked is not changed', async () => {
   const store = await Store.open(file);
   await store.root.put('a', 'a');
   await store.close();
-  // The checker is a file of the build, and tests of this folder run without it.
+  // The checker is a file of the build, which unit tests run without.
   await expect(Store.open(file)).rejects.toThrow(/cannot be opened: it could not be checked: /);
   const again = open<string, string>({ path: file, noSubdir: true });
   expect(again.get('a')).toBe('a');

@@ -1,4 +1,4 @@
-// Run by vitest. Tickets: good once, for 30 s, and not more than so many.
+// Tickets: single use, 30 s, limited in number.
 
 import { expect, it } from 'vitest';
 import { TicketBook } from '../../../src/main/access/tickets.js';
@@ -14,7 +14,7 @@ function codeOf(attempt: () => unknown): string {
   return 'made';
 }
 
-it('is good once, and stands for its token', () => {
+it('is valid once, for its token', () => {
   const book = new TicketBook();
   const [one, other] = [book.create('a').ticket, book.create('b').ticket];
   expect(one).not.toBe(other);
@@ -24,7 +24,7 @@ it('is good once, and stands for its token', () => {
   for (const wrong of ['', 'x', `${one}=`, one.slice(1)]) expect(book.redeem(wrong)).toBeNull();
 });
 
-it('is good for 30 s', () => {
+it('is valid for 30 s', () => {
   let now = 1_000_000;
   const book = new TicketBook(() => now);
   const { ticket, expires_at_ms } = book.create('a');
@@ -36,7 +36,7 @@ it('is good for 30 s', () => {
   expect(book.redeem(late)).toBeNull();
 });
 
-it('is refused when a token, or all together, have too many', () => {
+it('is refused at the limit of a token, and of all tokens', () => {
   let now = 0;
   const book = new TicketBook(() => now);
   const fill = (token: string): number => {
@@ -50,7 +50,7 @@ it('is refused when a token, or all together, have too many', () => {
   for (let n = 0; n < 9; n++) all += fill(`token ${n}`);
   expect(all).toBe(10_000);
   expect(codeOf(() => book.create('new'))).toBe('unavailable');
-  // They run out all at once, and there is room again.
+  // They expire at the same time, and there is room again.
   now = 30_000;
   expect(fill('a')).toBe(1000);
   const { ticket } = book.create('b');

@@ -1,4 +1,4 @@
-// Run by vitest. The ends of tokens that a running service does not show: by a clock that jumps, on a disk that refuses.
+// Expiry with a clock that jumps, and removal with a disk that fails: a running service does not show these.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ interface Setup {
   lines: string[];
 }
 
-/** A registry on a real store, with fronts that only remember. */
+/** A registry on a real store, with fake fronts. */
 async function setUp(): Promise<Setup> {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   const store = await Store.open(path.join(dir, 'store.mdb'));
@@ -43,27 +43,27 @@ async function setUp(): Promise<Setup> {
 
 afterEach(() => vi.restoreAllMocks());
 
-it('a token ends within seconds of its time when the clock has jumped over it', async () => {
+it('a token expires within seconds when the clock has jumped past its time', async () => {
   const { registry, accepted } = await setUp();
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
   const expires_at_ms = Date.now() + 3_600_000;
   const { info } = await registry.create({ name: 'x', scopes: ['read'], expires_at_ms }, 'nobody');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(accepted).toContain(info.id);
-  // As after a sleep of the machine: the clock has advanced, the timers have not.
+  // As after a suspend: the clock has advanced, the timers have not.
   vi.setSystemTime(expires_at_ms);
   await vi.advanceTimersByTimeAsync(5000);
   expect(accepted).not.toContain(info.id);
   expect(registry.list()).toEqual([]);
 });
 
-it('what the disk refuses to take away is over all the same, tried again, and can be revoked again', async () => {
+it('a token that the disk fails to remove is invalid all the same, is retried, and can be revoked again', async () => {
   const { registry, tokens, accepted, lines } = await setUp();
   const make = async (name: string): Promise<string> =>
     (await registry.create({ name, scopes: ['read'] }, 'nobody')).info.id;
   const [first, second] = [await make('first'), await make('second')];
   const onDisk = (): string[] => tokens.all().map(({ id }) => id);
-  // A full disk cannot be had here.
+  // A full disk cannot be simulated here.
   const refusal = vi.spyOn(tokens, 'remove').mockRejectedValue(new Error('ENOSPC'));
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 
@@ -85,7 +85,7 @@ it('what the disk refuses to take away is over all the same, tried again, and ca
   await expect.poll(() => lines.filter((line) => line.includes('was revoked')).length).toBe(2);
 });
 
-it('what the disk has refused is tried once more at the end', async () => {
+it('a failed removal is retried at shutdown', async () => {
   const { registry, tokens } = await setUp();
   const { info } = await registry.create({ name: 'x', scopes: ['read'] }, 'nobody');
   const refusal = vi.spyOn(tokens, 'remove').mockRejectedValueOnce(new Error('ENOSPC'));
