@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HostPlacement } from '../../../src/main/bots/host-placement.js';
+import { NoPlace } from '../../../src/main/bots/no-place.js';
+import { Quarantine } from '../../../src/main/bots/quarantine.js';
+import type { HostState } from '../../../src/main/threads/host-life.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { Deferred } from '../../../src/shared/deferred.js';
+import { settled } from './thread-fixture.js';
+
+const MAX_DEDICATED = 2;
+
+/** The part of a host that placement sees. */
+class Host {
+  readonly number: number;
+  state: HostState;
+  bots = 0;
+  readonly kinds: Map<string, string>;
+  readonly exit = new Deferred();
+  readonly gone = this.exit.promise;
+
+  constructor(number: number, state: HostState, kinds: string[]) {
+    this.number = number;
+    this.state = state;
+    this.kinds = new Map(kinds.map((kind) => [kind, `${kind}.js`]));
+  }
+}
+
+let hosts: Host[];
+let left: number[];
+let quarantine: Quarantine;
+let placement: HostPlacement;
+
+beforeEach(() => {
+  hosts = [new Host(0, 'shared', ['demo']), new Host(1, 'shared', ['demo', 'irc'])];
+  left = [];
+  quarantine = new Quarantine();
+  placement = new HostPlacement({ count: 2, maxDedicated: MAX_DEDICATED }, quarantine, {
+    hosts: () => hosts as unknown as HostThread[],
+    async start(number, kind) {
+      if (kind === 'broken') throw new NoPlace('it does not load');
+      const host = new Host(number, 'reserved', kind === null ? ['demo', 'irc'] : [kind]);
+      hosts.push(host);
+      return host as unknown as HostThread;
+    },
+    leave: (host) => {
+      host.bots -= 1;
+      left.push(host.number);
+    },
+  });
+});
+
+const place = async (id: string, kind: string, dedicated = false): Promise<number> =>
+  (await placement.place({ id, kind, dedicated })).number;
+
+describe('shared hosts', () => {
+  it('a bot goes to the host with the fewest bots that has its kind', async () => {
+    expect(await place('a', 'irc')).toBe(1);
+    expect(await place('b', 'irc')).toBe(1);
+    expect(await place('c', 'demo')).toBe(0);
+    expect(await place('d', 'demo')).toBe(0);
+    expect(hosts.map(({ bots }) => bots)).toEqual([2, 2]);
+  });
+
+  it.each<HostState>(['loading', 'retiring', 'stuck', 'ending', 'lost'])(
+    'a host that is %s gets none',
+    async (state) => {
+      (hosts[0] as Host).state = state;
+      (hosts[1] as Host).bots = 10;
+      expect(await place('a', 'demo')).toBe(1);
+    },
+  );
+
+  it('while a host is being replaced a bot waits for it, if no other has its kind', async () => {
+    const [, second] = hosts as [Host, Host];
+    second.state = 'lost';
+    let placed: number | undefined;
+    void place('a', 'irc').then((number) => {
+      placed = number;
+    });
+    placement.offer();
+    await settled();
+    expect(placed).toBeUndefined();
+    hosts[1] = new Host(1, 'shared', ['demo', 'irc']);
+    placement.offer();
+    await settled();
+    expect(placed).toBe(1);
+  });
+});
+
+describe('reserved hosts', () => {
+  it('bots of a kind that no shared host has share a host with that kind alone', async () => {
+    const numbers = await Promise.all([place('a', 'rare'), place('b', 'rare')]);
+    expect(numbers).toEqual([2, 2]);
+    expect([...(hosts[2] as Host).kinds.keys()]).toEqual(['rare']);
+    expect((hosts[2] as Host).bots).toBe(2);
+  });
+
+  it('such a host that has ended is not used again', async () => {
+    await place('a', 'rare');
+    (hosts[2] as Host).state = 'ending';
+    expect(await place('b', 'rare')).toBe(3);
+  });
+
+  it('a kind that does not load is refused, and tried again by the next bot', async () => {
+    await expect(place('a', 'broken')).rejects.toThrow(NoPlace);
+    await expect(place('b', 'broken')).rejects.toThrow('it does not load');
+  });
+
+  it('there are eight such hosts at most', async () => {
+    for (let n = 0; n < 8; n++) await place(`a${n}`, `kind-${n}`);
+    await expect(place('b', 'kind-8')).rejects.toThrow('there are too many other bot hosts');
+    (hosts[2] as Host).state = 'gone';
+    (hosts[2] as Host).exit.resolve();
+    await settled();
+    expect(await place('b', 'kind-8')).toBe(10);
+  });
+
+  it('the two halves of quarantined bots are on two hosts, away from all others', async () => {
+    for (const now of [Date.now(), Date.now()]) quarantine.lost(['a', 'b', 'c', 'd'], now);
+    const numbers = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => place(id, 'demo')));
+    expect(numbers).toEqual([2, 2, 3, 3, 0]);
+  });
+
+  it('a place on a host that lost its kind is given back', async () => {
+    quarantine.lost(['a', 'b'], Date.now());
+    quarantine.lost(['a', 'b'], Date.now());
+    await expect(place('a', 'rare')).rejects.toThrow('it did not load on bot host 2');
+    expect(left).toEqual([2]);
+  });
+});
+
+describe('dedicated hosts', () => {
+  it('each bot has its own, up to the limit', async () => {
+    expect(await place('a', 'demo', true)).toBe(2);
+    expect(await place('b', 'demo', true)).toBe(3);
+    await expect(place('c', 'demo', true)).rejects.toThrow(
+      'limit of bots with a dedicated host reached (hosts.max_dedicated is 2)',
+    );
+    placement.withdraw(hosts[2] as unknown as HostThread);
+    expect(await place('c', 'demo', true)).toBe(4);
+  });
+
+  it('one that does not start does not count', async () => {
+    for (let n = 0; n < 3; n++) await expect(place('a', 'broken', true)).rejects.toThrow(NoPlace);
+    expect(await place('b', 'demo', true)).toBe(5);
+  });
+
+  it('bots that want one are admitted up to the limit, whether they have it already or not', () => {
+    expect(() => placement.admitDedicated(1)).not.toThrow();
+    expect(() => placement.admitDedicated(2)).toThrow(NoPlace);
+  });
+});
