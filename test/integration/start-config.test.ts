@@ -15,6 +15,9 @@ import {
   startOwn,
 } from '../harness/starts.js';
 
+/** The build: the sources lie at another depth below the defaults that they read. */
+const BUILD = new URL('../../dist/src/main/load-config.js', import.meta.url).href;
+
 let base: string;
 let failing: FailingStart;
 let refused: FailingStart;
@@ -104,10 +107,12 @@ describe('configuration', () => {
   it('Configuration: file, environment, flag override each other in that order', async () => {
     const config = { data_dir: path.join(base, 'from-file') };
     const env = { DROVER_DATA_DIR: path.join(base, 'from-env') };
-    const byFile = await startOwn({ dataDir: null, config });
-    expect(byFile.pinPath).toBe(path.join(base, 'from-file', 'pin.txt'));
-    const byEnv = await startOwn({ dataDir: null, config, env });
-    expect(byEnv.pinPath).toBe(path.join(base, 'from-env', 'pin.txt'));
+    const file = path.join(base, 'config.json');
+    writeFileSync(file, JSON.stringify(config));
+    const { loadConfig } = (await import(BUILD)) as typeof import('../../src/main/load-config.js');
+    expect(loadConfig(file, {}, {}).data_dir).toBe(config.data_dir);
+    expect(loadConfig(file, env, {}).data_dir).toBe(env.DROVER_DATA_DIR);
+    // With all three, the service itself.
     const byFlag = await startOwn({ dataDir: path.join(base, 'from-flag'), config, env });
     expect(byFlag.pinPath).toBe(path.join(base, 'from-flag', 'pin.txt'));
   });
