@@ -1,11 +1,11 @@
-// Runs in the bench process. Owns the bots bench: bots per host, memory per bot, start rate, round trips of /invoke and
-// the list of bots, beside a control that hosts bots with no service around them.
+// The bots bench: bots per host, memory per bot, start rate, round trips of /invoke and the list of bots, beside a control that
+// hosts bots without a service.
 
 import { runCrowd } from './bots/crowds.js';
 import { BARE, SUBJECT } from './bots/hosts.js';
 import type { Plan } from './bots/part.js';
 import { runRequests } from './bots/requests.js';
-import { type Bench, type BenchOptions, type BenchResult, figureTable } from './harness/bench.js';
+import { type Bench, type BenchOptions, type BenchResult, metricTable } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
 import type { Progress } from './harness/progress.js';
@@ -45,13 +45,13 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       ...(plan.connected ? [await runCrowd('connected', true, plan, progress)] : []),
       await runRequests(plan, load, progress),
     ];
-    const figures = parts.flatMap((part) => part.figures);
-    const summary = figureTable(`bots: ${SUBJECT} beside ${BARE}`, figures, [
+    const metrics = parts.flatMap((part) => part.metrics);
+    const summary = metricTable(`bots: ${SUBJECT} beside ${BARE}`, metrics, [
       `…/${BARE}: above 1 ${SUBJECT} is the better one: less memory, CPU or time, more starts or round trips.`,
       'Noise floor: the control ÷ itself, two processes, measured in the same rounds.',
     ]);
     return {
-      figures,
+      metrics,
       tables: [...parts.flatMap((part) => part.tables), summary],
       measurements: Object.assign({}, ...parts.map((part) => part.measurements)),
     };

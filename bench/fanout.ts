@@ -1,13 +1,13 @@
-// Runs in the bench process. Owns the fan-out bench: CPU per delivered frame of the service beside bare loops.
+// The fan-out bench: CPU per delivered frame, beside bare loops.
 
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
-  ratioFigure,
-  timesFigure,
+  factorMetric,
+  type Metric,
+  metricTable,
+  ratioMetric,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Measurements, runRounds, series } from './harness/rounds.js';
@@ -46,7 +46,7 @@ const FULL: Plan = { rounds: 7, seconds: 3, warmUpSeconds: 1.5, largeSeconds: 30
 const SHORT: Plan = { rounds: 3, seconds: 0.5, warmUpSeconds: 0.35, largeSeconds: 2 };
 
 const STREAMS = 1_000;
-/** Makes a frame of about 220 bytes. */
+/** Gives a frame of about 220 bytes. */
 export const MESSAGE_BYTES = 52;
 
 export const BATCHED: Pick<StreamWork, 'streams' | 'load' | 'sample'> = {
@@ -62,7 +62,7 @@ export const UNBATCHED: Pick<StreamWork, 'streams' | 'load' | 'sample'> = {
 
 export const fanout: Bench = {
   name: 'fanout',
-  about: 'events to 1,000 and 10,000 streams: CPU per delivered frame beside bare loops',
+  about: 'CPU per delivered frame with 1,000 and 10,000 streams, beside bare loops',
   run,
 };
 
@@ -77,16 +77,16 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     ...names.slice(1).map((name) => () => controlFeed(name)),
   ]);
   const swarm = await Swarm.start(feeds.length * STREAMS);
-  const result: BenchResult = { figures: [], tables: [], measurements: {} };
+  const result: BenchResult = { metrics: [], tables: [], measurements: {} };
   try {
     for (const feed of feeds) await swarm.open(groupOf(feed), feed.target, STREAMS);
     const batched = await runBatched(feeds, swarm, plan, progress);
     const unbatched = await runUnbatched(feeds, swarm, plan, progress);
-    result.figures.push(...batchedFigures(batched.measured), ...unbatchedFigures(unbatched));
+    result.metrics.push(...batchedMetrics(batched.measured), ...unbatchedMetrics(unbatched));
     result.tables.push(
       streamTable(title('batched', BATCHED, plan), batched.measured, [
         'The controls write the frames of a tick of 10 ms in one piece.',
-        `better-sse gets less: ${batched.bestNote}.`,
+        `better-sse gets a lower rate: ${batched.bestNote}.`,
       ]),
       streamTable(title('unbatched', UNBATCHED, plan), unbatched, [
         'The controls write each frame by itself. Latencies are from timestamp_ms, which is cut to whole',
@@ -102,10 +102,10 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     await closeFeeds(feeds);
   }
   const large = await runLarge(plan.largeSeconds, MESSAGE_BYTES, progress);
-  result.figures.push(...large.figures);
+  result.metrics.push(...large.metrics);
   result.tables.push(large.table);
   result.tables.push(
-    figureTable('fanout: the service beside its controls', result.figures, [
+    metricTable('fanout: the service beside its controls', result.metrics, [
       'batched: delivered frames per CPU second of the server, service ÷ control. unbatched: service ÷ control, less is better.',
       'Medians of per-round ratios. Noise floor: the same bare loop ÷ itself, two processes, measured in the same rounds.',
     ]),
@@ -127,7 +127,7 @@ async function runBatched(
   const work: StreamWork = { ...BATCHED, ...plan };
   const better = feeds.find(({ name }) => name === BETTER_SSE);
   if (better === undefined) throw new Error('no better-sse');
-  progress.step('fanout, batched: looking for the load that better-sse does best with');
+  progress.step('fanout, batched: finding the best load for better-sse');
   const best = await bestLoad(better, swarm, work, plan.warmUpSeconds);
   const contenders = feeds.map((feed) =>
     streamContender(feed, swarm, feed === better ? { ...work, load: best.load } : work),
@@ -147,12 +147,12 @@ function runUnbatched(
   return runRounds('fanout, unbatched', contenders, plan.rounds, progress);
 }
 
-function batchedFigures(measured: Measurements<StreamMeasurement>): Figure[] {
+function batchedMetrics(measured: Measurements<StreamMeasurement>): Metric[] {
   const of = (name: string) => series(measured, name, (one) => one.framesPerCpuS);
   const bare = of(BARE);
   const noise = { first: bare, again: of(BARE_AGAIN) };
-  const figure = (control: string, min?: number): Figure =>
-    ratioFigure({
+  const metric = (control: string, min?: number): Metric =>
+    ratioMetric({
       id: `batched/${control}`,
       subject: of(SUBJECT),
       control: control === BARE ? bare : of(control),
@@ -160,21 +160,21 @@ function batchedFigures(measured: Measurements<StreamMeasurement>): Figure[] {
       better: 'more',
       ...(min === undefined ? {} : { target: { min } }),
     });
-  return [figure(BETTER_SSE, 60), figure(BARE, 0.8), figure(NODE)];
+  return [metric(BETTER_SSE, 60), metric(BARE, 0.8), metric(NODE)];
 }
 
-function unbatchedFigures(measured: Measurements<StreamMeasurement>): Figure[] {
-  const figures = (
+function unbatchedMetrics(measured: Measurements<StreamMeasurement>): Metric[] {
+  const metrics = (
     what: string,
     pick: (one: StreamMeasurement) => number,
     max: number,
-  ): Figure[] => {
+  ): Metric[] => {
     const of = (name: string) => series(measured, name, pick);
     const bare = of(BARE);
     const noise = { first: bare, again: of(BARE_AGAIN) };
     const subject = of(SUBJECT);
     return [
-      timesFigure({
+      factorMetric({
         id: `unbatched/${what}/${BARE}`,
         subject,
         control: bare,
@@ -182,12 +182,12 @@ function unbatchedFigures(measured: Measurements<StreamMeasurement>): Figure[] {
         target: { max },
       }),
       ...[NODE, BETTER_SSE].map((name) =>
-        timesFigure({ id: `unbatched/${what}/${name}`, subject, control: of(name), noise }),
+        factorMetric({ id: `unbatched/${what}/${name}`, subject, control: of(name), noise }),
       ),
     ];
   };
   return [
-    ...figures('cpu', (one) => one.cpuUsPerFrame, 1.2),
-    ...figures('p99', (one) => one.p99Ms, 2),
+    ...metrics('cpu', (one) => one.cpuUsPerFrame, 1.2),
+    ...metrics('p99', (one) => one.p99Ms, 2),
   ];
 }

@@ -1,13 +1,13 @@
-// Runs in the bench process. Owns the HTTP bench: CPU per request of the service beside bare servers.
+// The HTTP bench: CPU per request, beside bare servers.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
-  ratioFigure,
+  type Metric,
+  metricTable,
+  ratioMetric,
 } from './harness/bench.js';
 import type { Drover } from './harness/drover.js';
 import { LoadProcess } from './harness/load.js';
@@ -22,7 +22,7 @@ import { BOTS, LIST, ROUTES_WITHOUT_BOTS, type Route } from './http/routes.js';
 
 interface Plan {
   rounds: number;
-  /** Length of a measurement and of a warm-up, in s. */
+  /** Durations of a measurement and a warm-up, in s. */
   seconds: number;
   warmUpSeconds: number;
 }
@@ -30,7 +30,7 @@ interface Plan {
 const FULL: Plan = { rounds: 7, seconds: 1.5, warmUpSeconds: 1 };
 const SHORT: Plan = { rounds: 5, seconds: 0.4, warmUpSeconds: 0.4 };
 
-/** Before the service's use of CPU without load is measured, and how long that takes. */
+/** Idle time before the idle CPU is measured, and the duration of that measurement. */
 const SETTLE_MS = 500;
 const IDLE_MS = 1_000;
 
@@ -49,10 +49,10 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       await runGroup(ROUTES_WITHOUT_BOTS, 0, plan, load, progress),
       await runGroup([LIST], BOTS, plan, load, progress),
     ];
-    const figures = parts.flatMap((part) => part.figures);
-    const summary = figureTable(
+    const metrics = parts.flatMap((part) => part.metrics);
+    const summary = metricTable(
       `http: CPU per request of a control ÷ that of ${SUBJECT} (above 1: ${SUBJECT} needs less)`,
-      figures,
+      metrics,
       [
         'Medians of per-round ratios. Noise floor: the same bare loop ÷ itself, two processes, measured in the same rounds.',
         'idle-cpu: what the process uses without a request, in percent of one core.',
@@ -60,7 +60,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       ],
     );
     return {
-      figures,
+      metrics,
       tables: [...parts.flatMap((part) => part.tables), summary],
       measurements: Object.assign({}, ...parts.map((part) => part.measurements)),
     };
@@ -70,13 +70,13 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
 }
 
 interface GroupResult {
-  figures: Figure[];
+  metrics: Metric[];
   tables: Table[];
   notes: string[];
   measurements: Record<string, Record<string, readonly Measurement[]>>;
 }
 
-/** Routes that are measured on the same servers. */
+/** Measures routes on the same servers. */
 async function runGroup(
   routes: readonly Route[],
   bots: number,
@@ -86,29 +86,29 @@ async function runGroup(
 ): Promise<GroupResult> {
   progress.step(`http: starting the servers${bots > 0 ? `, ${whole(bots)} bots` : ''}`);
   const fleet = await startFleet(bots);
-  const result: GroupResult = { figures: [], tables: [], notes: [], measurements: {} };
+  const result: GroupResult = { metrics: [], tables: [], notes: [], measurements: {} };
   try {
-    const idle = await idleFigure(fleet.drover, bots);
+    const idle = await idleMetric(fleet.drover, bots);
     for (const route of routes) {
       const contenders = fleet.members.map(({ server, target }) =>
         contenderOf(server, target, route, plan, load),
       );
       const measured = await runRounds(`http, ${route.title}`, contenders, plan.rounds, progress);
       result.tables.push(contenderTable(route, plan, measured));
-      result.figures.push(...figuresOf(route, measured));
+      result.metrics.push(...metricsOf(route, measured));
       result.measurements[route.id] = Object.fromEntries(measured);
     }
-    result.figures.push(idle);
+    result.metrics.push(idle);
     result.notes.push(memoryNote(fleet.drover, bots));
   } finally {
     const ended = await fleet.stop();
-    if (ended !== 'exit code 0') progress.note(`${SUBJECT} did not end as it should: ${ended}`);
+    if (ended !== 'exit code 0') progress.note(`${SUBJECT} did not exit cleanly: ${ended}`);
   }
   return result;
 }
 
-/** What the service uses without any request, which is part of each of its other figures; in percent of a core. */
-async function idleFigure({ server }: Drover, bots: number): Promise<Figure> {
+/** Idle CPU of the service, which is included in its other metrics; in percent of a core. */
+async function idleMetric({ server }: Drover, bots: number): Promise<Metric> {
   await delay(SETTLE_MS);
   const { use } = await server.cpuDuring(() => delay(IDLE_MS));
   const value = (use.cpuNs / use.wallNs) * 100;
@@ -121,14 +121,14 @@ function memoryNote({ server }: Drover, bots: number): string {
   return `Memory of ${SUBJECT} after the load, ${whole(bots)} bots: ${mebibytes(rss)} resident, ${mebibytes(pss)} PSS.`;
 }
 
-function figuresOf(route: Route, measured: Measurements<Measurement>): Figure[] {
+function metricsOf(route: Route, measured: Measurements<Measurement>): Metric[] {
   const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerRequest);
   const subject = cpu(SUBJECT);
   const bare = cpu(BARE);
   const noise = { first: bare, again: cpu(BARE_AGAIN) };
   const target = route.target === undefined ? {} : { target: route.target };
   return [
-    ratioFigure({
+    ratioMetric({
       id: `${route.id}/${BARE}`,
       subject,
       control: bare,
@@ -136,7 +136,7 @@ function figuresOf(route: Route, measured: Measurements<Measurement>): Figure[] 
       better: 'less',
       ...target,
     }),
-    ratioFigure({ id: `${route.id}/${NODE}`, subject, control: cpu(NODE), noise, better: 'less' }),
+    ratioMetric({ id: `${route.id}/${NODE}`, subject, control: cpu(NODE), noise, better: 'less' }),
   ];
 }
 

@@ -1,12 +1,12 @@
-// Runs in the bench process. Owns the bench of idle streams: what one more of them takes of the process's memory.
+// The idle-memory bench: process memory per idle stream.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
+  type Metric,
+  metricTable,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
@@ -25,7 +25,7 @@ import { groupOf } from './streams/measurement.js';
 import { Swarm } from './streams/swarm.js';
 
 const STREAMS = 10_000;
-/** Open before the others, so that what the first ones need for all is not counted. */
+/** Opened first, so that one-time costs are not counted. */
 const FIRST = 100;
 const MOST_KB = 3;
 const SETTLE_MS = 600;
@@ -34,7 +34,7 @@ const SETTLE_MS = 600;
 interface Measurement {
   pss: number;
   rss: number;
-  /** Of the whole process, with all streams open. */
+  /** The whole process with all streams open. */
   totalPss: number;
 }
 
@@ -52,13 +52,13 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     ...controls.map((name) => contender(name, () => controlFeed(name))),
   ];
   const measured = await runRounds('idle-memory', contenders, rounds, progress);
-  const figures = [...measured.keys()].map((name) => figureOf(name, measured));
+  const metrics = [...measured.keys()].map((name) => metricOf(name, measured));
   return {
-    figures,
+    metrics,
     tables: [
       tableOf(measured, rounds),
-      figureTable('idle-memory: process memory (PSS) for each idle stream', figures, [
-        'Each measurement is of a fresh process: memory that was used once is not given back.',
+      metricTable('idle-memory: process memory (PSS) for each idle stream', metrics, [
+        'Each measurement uses a new process, because memory that was used once is not returned.',
       ]),
     ],
     measurements: Object.fromEntries(measured),
@@ -91,7 +91,7 @@ async function measure(start: () => Promise<Feed>): Promise<Measurement> {
   }
 }
 
-function figureOf(name: string, measured: Measurements<Measurement>): Figure {
+function metricOf(name: string, measured: Measurements<Measurement>): Metric {
   const spread = summarize(series(measured, name, (one) => one.pss / 1000));
   return {
     id: name,

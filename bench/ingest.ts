@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the ingest bench: how many events a second one bot host gets into the ring.
+// The ingest bench: events per second from one bot host into the ring.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { IngestJob, IngestResult } from './controls/ingest-bare.js';
@@ -7,9 +7,9 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
-  ratioFigure,
+  type Metric,
+  metricTable,
+  ratioMetric,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
@@ -33,7 +33,7 @@ const ALONE = 'drover, no subscriber';
 const WATCHED = 'drover, 1 subscriber';
 const BARE = 'two bare threads';
 const BARE_AGAIN = 'two bare threads again';
-/** More than any bot can: it says all that it gets to say. */
+/** More than a bot can send: it sends as much as it can. */
 const FLAT_OUT = 10_000_000;
 const LEAST_PER_S = 500_000;
 const SETTLE_MS = 250;
@@ -42,18 +42,18 @@ const SKIPPED = /^(\d+) info lines were skipped/;
 
 interface Measurement {
   eventsPerS: number;
-  /** Lines that the bot was told it may not say, because too much was on its way already. */
+  /** Lines skipped because too many bytes were in flight. */
   skippedPerS: number;
   cpuUsPerEvent: number;
   serverCores: number;
   serverWait: number;
-  /** Bytes a second that the subscriber had. */
+  /** Bytes per second received by the subscriber. */
   deliveredPerS: number;
 }
 
 export const ingest: Bench = {
   name: 'ingest',
-  about: 'one bot flat out: events a second into the ring, without and with a subscriber',
+  about: 'one bot at full speed: events a second into the ring, without and with a subscriber',
   run,
 };
 
@@ -80,12 +80,12 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       plan.rounds,
       progress,
     );
-    const figures = figuresOf(measured);
+    const metrics = metricsOf(measured);
     return {
-      figures,
+      metrics,
       tables: [
         tableOf(measured, plan),
-        figureTable('ingest: one bot host into the ring', figures, [
+        metricTable('ingest: one bot host into the ring', metrics, [
           'bare/…: events a second, service ÷ two bare threads that pack, unpack and write the same events. cpu/…: CPU per event, the other way round.',
         ]),
       ],
@@ -184,7 +184,7 @@ async function measureService(
   }
 }
 
-/** Where the numbering is now: the id of an event that is made for this. */
+/** The current position: the id of an event created for this. */
 async function position({ drover }: DroverFeed, pings: Probe): Promise<Probed> {
   const next = pings.next(ANSWER_WITHIN_MS);
   await drover.ping();
@@ -200,20 +200,20 @@ function skipped(warnings: Probe): number {
   return sum;
 }
 
-function figuresOf(measured: Measurements<Measurement>): Figure[] {
+function metricsOf(measured: Measurements<Measurement>): Metric[] {
   const rates = (name: string) => series(measured, name, (one) => one.eventsPerS);
   const bare = rates(BARE);
   const noise = { first: bare, again: rates(BARE_AGAIN) };
-  const absolute = (id: string, name: string): Figure => {
+  const absolute = (id: string, name: string): Metric => {
     const spread = summarize(rates(name));
     return { id, value: spread.median, unit: '/s', spread, target: { min: LEAST_PER_S } };
   };
-  const ratio = (id: string, name: string): Figure =>
-    ratioFigure({ id, subject: rates(name), control: bare, noise, better: 'more' });
+  const ratio = (id: string, name: string): Metric =>
+    ratioMetric({ id, subject: rates(name), control: bare, noise, better: 'more' });
   const cpu = (name: string) => series(measured, name, (one) => one.cpuUsPerEvent);
   const bareCpu = cpu(BARE);
-  const cost = (id: string, name: string): Figure =>
-    ratioFigure({
+  const cost = (id: string, name: string): Metric =>
+    ratioMetric({
       id,
       subject: cpu(name),
       control: bareCpu,
@@ -255,8 +255,8 @@ function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
       ];
     }),
     notes: [
-      'Events in the ring are counted by their ids, seen on a stream that lets only two of them through.',
-      'The limit of lines per bot is lifted; what is skipped is over the bound of bytes on their way.',
+      'Events in the ring are counted by their ids, seen on a stream whose filter passes only two of them.',
+      'The line limit per bot is off; skipped lines exceed the bound of bytes in flight.',
     ],
   };
 }

@@ -1,12 +1,12 @@
-// Runs in the bench process. Owns the isolation bench: how long /health takes while events fan out.
+// The isolation bench: latency of /health during a fan-out.
 
 import { BATCHED, MESSAGE_BYTES, UNBATCHED } from './fanout.js';
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
+  type Metric,
+  metricTable,
 } from './harness/bench.js';
 import { LoadProcess } from './harness/load.js';
 import { benchScript } from './harness/paths.js';
@@ -36,7 +36,7 @@ interface Plan {
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
-  /** With 10,000 streams too, and beside a bare loop. */
+  /** Also with 10,000 streams, and beside a bare loop. */
   all: boolean;
 }
 
@@ -52,7 +52,7 @@ const LARGE_RATE = 1_000;
 type Load = LoadProcess<HttpLoadJob, HttpLoadResult>;
 type Work = Omit<StreamWork, 'seconds' | 'warmUpSeconds'>;
 
-/** One stretch of requests, with or without streams beside it. */
+/** One series of requests, with or without streams. */
 interface Measurement {
   http: HttpLoadResult;
   streams: StreamMeasurement | undefined;
@@ -73,13 +73,13 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     if (plan.all) {
       for (const [name, all] of await runLarge(load, plan, progress)) measured.set(name, all);
     }
-    const figures = figuresOf(measured);
+    const metrics = metricsOf(measured);
     return {
-      figures,
+      metrics,
       tables: [
         tableOf(measured, plan),
-        figureTable('isolation: p99 of /health on the service', figures, [
-          'no-events is what the machine and the generator add. In the full form the table has the same beside a bare loop.',
+        metricTable('isolation: p99 of /health on the service', metrics, [
+          'no-events is what the machine and the generator add. The full form also measures a bare loop.',
         ]),
       ],
       measurements: Object.fromEntries(measured),
@@ -163,7 +163,7 @@ function contender(
     const { meanwhile, ...streams } = await measureStreams(feed, swarm, whole, durationS, () =>
       ask(durationS),
     );
-    if (meanwhile === undefined) throw new Error('nothing was asked meanwhile');
+    if (meanwhile === undefined) throw new Error('no requests were sent meanwhile');
     return { http: meanwhile, streams };
   };
   return {
@@ -175,7 +175,7 @@ function contender(
   };
 }
 
-function figuresOf(measured: Measurements<Measurement>): Figure[] {
+function metricsOf(measured: Measurements<Measurement>): Metric[] {
   return [...measured.keys()]
     .filter((name) => name.startsWith(SUBJECT))
     .map((name) => {
@@ -230,7 +230,7 @@ function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
     ],
     rows,
     notes: [
-      'Each connection asks again as soon as it is answered: autocannon can keep a rate only in bursts of a second.',
+      'Each connection sends the next request right after a response: autocannon can only hold a rate in bursts of one second.',
     ],
   };
 }

@@ -1,14 +1,14 @@
-// Runs in the bench process. Owns the bench of the journal: what it costs the stream, how fast one bot's page is found among
-// many events, and how fast a client catches up while others are live.
+// The journal bench: its cost for live streams, the time to find one bot's page among many events, and the speed of a replay
+// beside live streams.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
-  timesFigure,
+  factorMetric,
+  type Metric,
+  metricTable,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { runRounds, series } from './harness/rounds.js';
@@ -34,7 +34,7 @@ const LIVE_STREAMS = 500;
 const LIVE = { rate: 1000, messageBytes: MESSAGE_BYTES, form: 'batched' } as const;
 const BOTS = 1000;
 const PAGE = 100;
-/** What is filled into the journal at most each second, by all bots. */
+/** Maximum rate at which all bots fill the journal. */
 const FILL_RATE = 150_000;
 
 interface Plan {
@@ -83,14 +83,14 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const plan = { ...form, rounds: options.rounds ?? form.rounds };
   const cost = await runCost(plan, progress);
   const past = await runPast(plan, progress);
-  const figures = [...cost.figures, ...past.figures];
+  const metrics = [...cost.metrics, ...past.metrics];
   const notes = [
     'cost/cpu: CPU of the whole process per delivered frame, with the journal ÷ without. page/p99: GET /api/events of one bot.',
     'replay/live-p99: latency at 500 live streams while one client catches up ÷ the same without it.',
   ];
   return {
-    figures,
-    tables: [...cost.tables, ...past.tables, figureTable('journal', figures, notes)],
+    metrics,
+    tables: [...cost.tables, ...past.tables, metricTable('journal', metrics, notes)],
     measurements: { cost: cost.measurements, past: past.measurements },
   };
 }
@@ -121,8 +121,8 @@ async function runCost(plan: Plan, progress: Progress): Promise<BenchResult> {
     const of = (name: string) => series(measured, name, (one) => one.cpuUsPerFrame);
     const control = of(OFF);
     const { lost } = await infoOf(feeds[0] as DroverFeed);
-    const figures: Figure[] = [
-      timesFigure({
+    const metrics: Metric[] = [
+      factorMetric({
         id: 'cost/cpu',
         subject: of(ON),
         control,
@@ -133,7 +133,7 @@ async function runCost(plan: Plan, progress: Progress): Promise<BenchResult> {
     ];
     const title = `journal, cost: ${STREAMS} streams x ${whole(plan.rate)} events/s (${plan.rounds} rounds of ${plan.seconds} s)`;
     return {
-      figures,
+      metrics,
       tables: [streamTable(title, measured, [])],
       measurements: Object.fromEntries(measured),
     };
@@ -155,7 +155,7 @@ async function runPast(plan: Plan, progress: Progress): Promise<BenchResult> {
     const pages = await readPages(feed, plan.pages, progress);
     const replay = await runReplays(feed, swarm, plan, progress);
     const info = await infoOf(feed);
-    const figures: Figure[] = [
+    const metrics: Metric[] = [
       { id: 'page/p99', value: pages.p99, unit: 'ms', target: { max: 20 } },
       {
         id: 'replay/rate',
@@ -181,7 +181,7 @@ async function runPast(plan: Plan, progress: Progress): Promise<BenchResult> {
       ],
       notes: [`Lost to the journal: ${info.lost}.`],
     };
-    return { figures, tables: [table], measurements: { pages, replay, info } };
+    return { metrics, tables: [table], measurements: { pages, replay, info } };
   } finally {
     await swarm.stop();
     await feed.close();
@@ -213,7 +213,7 @@ async function infoOf(feed: DroverFeed): Promise<Info> {
 
 const seqOf = (id: string): number => Number(id.slice(id.indexOf('-') + 1));
 
-/** Has all bots talk until there are so many events of all of them, then has them say nothing more. */
+/** Lets all bots log until the journal has this many events, then stops them. */
 async function fill(feed: DroverFeed, events: number): Promise<void> {
   const { drover, server } = feed;
   const rate = Math.round(FILL_RATE / BOTS);
@@ -238,7 +238,7 @@ async function readPages(feed: DroverFeed, count: number, progress: Progress) {
   progress.step('journal: pages');
   const { bots } = await get<{ bots: { id: string }[] }>(feed, '/api/bots');
   const times: number[] = [];
-  // Evenly over all bots, none twice in a row; the first few warm the code up.
+  // Evenly over all bots, never the same twice in a row; the first few are a warm-up.
   for (let n = -20; n < count; n++) {
     const bot = bots[(Math.abs(n) * 379) % bots.length]?.id ?? '';
     const began = performance.now();
@@ -248,7 +248,7 @@ async function readPages(feed: DroverFeed, count: number, progress: Progress) {
     );
     if (n >= 0) times.push(performance.now() - began);
     if (events.length !== PAGE || events.some(({ data }) => data.session_id !== bot)) {
-      throw new Error(`the page of ${bot} is not right`);
+      throw new Error(`the page of ${bot} is wrong`);
     }
   }
   times.sort((one, other) => one - other);
@@ -273,7 +273,7 @@ async function runReplays(feed: DroverFeed, swarm: Swarm, plan: Plan, progress: 
   for (let round = 0; round < plan.replays; round++) {
     progress.step(`journal: replay ${round + 1} of ${plan.replays}`);
     const without = await measureStreams(feed, swarm, work, plan.seconds);
-    // The live streams are measured for as long as the replay lasts, and no longer.
+    // The live streams are measured exactly while the replay runs.
     const during = await measureStreams(feed, swarm, work, 0, () =>
       CatchUp.run(feed.server.url, feed.drover.authorization, oldest, plan.replayed),
     );

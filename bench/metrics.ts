@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the bench of GET /metrics: what an answer costs with 10,000 bots beside one with 10.
+// The bench of GET /metrics: the cost of a response with 10,000 bots compared with 10.
 
 import { ServiceHost } from './bots/hosts.js';
 import { BOTS } from './bots/part.js';
@@ -6,8 +6,8 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  figureTable,
-  timesFigure,
+  factorMetric,
+  metricTable,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { median } from './harness/stats.js';
@@ -15,7 +15,7 @@ import { number, type Table, whole } from './harness/table.js';
 
 const FEW = 10;
 const MOST_TIMES = 1.25;
-/** The bots connect to nothing. */
+/** The bots have no connections. */
 const NO_PORT = 0;
 
 export const metrics: Bench = {
@@ -36,11 +36,11 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const answers = options.short ? 40 : 100;
   const hosts: ServiceHost[] = [];
   try {
-    progress.step(`metrics: ${FEW} and ${whole(BOTS)} bots are started`);
+    progress.step(`metrics: ${FEW} and ${whole(BOTS)} bots starting`);
     const few = await hostOf(FEW, hosts);
     const many = await hostOf(BOTS, hosts);
     const measured: Round[] = [];
-    // What is loaded and compiled at the first is no part of it.
+    // Warm-up: the first responses load and compile code.
     for (const host of hosts) await timeOf(host, answers);
     for (let round = 1; round <= rounds; round++) {
       progress.step(`metrics: round ${round} of ${rounds}`);
@@ -51,7 +51,7 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       });
     }
     const first = measured.map((round) => round.few);
-    const figure = timesFigure({
+    const metric = factorMetric({
       id: `${BOTS}-bots`,
       subject: measured.map((round) => round.many),
       control: first,
@@ -59,14 +59,14 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       target: { max: MOST_TIMES },
     });
     return {
-      figures: [figure],
+      metrics: [metric],
       tables: [
         await tableOf(measured, few, many),
-        figureTable(
+        metricTable(
           `metrics: ${whole(BOTS)} bots ÷ ${FEW} bots`,
-          [figure],
+          [metric],
           [
-            'Times as long as with 10 bots. Noise floor: the service with 10 bots ÷ itself, in the same rounds.',
+            'Factor compared with 10 bots. Noise floor: the service with 10 bots ÷ itself, in the same rounds.',
           ],
         ),
       ],
@@ -85,7 +85,7 @@ async function hostOf(bots: number, hosts: ServiceHost[]): Promise<ServiceHost> 
   return host;
 }
 
-/** The median of so many answers, one request at a time. */
+/** The median over this many requests, one at a time. */
 async function timeOf({ api }: ServiceHost, answers: number): Promise<number> {
   const times: number[] = [];
   for (let answer = 0; answer < answers; answer++) {

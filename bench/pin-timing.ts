@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the bench of the PIN comparison: whether its time tells how much of a PIN was right.
+// The bench of the PIN comparison: its time must not reveal how many digits were right.
 
 import { PinExchange } from '../src/front/pin-exchange.js';
 import { createPinBucket, PinBucket } from '../src/shared/memory/pin-bucket.js';
@@ -6,8 +6,8 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  figureTable,
-  ratioFigure,
+  metricTable,
+  ratioMetric,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
@@ -17,7 +17,7 @@ import { type Table, whole } from './harness/table.js';
 const PIN = '493817';
 const RIGHT = 'right';
 const RIGHT_AGAIN = 'right again';
-/** What is compared with the PIN: by what it shares with it. */
+/** The guesses, by what they share with the PIN. */
 const GUESSES: Readonly<Record<string, string>> = {
   [RIGHT]: PIN,
   [RIGHT_AGAIN]: PIN,
@@ -26,7 +26,7 @@ const GUESSES: Readonly<Record<string, string>> = {
   'first 5 right': '493810',
   'last 5 right': '093817',
 };
-/** Calls in one measurement are timed in pieces; the middle piece counts, so that an interruption does not. */
+/** A measurement is timed in pieces and takes their median, so that an interruption does not count. */
 const PIECES = 100;
 const FULL_CALLS = 2000;
 const SHORT_CALLS = 500;
@@ -51,10 +51,10 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
   const measured = await runRounds('pin-timing', contenders, rounds, progress);
   const right = series(measured, RIGHT, (ns) => ns);
   const again = series(measured, RIGHT_AGAIN, (ns) => ns);
-  const figures = Object.keys(GUESSES)
+  const metrics = Object.keys(GUESSES)
     .filter((name) => name !== RIGHT && name !== RIGHT_AGAIN)
     .map((name) =>
-      ratioFigure({
+      ratioMetric({
         id: name.replaceAll(' ', '-'),
         subject: series(measured, name, (ns) => ns),
         control: right,
@@ -63,18 +63,18 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
       }),
     );
   return {
-    figures,
+    metrics,
     tables: [
       tableOf(measured, rounds, calls),
-      figureTable('pin-timing: time for the right PIN ÷ time for another', figures, [
-        '`no difference`: the right PIN differs from itself as much.',
+      metricTable('pin-timing: time for the right PIN ÷ time for another', metrics, [
+        '`no difference`: the right PIN differs from itself by as much.',
       ]),
     ],
     measurements: Object.fromEntries(measured),
   };
 }
 
-/** Measures ns for each comparison. */
+/** Measures ns per comparison. */
 function contender(
   name: string,
   exchange: PinExchange,
@@ -87,7 +87,7 @@ function contender(
       const began = process.hrtime.bigint();
       for (let call = 0; call < calls; call++) if (exchange.isRight(guess)) right += 1;
       const ns = Number(process.hrtime.bigint() - began) / calls;
-      if (right !== (guess === PIN ? calls : 0)) throw new Error(`${guess} was judged wrongly`);
+      if (right !== (guess === PIN ? calls : 0)) throw new Error(`${guess} got a wrong result`);
       return ns;
     });
     return median(pieces);

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the list of benches: one that is not here does not exist.
+// All benches.
 
 import { bots } from './bots.js';
 import { fanout } from './fanout.js';

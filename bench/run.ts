@@ -1,4 +1,4 @@
-// `npm run bench`: the bench process. Owns the command line, the results files and the exit code.
+// The entry of `npm run bench`: command line, results files and exit code.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ ${BENCHES.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join('\n')}
 Options:
   --short         the form for CI: fewer and shorter rounds
   --rounds <n>    this many rounds instead of the bench's own number
-  --guard         compare the figures with bench/guards.json; exit code 1 when one is out of its bounds
+  --guard         compare the metrics with bench/guards.json; exit code 1 when one is out of its bounds
   --json <file>   write the results of all benches to this file too
   --help          this text
 
@@ -32,7 +32,7 @@ interface CommandLine {
   json: string | undefined;
 }
 
-/** A finished bench as it is written to a file. */
+/** The results file of a bench. */
 interface Report extends BenchResult {
   bench: string;
   started: string;
@@ -41,7 +41,7 @@ interface Report extends BenchResult {
   options: BenchOptions;
 }
 
-/** @returns what to do, or undefined when help was asked for. @throws Error when the command line is wrong. */
+/** @returns the parsed command line, or undefined for --help. @throws Error for wrong usage. */
 function parseCommandLine(args: string[]): CommandLine | undefined {
   const { values, positionals } = parseArgs({
     args,
@@ -58,11 +58,11 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
   const unknown = positionals.find((name) => !BENCHES.some((bench) => bench.name === name));
   if (unknown !== undefined) {
     const names = BENCHES.map(({ name }) => name).join(', ');
-    throw new Error(`there is no bench ${unknown}; there are: ${names}`);
+    throw new Error(`unknown bench ${unknown}; benches are: ${names}`);
   }
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
   if (rounds !== undefined && !(Number.isInteger(rounds) && rounds >= 1)) {
-    throw new Error(`--rounds must be a whole number from 1 on, not ${values.rounds}`);
+    throw new Error(`--rounds must be a whole number of at least 1, not ${values.rounds}`);
   }
   return {
     benches: BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
@@ -104,7 +104,7 @@ async function run({ benches, options, guard, json }: CommandLine): Promise<numb
       reports.push(report);
       for (const table of report.tables) process.stdout.write(`${renderTable(table)}\n`);
       await writeJson(new URL(`${bench.name}.json`, RESULTS_DIRECTORY), report);
-      failures.push(...brokenGuards(bench.name, report.figures, guards));
+      failures.push(...brokenGuards(bench.name, report.metrics, guards));
     } catch (error) {
       progress.done();
       failures.push(`${bench.name}: ${messageOf(error)}`);
@@ -113,11 +113,11 @@ async function run({ benches, options, guard, json }: CommandLine): Promise<numb
   if (json !== undefined) await writeJson(json, reports);
   for (const failure of failures) process.stderr.write(`failed: ${failure}\n`);
   if (guard && failures.length === 0)
-    process.stdout.write('All figures are within their guards.\n');
+    process.stdout.write('All metrics are within their bounds.\n');
   return failures.length === 0 ? 0 : 1;
 }
 
-// Children and temporary directories go in the exit hook of harness/child.ts.
+// The exit hook in harness/child.ts removes children and temporary directories.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 

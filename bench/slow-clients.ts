@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the bench of slow clients: what they cost the others, and what they cost at all.
+// The slow-clients bench: what slow clients cost the others, and what they cost the service.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { MESSAGE_BYTES } from './fanout.js';
@@ -6,9 +6,9 @@ import {
   type Bench,
   type BenchOptions,
   type BenchResult,
-  type Figure,
-  figureTable,
-  timesFigure,
+  factorMetric,
+  type Metric,
+  metricTable,
 } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
@@ -30,39 +30,39 @@ const FULL: Plan = { rounds: 5, seconds: 4 };
 const SHORT: Plan = { rounds: 2, seconds: 0.8 };
 
 const HEALTHY = 800;
-/** Clients that never read, and as many that read 1 KB a second. */
+/** Number of clients that never read, and of clients that read 1 KB per second. */
 const SLOW_EACH = 100;
 const WITH = 'with slow clients';
 const WITHOUT = 'without';
 const WITHOUT_AGAIN = 'without again';
 const LOAD: StreamLoad = { rate: 1_000, messageBytes: MESSAGE_BYTES, form: 'batched' };
-/** Before the healthy clients come: fills what the kernel takes for a client that does not read, and laps it. */
+/** Load before the healthy clients connect: it fills the kernel's buffers of a client that does not read, and laps it. */
 const FLOOD: StreamLoad = { rate: 10_000, messageBytes: 1_000, form: 'batched' };
-/** About 12 MB: 4 MB that the kernel takes, the ring, and something over. */
+/** About 12 MB: 4 MB of kernel buffers, the ring, and a margin. */
 const FLOOD_LINES = 11_000;
 const FLOOD_WITHIN_MS = 20_000;
 const PING_EVERY_MS = 100;
-/** Small, so that a few seconds lap a client. The size plays no other part here. */
+/** Small, so that a client is lapped within seconds. The size does not matter otherwise. */
 const RING_BYTES = 4 * 1024 * 1024;
 const SAMPLE = 40;
 const RESUME_MS = 700;
 const MEMORY_EVERY_MS = 20;
-/** The largest write and the size of its chunk; what the kernel does not take of it is kept in the process. */
+/** The largest write with its chunk size; the process buffers what the kernel does not take of it. */
 const MOST_KEPT = 64 * 1024 + 16;
 const MOST_TIMES = 1.2;
 const MOST_MEMORY_KB = 80;
 
 interface Measurement extends StreamMeasurement {
-  /** Resident memory at its least during the measurement: between two collections of garbage. */
+  /** Lowest resident memory during the measurement, right after a garbage collection. */
   rss: number;
   slow: SlowClients | undefined;
 }
 
-/** What the clients that never read had got when they read at last. */
+/** What the clients that never read received when they finally read. */
 interface SlowClients {
-  /** Bytes in the kernel for one of them, on both sides of the connection; the mean. */
+  /** Mean bytes per client in the kernel, on both sides of the connection. */
   kernelHeld: number;
-  /** Most that one of them got beyond that before its gap: what the process had kept for it. */
+  /** Most bytes beyond that before a gap: what the process had buffered for a client. */
   mostKept: number;
   /** The most gaps reported to one of them. */
   mostGaps: number;
@@ -90,10 +90,10 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
     }
     const contenders = feeds.map((feed) => contender(feed, swarm, plan));
     const measured = await runRounds('slow-clients', contenders, plan.rounds, progress);
-    const figures = figuresOf(measured);
+    const metrics = metricsOf(measured);
     return {
-      figures,
-      tables: [tableOf(measured, plan), figureTable('slow-clients', figures, NOTES)],
+      metrics,
+      tables: [tableOf(measured, plan), metricTable('slow-clients', metrics, NOTES)],
       measurements: Object.fromEntries(measured),
     };
   } finally {
@@ -104,11 +104,11 @@ async function run(options: BenchOptions, progress: Progress): Promise<BenchResu
 
 const NOTES = [
   'p99: publish to receive at the healthy clients, with ÷ without. Noise floor: without ÷ without, two services.',
-  'memory-per-blocked: difference of resident memory between the two services ÷ blocked clients. The kernel’s buffers are no part of it.',
+  'memory-per-blocked: difference of resident memory between the two services ÷ blocked clients, without the kernel’s buffers.',
   'memory-noise: the same difference between the two services without slow clients.',
-  'kept-per-blocked: most that came out of the process, not the kernel, for a client that reads at last, before its gap:',
+  'kept-per-blocked: most bytes from the process, not the kernel, for a client that finally reads, before its gap:',
   'more than one write of 64 KiB would be a send to a blocked socket. gaps-per-blocked: the most losses reported to one;',
-  'it is more than one where the kernel, of itself, took some more in between.',
+  'more than one if the kernel took more data in between.',
 ];
 
 function contender(feed: DroverFeed, swarm: Swarm, plan: Plan): Contender<Measurement> {
@@ -163,7 +163,7 @@ async function measure(
   return { ...healthy, rss, slow: slowOf(resumed, held) };
 }
 
-/** Makes so many lines, however long that takes. */
+/** Generates this many lines, however long it takes. */
 async function flood(feed: DroverFeed): Promise<void> {
   const { drover, server } = feed;
   const path = '/events?snapshot=0&scope=dispatch';
@@ -183,7 +183,7 @@ async function flood(feed: DroverFeed): Promise<void> {
   }
 }
 
-/** Of the numbers that the system keeps, the one that costs the process nothing to read. */
+/** The memory metric that costs the process nothing to read. */
 async function leastRss({ server }: DroverFeed, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1000;
   let least = Number.POSITIVE_INFINITY;
@@ -194,13 +194,13 @@ async function leastRss({ server }: DroverFeed, seconds: number): Promise<number
   return least;
 }
 
-/** @throws Error when what came was not contiguous up to a declared loss. */
+/** @throws Error if the events were not contiguous up to a declared gap. */
 function slowOf(tally: SwarmTally, held: ReadonlyMap<number, number>): SlowClients {
   if (tally.faults.length > 0) throw new Error(`a slow client: ${tally.faults.join('; ')}`);
   const kernel = tally.resumed.map(({ port }) => held.get(port) ?? 0);
   return {
     kernelHeld: kernel.reduce((sum, one) => sum + one, 0) / kernel.length,
-    // Without a gap there is no saying what was sent before it read again; with two, what the kernel took in between.
+    // Without a gap it is unknown what was sent before the client read again; with two, what the kernel took in between.
     mostKept: Math.max(
       ...tally.resumed.map(({ gaps, bytesBeforeGap }, n) =>
         gaps === 1 ? bytesBeforeGap - (kernel[n] ?? 0) : 0,
@@ -212,7 +212,7 @@ function slowOf(tally: SwarmTally, held: ReadonlyMap<number, number>): SlowClien
   };
 }
 
-function figuresOf(measured: Measurements<Measurement>): Figure[] {
+function metricsOf(measured: Measurements<Measurement>): Metric[] {
   const p99 = (name: string) => series(measured, name, (one) => one.p99Ms);
   const rss = (name: string) => series(measured, name, (one) => one.rss);
   const withSlow = measured.get(WITH) ?? [];
@@ -227,7 +227,7 @@ function figuresOf(measured: Measurements<Measurement>): Figure[] {
   const most = (pick: (slow: SlowClients) => number) =>
     Math.max(...withSlow.map(({ slow }) => (slow ? pick(slow) : Number.NaN)));
   return [
-    timesFigure({
+    factorMetric({
       id: 'p99',
       subject: p99(WITH),
       control: first,

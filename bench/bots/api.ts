@@ -1,9 +1,8 @@
-// Runs in the bench process. Owns its requests to a host of bots: over kept connections and as cheap as they can be,
-// since the same two cores make and answer them.
+// An HTTP client with keep-alive connections, as cheap as possible: the same two cores send and serve the requests.
 
 import { Agent, request } from 'node:http';
 
-/** Requests under way at once, at most; also what `createBots` has in flight. */
+/** Maximum concurrent requests, also of `createBots`. */
 export const IN_FLIGHT = 64;
 
 export interface ApiAnswer {
@@ -11,7 +10,7 @@ export interface ApiAnswer {
   text: string;
 }
 
-/** The API of one server, with one token. To be closed. */
+/** The API of one server, with one token. Close it after use. */
 export class Api {
   readonly #url: string;
   readonly #authorization: string;
@@ -45,7 +44,7 @@ export class Api {
     });
   }
 
-  /** The answer's JSON. @throws Error when the status is not the one that is expected. */
+  /** The JSON of the response. @throws Error for an unexpected status. */
   async expect<T>(status: number, method: string, path: string, body?: object): Promise<T> {
     const answer = await this.ask(method, path, body);
     if (answer.status !== status) {
@@ -55,7 +54,7 @@ export class Api {
     return (answer.text === '' ? null : JSON.parse(answer.text)) as T;
   }
 
-  /** Creates `count` bots of the bench's kind, numbered on from `first`, {@link IN_FLIGHT} at a time. */
+  /** Creates `count` bots of the bench's kind, numbered from `first`, {@link IN_FLIGHT} at a time. */
   async createBots(first: number, count: number, port: number): Promise<void> {
     let next = first;
     const create = async () => {

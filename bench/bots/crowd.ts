@@ -1,5 +1,4 @@
-// Runs in the bench process. Owns one measurement of a crowd of idle bots: what each takes of memory, how fast they start
-// and come back, and what they cost while they do nothing.
+// One measurement of many idle bots: memory per bot, start and restart rate, idle CPU.
 
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,18 +6,18 @@ import type { MemorySample } from '../harness/os-accounting.js';
 import type { Server } from '../harness/server.js';
 import { type BotsHost, ServiceHost } from './hosts.js';
 
-/** Created before the others, so that what the first ones need for all is not counted. */
+/** Created first, so that one-time costs are not counted. */
 const FIRST = 200;
-/** Memory has settled when it has changed by less than this in so many ms. */
+/** Memory has settled if it changes by less than this within this time in ms. */
 const SETTLED_BYTES = 512 * 1024;
 const SETTLE_MS = 1_000;
 const SETTLE_ATTEMPTS = 12;
-/** How long `listen` lets connections wait to be accepted: all bots come at once. */
+/** The listen backlog: all bots connect at once. */
 const BACKLOG = 16_384;
 
 export interface CrowdPlan {
   bots: number;
-  /** Whether each bot has a TCP connection, as a demo bot has. */
+  /** Whether each bot has a TCP connection, like a demo bot. */
   connected: boolean;
   idleMs: number;
 }
@@ -27,25 +26,25 @@ export interface CrowdMeasurement {
   /** In bytes for each bot. */
   pss: number;
   rss: number;
-  /** Of the whole process with all bots, in bytes. */
+  /** The whole process with all bots, in bytes. */
   totalPss: number;
   startsPerS: number;
   cpuUsPerStart: number;
   hostThreads: number;
-  /** Of one core while nothing happens, in percent. */
+  /** Idle CPU in percent of one core. */
   idleCpu: number;
   restored: Restored | undefined;
 }
 
-/** How the bots came back when the service was started again. */
+/** The restart of the service with its bots. */
 interface Restored {
-  /** Bots per second, from when a service without bots would have listened. */
+  /** Bots per second, from the time at which a service without bots would listen. */
   perS: number;
-  /** Of the whole process afterwards, in bytes. */
+  /** The whole process afterwards, in bytes. */
   totalPss: number;
 }
 
-/** Measures a host that was just started, and ends it. */
+/** Measures a newly started host, and stops it. */
 export async function measureCrowd(
   started: BotsHost,
   { bots, connected, idleMs }: CrowdPlan,
@@ -92,7 +91,7 @@ export async function measureCrowd(
   }
 }
 
-/** Memory once it has stopped changing: what was freed is given back late. */
+/** Memory after it has settled: freed memory is returned with a delay. */
 async function settledMemory(server: Server): Promise<MemorySample> {
   let last = server.memory();
   for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
@@ -104,7 +103,7 @@ async function settledMemory(server: Server): Promise<MemorySample> {
   return last;
 }
 
-/** What the bots are connected to: it takes connections and says nothing. */
+/** The server that the bots connect to: it accepts connections and stays silent. */
 class FarEnd {
   readonly port: number;
   readonly #server: NetServer;
@@ -122,7 +121,7 @@ class FarEnd {
       sockets.add(socket);
       socket.on('error', () => {});
       socket.on('close', () => sockets.delete(socket));
-      // Read, so that the end of a connection is seen.
+      // Read, to notice the end of the connection.
       socket.resume();
     });
     return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
-// Runs in the bench process. Owns the comparison of crowds of idle bots.
+// Compares the service and the control with many idle bots.
 
-import type { Figure } from '../harness/bench.js';
+import type { Metric } from '../harness/bench.js';
 import type { Progress } from '../harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from '../harness/rounds.js';
 import { median, summarize } from '../harness/stats.js';
@@ -23,7 +23,7 @@ export async function runCrowd(
   ];
   const measured = await runRounds(`bots, ${id}`, contenders, plan.crowdRounds, progress);
   return {
-    figures: crowdFigures(id, measured),
+    metrics: crowdMetrics(id, measured),
     tables: [crowdTable(id, measured, plan)],
     measurements: { [id]: Object.fromEntries(measured) },
   };
@@ -34,7 +34,7 @@ function crowdContender(
   start: () => Promise<BotsHost>,
   plan: CrowdPlan,
 ): Contender<CrowdMeasurement> {
-  // Each measurement is of a fresh process: memory that was used once is not given back.
+  // Each measurement uses a new process, because memory that was used once is not returned.
   return {
     name,
     warmUp: async () => {},
@@ -42,7 +42,7 @@ function crowdContender(
   };
 }
 
-function crowdFigures(id: string, measured: Measurements<CrowdMeasurement>): Figure[] {
+function crowdMetrics(id: string, measured: Measurements<CrowdMeasurement>): Metric[] {
   const of = (pick: (one: CrowdMeasurement) => number) => (name: string) =>
     series(measured, name, pick);
   const ratio = (what: string, better: 'more' | 'less', pick: (one: CrowdMeasurement) => number) =>
@@ -51,8 +51,8 @@ function crowdFigures(id: string, measured: Measurements<CrowdMeasurement>): Fig
     what: string,
     unit: string,
     pick: (one: CrowdMeasurement) => number,
-    target?: Figure['target'],
-  ): Figure => {
+    target?: Metric['target'],
+  ): Metric => {
     const spread = summarize(of(pick)(SUBJECT));
     return { id: `${id}/${what}`, value: spread.median, unit, spread, ...(target && { target }) };
   };
@@ -101,8 +101,8 @@ function crowdTable(id: string, measured: Measurements<CrowdMeasurement>, plan: 
         : ['', '']),
     ]),
     notes: [
-      `The control's bots are objects with what the kind itself asks for; the service also keeps each on disk, on the stream and in its list.`,
-      'Before each reading of memory the service fills its ring, so that the ring is not counted to the bots.',
+      `The control's bots are objects with only what the kind needs; the service also has each on disk, on the stream and in its list.`,
+      'Before each reading of memory the service fills its ring, so that the ring does not count as memory of the bots.',
     ],
   };
 }

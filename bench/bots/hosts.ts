@@ -1,5 +1,4 @@
-// Runs in the bench process. Owns the two servers that the bots bench compares: the service with the bench's kind, which can
-// be restarted on the same data, and the bare control.
+// The contenders of the bots bench: the service with the bench's own bot kind, restartable on the same data, and the control.
 
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +14,7 @@ export const SUBJECT = 'drover';
 export const BARE = 'bots-bare';
 export const BARE_AGAIN = 'bots-bare again';
 
-/** The status of a bench bot that has everything. */
+/** The status of a bench bot that is ready. */
 const READY = 'in_world';
 const READY_WITHIN_MS = 60_000;
 const LOOK_AGAIN_MS = 20;
@@ -26,15 +25,15 @@ export interface BotsHost {
   readonly server: Server;
   readonly token: string;
   readonly api: Api;
-  /** Resolves when so many bots are ready. @returns on how many host threads they are. */
+  /** Resolves when this many bots are ready. @returns the number of host threads they run on. */
   untilReady(bots: number): Promise<number>;
-  /** Brings collectors and buffers to where load leaves them, so that two readings of memory can be compared. */
+  /** Fills buffers and triggers garbage collection, so that two memory readings are comparable. */
   exercise(): Promise<void>;
-  /** @returns how it ended, `exit code 0` when all is well. */
+  /** @returns how it ended; normally `exit code 0`. */
   stop(): Promise<string>;
 }
 
-/** What a bench needs of a snapshot in `GET /api/bots`. */
+/** The fields of a snapshot in `GET /api/bots` that a bench uses. */
 interface Snapshot {
   id: string;
   status: string;
@@ -42,7 +41,7 @@ interface Snapshot {
   last_error: string | null;
 }
 
-/** Bots that say what fills the ring, lines per second for each, and for how long, in ms. */
+/** Number of bots that fill the ring, lines per second of each, and the duration in ms. */
 const TALKERS = 4;
 const TALK = { events_per_second: 40_000, message_bytes: 200 };
 const TALK_MS = 2_500;
@@ -53,7 +52,7 @@ export class ServiceHost implements BotsHost {
   readonly server: Server;
   readonly token: string;
   readonly api: Api;
-  /** From the start of the process until it listened, in ms: its bots are started by then. */
+  /** From the start of the process until it listened, in ms; its bots have started by then. */
   readonly startMs: number;
   readonly #directory: string;
 
@@ -65,7 +64,7 @@ export class ServiceHost implements BotsHost {
     this.api = new Api(server.url, token);
   }
 
-  /** Starts the service without bots in a fresh data directory. @param demo with the demo world and its bots. */
+  /** Starts the service without bots, with a new data directory. @param demo with the demo world and its bots. */
   static start(demo = false): Promise<ServiceHost> {
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const directory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
@@ -84,7 +83,7 @@ export class ServiceHost implements BotsHost {
       script: SERVICE_SCRIPT,
       args: [
         ...['--config', config, '--data-dir', directory, '--host', '127.0.0.1', '--port', '0'],
-        // One shared host: that one thread bears so many bots is what is to be shown.
+        // One shared host, to show that one thread can run this many bots.
         ...['--bot-hosts', '1', ...(demo ? [] : ['--no-demo'])],
       ],
       onLine: (line) => {
@@ -105,11 +104,11 @@ export class ServiceHost implements BotsHost {
     }
   }
 
-  /** Ends the service and starts it again on what it has kept. */
+  /** Restarts the service on the same data. */
   async restart(): Promise<ServiceHost> {
     this.api.close();
     const ended = await this.server.stop();
-    if (ended !== 'exit code 0') throw new Error(`${SUBJECT} did not end as it should: ${ended}`);
+    if (ended !== 'exit code 0') throw new Error(`${SUBJECT} did not exit cleanly: ${ended}`);
     return ServiceHost.#startIn(this.#directory, false);
   }
 
@@ -164,7 +163,7 @@ export async function startBare(name: string): Promise<BotsHost> {
       if (count !== bots) throw new Error(`${name} has ${count} bots instead of ${bots}`);
       return 1;
     },
-    // Its memory holds nothing but bots; requests are all that it does.
+    // Its memory holds only bots, and it only handles requests.
     async exercise() {
       const body = { session_id: null, command: 'ping', args: {} };
       const ping = async () => {

@@ -3,7 +3,7 @@ import { botId } from './api.js';
 
 /** One form of `POST /invoke`. */
 export interface Invocation extends Route {
-  /** Only while the service has its demo world. */
+  /** Only with the demo world. */
   needsWorld: boolean;
 }
 
@@ -41,6 +41,6 @@ export const INVOCATIONS: readonly Invocation[] = [
   invocation('ping', 'ping, answered by main', CONNECTIONS, ping, 'pong'),
   invocation('echo', 'echo, answered by a bot', CONNECTIONS, echo, { said: 'hello' }),
   invocation('echo-alone', 'echo, one at a time', 1, echo, { said: 'hello' }),
-  // One at a time: a demo bot takes the first answer of its world as that to all who wait.
+  // One at a time: a demo bot resolves all waiting commands with the world's first reply.
   invocation('move-alone', 'move, answered by the world, one at a time', 1, move, move.args, true),
 ];

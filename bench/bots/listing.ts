@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the measurement of `GET /api/bots` with a crowd of bots.
+// The measurement of `GET /api/bots` with many bots.
 
 import type { Contender } from '../harness/rounds.js';
 import type { Server } from '../harness/server.js';
@@ -10,7 +10,7 @@ import type { ServiceHost } from './hosts.js';
 
 const REPEATS = 25;
 
-/** The same list as in the HTTP bench, longer. */
+/** The same list as in the HTTP bench, but longer. */
 export function listRoute(bots: number): Route {
   return {
     ...LIST,
@@ -35,16 +35,16 @@ export function listContender(
   return contenderOf(server, target, route, plan, load);
 }
 
-/** From the request to the last byte, in ms; medians. */
+/** Median times from the request to the last byte, in ms. */
 export interface ListTimes {
-  /** Nothing has changed since the last one. */
+  /** Nothing changed since the previous request. */
   unchangedMs: number;
-  /** One bot's labels have. */
+  /** One bot's labels changed. */
   changedMs: number;
   bytes: number;
 }
 
-/** Asks for the list, one request at a time. Leaves all bots as they were. */
+/** Requests the list, one request at a time. Restores all bots afterwards. */
 export async function timeList({ api }: ServiceHost): Promise<ListTimes> {
   const unchanged: number[] = [];
   const changed: number[] = [];

@@ -1,35 +1,35 @@
-import { type Figure, ratioFigure } from '../harness/bench.js';
+import { type Metric, ratioMetric } from '../harness/bench.js';
 import type { Table } from '../harness/table.js';
 import { BARE, BARE_AGAIN, SUBJECT } from './hosts.js';
 
 export const BOTS = 10_000;
 
 export interface Plan {
-  /** Rounds of load on servers that are up. */
+  /** Rounds on running servers. */
   rounds: number;
   seconds: number;
   warmUpSeconds: number;
-  /** Rounds of crowds, each in a fresh process. */
+  /** Rounds with new processes. */
   crowdRounds: number;
   idleMs: number;
-  /** Whether a crowd is also measured with a connection for each bot. */
+  /** Whether to measure also with a connection per bot. */
   connected: boolean;
 }
 
-/** What one part of the bench contributes. */
+/** The result of one part. */
 export interface Part {
-  figures: Figure[];
+  metrics: Metric[];
   tables: Table[];
   measurements: Record<string, unknown>;
 }
 
-/** @param values of a contender, by its name, one for each round. */
+/** @param values by contender, one per round. */
 export function ratioToBare(
   id: string,
   better: 'more' | 'less',
   values: (name: string) => number[],
-): Figure {
+): Metric {
   const bare = values(BARE);
   const noise = { first: bare, again: values(BARE_AGAIN) };
-  return ratioFigure({ id, subject: values(SUBJECT), control: bare, noise, better });
+  return ratioMetric({ id, subject: values(SUBJECT), control: bare, noise, better });
 }

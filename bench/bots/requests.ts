@@ -1,6 +1,6 @@
-// Runs in the bench process. Owns the requests to a host with 10,000 bots: /invoke and the list.
+// Requests to a host with 10,000 bots: /invoke and the list.
 
-import { type Figure, ratioFigure } from '../harness/bench.js';
+import { type Metric, ratioMetric } from '../harness/bench.js';
 import { benchScript } from '../harness/paths.js';
 import type { Progress } from '../harness/progress.js';
 import { type Measurements, runRounds, series } from '../harness/rounds.js';
@@ -14,11 +14,11 @@ import { INVOCATIONS } from './invoke.js';
 import { type ListTimes, listContender, listRoute, timeList } from './listing.js';
 import { BOTS, type Part, type Plan, ratioToBare } from './part.js';
 
-/** /invoke and the list, on one service with all bots and with its demo world. */
+/** /invoke and the list, on one service with all bots and the demo world. */
 export async function runRequests(plan: Plan, load: Load, progress: Progress): Promise<Part> {
   progress.step(`bots: starting the servers, ${whole(BOTS)} bots`);
   const hosts: BotsHost[] = [];
-  const part: Part = { figures: [], tables: [], measurements: {} };
+  const part: Part = { metrics: [], tables: [], measurements: {} };
   try {
     const service = await ServiceHost.start(true);
     hosts.push(service, await startBare(BARE), await startBare(BARE_AGAIN));
@@ -29,7 +29,7 @@ export async function runRequests(plan: Plan, load: Load, progress: Progress): P
       );
       const measured = await runRounds(`bots, ${route.id}`, contenders, plan.rounds, progress);
       part.tables.push(requestTable(route, plan, measured));
-      part.figures.push(...requestFigures(route.id, measured));
+      part.metrics.push(...requestMetrics(route.id, measured));
       part.measurements[route.id] = Object.fromEntries(measured);
     }
   } finally {
@@ -37,13 +37,13 @@ export async function runRequests(plan: Plan, load: Load, progress: Progress): P
   }
   const list = await runList(plan, load, progress);
   return {
-    figures: [...part.figures, ...list.figures],
+    metrics: [...part.metrics, ...list.metrics],
     tables: [...part.tables, ...list.tables],
     measurements: { ...part.measurements, ...list.measurements },
   };
 }
 
-/** Without the demo world: its bots change the list all the time. */
+/** Without the demo world, whose bots change the list constantly. */
 async function runList(plan: Plan, load: Load, progress: Progress): Promise<Part> {
   const service = await ServiceHost.start();
   const controls: Server[] = [];
@@ -66,7 +66,7 @@ async function runList(plan: Plan, load: Load, progress: Progress): Promise<Part
     const after = service.server.memory();
     const grownMb = Math.max(0, after.peakRss - before.rss) / 1e6;
     return {
-      figures: listFigures(times, grownMb, measured),
+      metrics: listMetrics(times, grownMb, measured),
       tables: [requestTable(route, plan, measured, [SUBJECT, UWS, UWS_AGAIN])],
       measurements: { list: Object.fromEntries(measured), listTimes: times },
     };
@@ -79,18 +79,18 @@ async function runList(plan: Plan, load: Load, progress: Progress): Promise<Part
 const UWS = 'uws-bare';
 const UWS_AGAIN = 'uws-bare again';
 
-function listFigures(
+function listMetrics(
   times: ListTimes,
   grownMb: number,
   measured: Measurements<Measurement>,
-): Figure[] {
+): Metric[] {
   const cpu = (name: string) => series(measured, name, ({ cpuUsPerRequest }) => cpuUsPerRequest);
   const bare = cpu(UWS);
   return [
     { id: 'list/unchanged', value: times.unchangedMs, unit: 'ms' },
     { id: 'list/changed', value: times.changedMs, unit: 'ms' },
     { id: 'list/memory', value: grownMb, unit: 'MB' },
-    ratioFigure({
+    ratioMetric({
       id: `list/cpu/${UWS}`,
       subject: cpu(SUBJECT),
       control: bare,
@@ -100,7 +100,7 @@ function listFigures(
   ];
 }
 
-function requestFigures(id: string, measured: Measurements<Measurement>): Figure[] {
+function requestMetrics(id: string, measured: Measurements<Measurement>): Metric[] {
   const of = (pick: (one: Measurement) => number) => (name: string) => series(measured, name, pick);
   const rate = of(({ requestsPerS }) => requestsPerS);
   const spread = summarize(rate(SUBJECT));

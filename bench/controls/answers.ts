@@ -1,8 +1,8 @@
-// Runs in control processes. Owns their ready answers: as long as the service's, made once, without any logic.
+// Runs in control processes. Prepared responses, as long as the service's, without any logic.
 
 import { parseArgs } from 'node:util';
 
-/** What a control answers, and what it compares the Authorization header with. */
+/** The responses of a control, and its expected Authorization header. */
 export interface Answers {
   authorization: string;
   health: string;
@@ -15,7 +15,7 @@ export interface Answers {
 export const TEXT = 'text/plain';
 export const JSON_TYPE = 'application/json';
 
-/** Reads `--token <token> --bots-bytes <size>` of the command line: the size of the service's own answer. */
+/** Reads `--token <token> --bots-bytes <size>` from the command line; the size is that of the service's response. */
 export function answersFromArguments(): Answers {
   const { values } = parseArgs({
     options: {
@@ -34,13 +34,13 @@ export function answersFromArguments(): Answers {
   };
 }
 
-/** `{"bots":[` … `]}` filled up with one string, to the byte. */
+/** `{"bots":[` … `]}` padded with one string to the exact size. */
 function listOfSize(bytes: number): Buffer {
   const [open, close] = bytes < 13 ? ['{"bots":[', ']}'] : ['{"bots":["', '"]}'];
   return Buffer.from(open + '-'.repeat(Math.max(0, bytes - open.length - close.length)) + close);
 }
 
-/** Says that it listens, and ends when asked to, or when the bench that started it is gone. */
+/** Prints the listen line; ends on request, or when the bench is gone. */
 export function announce(port: number): void {
   process.stdout.write(`listening on http://127.0.0.1:${port}\n`);
   process.once('SIGTERM', () => process.exit(0));

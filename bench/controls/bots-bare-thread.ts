@@ -1,18 +1,18 @@
-// Runs in the worker thread of controls/bots-bare.ts, and in a second thread as the far end of the bots' connections. Owns
-// bots with only what their kind needs: state, data, an AbortController, a timer, a connection.
+// Runs in a worker thread of controls/bots-bare.ts, and in a second one as the world. Each bot has only what its kind needs:
+// state, data, an AbortController, a timer, a connection.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** What the loop sends here. */
+/** A request from the loop. */
 export interface BareRequest {
   request: number;
   ask: 'create' | 'invoke' | 'list';
   body: CreateBody & InvokeBody;
 }
 
-/** What it gets back, ready to be sent on. */
+/** The reply, ready to send. */
 export interface BareAnswer {
   request: number;
   json: string;
@@ -51,7 +51,7 @@ const port = parentPort;
 if (workerData === WORLD) beWorld();
 else beHost();
 
-/** Answers each line with itself. */
+/** Echoes each line. */
 function beWorld(): void {
   const server = createServer((socket) => {
     socket.setNoDelay(true);
@@ -111,7 +111,7 @@ async function live({ abort, state }: BareBot): Promise<void> {
 
 let world: Promise<Socket> | undefined;
 
-/** One line to the world and back. One at a time: the next line answers. */
+/** One line to the world and back, one at a time: the next line is the reply. */
 async function move({ x, y }: Record<string, unknown>): Promise<object> {
   world ??= connectToWorld();
   const socket = await world;

@@ -1,6 +1,5 @@
-// Started by the bots bench as a separate process. The least that hosting bots can cost: a bare uWebSockets.js loop
-// that forwards each request to a worker thread, where a bot is an object, and answers what that answers. Nothing is kept
-// on disk, checked against a schema, or shown to anybody.
+// A control process of the bots bench: the least that hosting bots can cost. A bare uWebSockets.js loop forwards each request to
+// a worker thread, where a bot is an object. Nothing is stored, validated or streamed.
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';
 import { parseArgs } from 'node:util';
@@ -19,7 +18,7 @@ thread.on('message', (answer: BareAnswer) => {
   waiting.delete(answer.request);
 });
 
-/** Forwards the body and answers with the thread's answer. */
+/** Forwards the body and returns the thread's reply. */
 function forward(res: HttpResponse, ask: BareRequest['ask'], status: string): void {
   const request = ++requests;
   let aborted = false;

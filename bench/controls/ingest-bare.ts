@@ -1,5 +1,5 @@
-// Started by benches as a separate process. The least that the way from a bot to the ring can cost with these means: one
-// thread packs, one unpacks and writes; no bots, no filters, no readers. A job is a line of JSON in, a line of JSON out.
+// A control process of the ingest bench: the least that the path from a bot to the ring can cost. One thread packs, one unpacks
+// and writes; no bots, filters or readers. Jobs and results are lines of JSON.
 
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import { cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import type { IngestThread } from './ingest-threads.js';
 
-/** What the bench asks for, and what it is told. */
+/** Job and result. */
 export interface IngestJob {
   seconds: number;
   messageBytes: number;

@@ -1,15 +1,15 @@
-// Runs in the two threads of controls/ingest-bare.ts. One loop packs batches; the other unpacks
-// them, makes frames and writes them to a buffer.
+// Runs in the two threads of controls/ingest-bare.ts: one packs batches; the other unpacks them, builds frames and writes them
+// to a buffer.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Packr } from 'msgpackr';
 import { eventId, sseFrame } from '../../src/shared/stream/frame.js';
 
-/** Handed to each thread. */
+/** The data of each thread. */
 export interface IngestThread {
   role: 'packs' | 'writes';
   port: MessagePort;
-  /** Cell 0: bytes on their way. Cell 1: frames written. Cell 2: 1 while there is load. */
+  /** Cell 0: bytes in flight. Cell 1: frames written. Cell 2: 1 while there is load. */
   cells: SharedArrayBuffer;
   messageBytes: number;
 }

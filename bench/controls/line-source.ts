@@ -1,15 +1,15 @@
-// Runs in control processes. Owns the load that a control makes for itself: the lines of one synthetic bot, at the same
-// moments and with the same bytes as the service's own (workers/kinds/synthetic.ts).
+// Runs in control processes. Generates the same lines as the service's synthetic bot (workers/kinds/synthetic.ts), at the same
+// times and with the same bytes.
 
 import { sseFrame } from '../../src/shared/stream/frame.js';
 import { positionBlock, retryLine } from '../../src/shared/stream/stream-text.js';
 
-/** The service's numbering looks like this too: ten hexadecimal digits, a dash, a number. */
+/** Same format as the service's ids: ten hexadecimal digits, a dash, a number. */
 const EPOCH = '0123456789';
 const TICK_MS = 10;
 const BURST = 2000;
 
-/** One event before it is anybody's frame. */
+/** One event before it becomes a frame. */
 export interface Line {
   id: string;
   data: {
@@ -23,10 +23,10 @@ export interface Line {
   };
 }
 
-/** What a stream begins with. */
+/** The start of a stream. */
 export const OPENING = retryLine(2000, 0.5) + positionBlock(EPOCH, 1);
 
-/** A whole frame. By template, as the service does it. */
+/** A whole frame, by template like in the service. */
 export function frameOf({ id, data }: Line): string {
   const session = data.session_id === null ? 'null' : `"${data.session_id}"`;
   const json =
@@ -35,7 +35,7 @@ export function frameOf({ id, data }: Line): string {
   return sseFrame(id, 'log', json);
 }
 
-/** Emits what is owed at each tick. One load at a time. */
+/** Emits the due lines at each tick. One load at a time. */
 export class LineSource {
   readonly #emit: (lines: readonly Line[]) => void;
   #seq = 0;
@@ -63,7 +63,7 @@ export class LineSource {
     tick();
   }
 
-  /** Ends the load with the line by which clients know that. */
+  /** Ends the load with the line that marks its end. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -86,10 +86,10 @@ export class LineSource {
   }
 }
 
-/** How a load's lines are to be written: each by itself, or those of one tick in one piece. */
+/** How lines are written: each separately, or those of one tick together. */
 export type Form = 'batched' | 'unbatched';
 
-/** Reads the query of `POST /load`. */
+/** Parses the query of `POST /load`. */
 export function loadFrom(query: string): { rate: number; bytes: number; form: Form } {
   const values = new URLSearchParams(query);
   return {
@@ -99,7 +99,7 @@ export function loadFrom(query: string): { rate: number; bytes: number; form: Fo
   };
 }
 
-/** Joins frames into pieces of at most `most` bytes. */
+/** Joins frames into buffers of at most `most` bytes. */
 export function pieces(frames: readonly string[], most: number): Buffer[] {
   const joined: Buffer[] = [];
   let text = '';

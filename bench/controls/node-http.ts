@@ -1,4 +1,4 @@
-// Started by benches as a separate process. The same answers on plain node:http, without a framework.
+// A control process: the same responses with plain node:http.
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

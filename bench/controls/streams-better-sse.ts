@@ -1,5 +1,5 @@
-// Started by benches as a separate process. better-sse on node:http, used as its documentation shows: a channel that
-// broadcasts. In the form `batched` the lines of a tick go to each session with its batch(), which is faster.
+// A control process: better-sse on node:http with a broadcast channel, as in its documentation. In the form `batched`, the lines
+// of a tick go to each session with batch(), which is faster.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

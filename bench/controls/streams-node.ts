@@ -1,5 +1,4 @@
-// Started by benches as a separate process. node:http, one buffer for all streams: the best result without a
-// special engine and without a library.
+// A control process: node:http with one buffer for all streams, without a library.
 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

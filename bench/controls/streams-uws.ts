@@ -1,11 +1,11 @@
-// Started by benches as a separate process. A bare uWebSockets.js loop that writes ready bytes to every stream: the
-// least that a stream can cost on this engine. It looks at no answer of write(): nobody here is slow.
+// A control process: a bare uWebSockets.js loop that writes prepared bytes to every stream, the least that a stream can cost on
+// this engine. It ignores the result of write(): no client here is slow.
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';
 import { announce } from './answers.js';
 import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
 
-/** As much as the cork buffer holds: of a larger write uWebSockets can lose the payload (docs/ENGINES.md). */
+/** The size of the cork buffer: uWebSockets.js can lose the payload of a larger write (docs/ENGINES.md). */
 const MOST = 16_300;
 
 const streams: HttpResponse[] = [];

@@ -1,4 +1,4 @@
-// Started by benches as a separate process. A bare uWebSockets.js loop: the least that HTTP can cost on this engine.
+// A control process: a bare uWebSockets.js loop, the least that HTTP can cost on this engine.
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';
 import { announce, answersFromArguments, JSON_TYPE, TEXT } from './answers.js';

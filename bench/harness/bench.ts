@@ -10,46 +10,46 @@ import { number, type Table } from './table.js';
 
 /** One entry of the registry (registry.ts). */
 export interface Bench {
-  /** As on the command line, in guards.json and in the name of the results file. */
+  /** The name on the command line, in guards.json and of the results file. */
   name: string;
   /** One line for --help. */
   about: string;
-  /** @throws Error when what was measured is not right: a wrong answer, an error under load, a dead server. */
+  /** @throws Error if a response was wrong, or a request or the server failed. */
   run(options: BenchOptions, progress: Progress): Promise<BenchResult>;
 }
 
 export interface BenchOptions {
-  /** The form for CI: fewer and shorter rounds. */
+  /** For CI: fewer and shorter rounds. */
   short: boolean;
-  /** Overrides the bench's own number of rounds. */
+  /** Overrides the bench's default number of rounds. */
   rounds: number | undefined;
 }
 
 export interface BenchResult {
-  figures: Figure[];
+  metrics: Metric[];
   tables: Table[];
   /** Every single measurement, for the results file. */
   measurements: unknown;
 }
 
-/** Lowest and highest value that is good enough. */
+/** Inclusive bounds. */
 export interface Bound {
   min?: number;
   max?: number;
 }
 
 /** One number by which a bench is judged. */
-export interface Figure {
+export interface Metric {
   /** Unique in its bench; guards.json names it. */
   id: string;
   value: number;
   /** `x` for a ratio. */
   unit: string;
-  /** Where the value is a median over rounds: its spread, and the ratios behind it. */
+  /** If the value is a median over rounds: its spread and the ratios. */
   spread?: Summary | RatioSummary;
-  /** What the same ratio gives when a control is compared with itself. */
+  /** The noise floor: the same ratio of a control to itself. */
   noise?: RatioSummary;
-  /** What the project wants to reach. Shown; only guards.json makes a bench fail. */
+  /** The project's goal, for display only. Only guards.json can fail a bench. */
   target?: Bound;
 }
 
@@ -60,13 +60,13 @@ export interface RatioParts {
   control: readonly number[];
   /** The same control measured a second time in each round. Where it is `control`'s twin, their mean is the control. */
   noise: { first: readonly number[]; again: readonly number[] };
-  /** Of what was measured, more is better (frames per CPU second) or less is (CPU per request). */
+  /** Whether more is better (frames per CPU second) or less (CPU per request). */
   better: 'more' | 'less';
   target?: Bound;
 }
 
 /** The subject compared with a control. Above 1 the subject is better, for every kind of measurement. */
-export function ratioFigure(parts: RatioParts): Figure {
+export function ratioMetric(parts: RatioParts): Metric {
   const { subject, noise } = parts;
   const control =
     parts.control === noise.first ? meanOfPairs(noise.first, noise.again) : parts.control;
@@ -83,11 +83,10 @@ export function ratioFigure(parts: RatioParts): Figure {
 }
 
 /**
- * How many times the control's the subject's is: for costs and latencies whose target is stated like that. Below 1 the
- * subject is the better one.
+ * Subject ÷ control, for costs and latencies with such a target. Below 1 the subject is better.
  */
-export function timesFigure(parts: Omit<RatioParts, 'better'>): Figure {
-  return ratioFigure({ ...parts, better: 'more' });
+export function factorMetric(parts: Omit<RatioParts, 'better'>): Metric {
+  return ratioMetric({ ...parts, better: 'more' });
 }
 
 export function meets(value: number, bound: Bound): boolean {
@@ -105,23 +104,23 @@ export function describeBound(bound: Bound): string {
   return parts.join(', ');
 }
 
-/** The table that a reader looks at first: each figure with its spread, its noise floor and what it must reach. */
-export function figureTable(
+/** The main table: each metric with its spread, noise floor and target. */
+export function metricTable(
   title: string,
-  figures: readonly Figure[],
+  metrics: readonly Metric[],
   notes: string[] = [],
 ): Table {
   return {
     title,
-    header: ['figure', 'median', 'lowest', 'highest', 'noise floor', 'must reach', ''],
-    rows: figures.map((figure) => [
-      figure.id,
-      `${number(figure.value)} ${figure.unit}`,
-      figure.spread ? number(figure.spread.min) : '',
-      figure.spread ? number(figure.spread.max) : '',
-      figure.noise ? describeNoise(figure.noise) : '',
-      figure.target ? describeBound(figure.target) : '',
-      verdict(figure),
+    header: ['metric', 'median', 'lowest', 'highest', 'noise floor', 'must reach', ''],
+    rows: metrics.map((metric) => [
+      metric.id,
+      `${number(metric.value)} ${metric.unit}`,
+      metric.spread ? number(metric.spread.min) : '',
+      metric.spread ? number(metric.spread.max) : '',
+      metric.noise ? describeNoise(metric.noise) : '',
+      metric.target ? describeBound(metric.target) : '',
+      verdict(metric),
     ]),
     notes,
   };
@@ -131,8 +130,8 @@ function describeNoise({ median, min, max }: Summary): string {
   return `${number(median)} (${number(min)} to ${number(max)})`;
 }
 
-function verdict(figure: Figure): string {
-  if (figure.target !== undefined) return meets(figure.value, figure.target) ? 'reached' : 'missed';
-  if (figure.spread === undefined || figure.noise === undefined) return '';
-  return exceedsNoise(figure.spread, figure.noise) ? '' : 'no difference';
+function verdict(metric: Metric): string {
+  if (metric.target !== undefined) return meets(metric.value, metric.target) ? 'reached' : 'missed';
+  if (metric.spread === undefined || metric.noise === undefined) return '';
+  return exceedsNoise(metric.spread, metric.noise) ? '' : 'no difference';
 }

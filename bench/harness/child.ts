@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns every process that a bench starts: none outlives the bench, each is ended by its id.
+// Owns every process that a bench starts: none outlives the bench, and each is ended by its pid.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,23 +6,23 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** How a process is started: a script of this build, run by the same node. */
+/** A script of this build, run by the same Node binary. */
 export interface ChildSpec {
-  /** Its name in messages. */
+  /** The name in messages. */
   name: string;
   script: URL;
   args?: readonly string[];
-  /** The line on standard output that says it is ready. */
+  /** The line on standard output that marks it ready. */
   ready: RegExp;
-  /** Gives it a channel to the bench, so that it can end by itself when the bench was killed. */
+  /** Opens an IPC channel, so that the child can end itself when the bench is killed. */
   linked?: boolean;
-  /** Gets each line of standard output, from the first on. */
+  /** Called with each line of standard output. */
   onLine?: (line: string) => void;
 }
 
 const READY_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 12_000;
-/** What is kept of a child's standard error, for the message when it fails: the end. */
+/** Bytes of standard error to keep (the end), for error messages. */
 const STDERR_KEPT = 4_096;
 
 const living = new Set<Child>();
@@ -33,7 +33,7 @@ process.once('exit', () => {
   for (const path of directories) removeDirectory(path);
 });
 
-/** Has the directory removed when the bench ends, however it ends. */
+/** Removes the directory when the bench ends, however it ends. */
 export function removeAtExit(path: string): void {
   directories.add(path);
 }
@@ -43,11 +43,11 @@ export function removeDirectory(path: string): void {
   directories.delete(path);
 }
 
-/** A process that said it is ready. */
+/** A child process that is ready. */
 export class Child {
   readonly name: string;
   readonly pid: number;
-  /** The ready line as its pattern took it apart. */
+  /** The match of the ready line. */
   ready: readonly string[] = [];
   readonly #process: ChildProcess;
   #stderr = '';
@@ -61,7 +61,7 @@ export class Child {
     started.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_KEPT);
     });
-    // A line sent to a process that is just ending: that it ended is reported, the broken pipe need not be.
+    // EPIPE of a process that is ending; its end is reported.
     started.stdin?.on('error', () => {});
     started.once('exit', (code, signal) => {
       this.#ended = signal ?? `exit code ${code}`;
@@ -69,7 +69,7 @@ export class Child {
     });
   }
 
-  /** Starts the process and waits for its ready line. @throws Error when it ends or stays silent instead. */
+  /** Starts the process and waits for its ready line. @throws Error if it ends or times out. */
   static async start(spec: ChildSpec): Promise<Child> {
     const started = spawn(process.execPath, [fileURLToPath(spec.script), ...(spec.args ?? [])], {
       stdio: ['pipe', 'pipe', 'pipe', ...(spec.linked ? (['ipc'] as const) : [])],
@@ -90,24 +90,24 @@ export class Child {
     return child;
   }
 
-  /** Sends one line to its standard input. */
+  /** Writes one line to its standard input. */
   send(line: string): void {
     this.#process.stdin?.write(`${line}\n`);
   }
 
-  /** @throws Error that says how it ended, with the end of its standard error, when it has ended unasked. */
+  /** @throws Error with its exit status and last standard error if it ended unexpectedly. */
   assertRunning(): void {
     if (this.#ended !== undefined) throw this.#failure(`ended (${this.#ended})`);
   }
 
-  /** Calls back once when the process ends unasked. */
+  /** Calls back once if the process ends unexpectedly. */
   onFailure(listener: (error: Error) => void): void {
     this.#process.once('exit', () => {
       if (!this.#stopping) listener(this.#failure(`ended (${this.#ended})`));
     });
   }
 
-  /** Asks it to end, and ends it when it does not. @returns how it ended: `exit code 0`, `SIGKILL`, … */
+  /** Stops it, by force if necessary. @returns how it ended: `exit code 0`, `SIGKILL`, … */
   async stop(): Promise<string> {
     this.#stopping = true;
     if (this.#ended === undefined) {
@@ -153,7 +153,7 @@ export class Child {
   }
 }
 
-/** The environment without what would configure the service: a bench measures the defaults. */
+/** The environment without variables that configure the service: a bench measures the defaults. */
 function withoutServiceSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('DROVER_')));
 }

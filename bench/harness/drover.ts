@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the service under measurement: its data directory, its token, its bots.
+// Owns the service under measurement: its process, data directory, token and bots.
 
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,14 @@ import { removeAtExit, removeDirectory } from './child.js';
 import { LINKED_SERVICE_SCRIPT, SERVICE_SCRIPT } from './paths.js';
 import { Server } from './server.js';
 
-/** What a bench needs of a snapshot in `GET /api/bots`. */
+/** The fields of a snapshot in `GET /api/bots` that a bench uses. */
 interface Bot {
   id: string;
   status: string;
   last_error: string | null;
 }
 
-/** What a synthetic bot is told to do. */
+/** The configuration of a synthetic bot. */
 export interface SyntheticConfig {
   events_per_second: number;
   message_bytes: number;
@@ -30,10 +30,10 @@ export interface Settings {
 /** All streams of a bench come from one address, with one token. */
 const ONE_CLIENT = { max_streams_per_token: 20_000, max_streams_per_address: 20_000 };
 
-/** Statuses that a bot leaves by itself. */
+/** Transient statuses. */
 const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
 const SETTLED_WITHIN_MS = 60_000;
-/** Bots are created by this many requests at a time. */
+/** Concurrent requests to create bots. */
 const CREATORS = 16;
 
 export class Drover {
@@ -50,8 +50,8 @@ export class Drover {
   }
 
   /**
-   * Starts the service without bots, on a port of the system's choice, in a fresh data directory.
-   * @param settings what is to be different from the defaults, as in a configuration file.
+   * Starts the service without bots, on a free port, with a new data directory.
+   * @param settings overrides of the defaults, as in a configuration file.
    */
   static async start(name = 'drover', settings: Settings = {}): Promise<Drover> {
     const { stream } = settings;
@@ -97,12 +97,12 @@ export class Drover {
     return `Bearer ${this.token}`;
   }
 
-  /** A PIN that is wrong for certain. */
+  /** A wrong PIN. */
   get wrongPin(): string {
     return String((Number(this.pin) + 1) % 1_000_000).padStart(6, '0');
   }
 
-  /** Creates synthetic bots and waits until none of them is on its way to another status. */
+  /** Creates synthetic bots and waits until all have settled. */
   async createSyntheticBots(count: number, config: SyntheticConfig): Promise<void> {
     let next = 0;
     const create = async () => {
@@ -114,7 +114,7 @@ export class Drover {
     await this.#untilSettled(count);
   }
 
-  /** Creates one synthetic bot, which runs from here on. */
+  /** Creates and starts one synthetic bot. */
   async createSyntheticBot(id: string, config: SyntheticConfig): Promise<void> {
     const body = { id, kind: 'synthetic', config };
     await post(this.server.url, '/api/bots', body, this.authorization);
@@ -129,13 +129,13 @@ export class Drover {
     if (!response.ok) throw new Error(`DELETE of ${id} was answered ${response.status}`);
   }
 
-  /** Has the service itself say something: one `log` event with the scope `dispatch`. */
+  /** Makes the service itself log one `log` event with the scope `dispatch`. */
   async ping(): Promise<void> {
     const body = { session_id: null, command: 'ping' };
     await post(this.server.url, '/invoke', body, this.authorization);
   }
 
-  /** Ends the service and removes its data. @returns how it ended, `exit code 0` when all is well. */
+  /** Stops the service and removes its data. @returns how it ended; normally `exit code 0`. */
   async stop(): Promise<string> {
     const ended = await this.server.stop();
     removeDirectory(this.#dataDirectory);

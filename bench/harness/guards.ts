@@ -1,35 +1,35 @@
-// Runs in the bench process. Owns the comparison of figures with guards.json, which is all that can fail CI here.
+// Compares metrics with guards.json.
 
-import { type Bound, describeBound, type Figure, meets } from './bench.js';
+import { type Bound, describeBound, type Metric, meets } from './bench.js';
 import { number } from './table.js';
 
-/** guards.json: by bench, by figure, the bound that it must stay within. */
+/** guards.json: bounds by bench and metric. */
 export type Guards = Record<string, Record<string, Bound>>;
 
-/** What is wrong with one bench's figures, a line each; empty when all guarded figures are within their bounds. */
-export function brokenGuards(bench: string, figures: readonly Figure[], guards: Guards): string[] {
-  const measured = new Map(figures.map((figure) => [figure.id, figure]));
+/** One line per metric outside of its bounds; empty if all are within. */
+export function brokenGuards(bench: string, metrics: readonly Metric[], guards: Guards): string[] {
+  const measured = new Map(metrics.map((metric) => [metric.id, metric]));
   const broken: string[] = [];
   for (const [id, bound] of Object.entries(guards[bench] ?? {})) {
-    const figure = measured.get(id);
-    // A guard that nothing feeds guards nothing: a renamed figure must not pass unseen.
-    if (figure === undefined) broken.push(`${bench}: ${id} has a guard but was not measured`);
-    else if (!meets(figure.value, bound)) {
+    const metric = measured.get(id);
+    // A guard without a metric is an error, so that a renamed metric is noticed.
+    if (metric === undefined) broken.push(`${bench}: ${id} has a guard but was not measured`);
+    else if (!meets(metric.value, bound)) {
       broken.push(
-        `${bench}: ${id} is ${number(figure.value)} ${figure.unit}, its guard is ${describeBound(bound)}`,
+        `${bench}: ${id} is ${number(metric.value)} ${metric.unit}, its guard is ${describeBound(bound)}`,
       );
     }
   }
   return broken;
 }
 
-/** Reads guards.json. @throws Error that names the entry which is not a bound. */
+/** Reads guards.json. @throws Error that names the invalid entry. */
 export function parseGuards(text: string): Guards {
   const parsed: unknown = JSON.parse(text);
   const guards: Guards = {};
-  for (const [bench, figures] of entries(parsed, 'guards.json')) {
+  for (const [bench, metrics] of entries(parsed, 'guards.json')) {
     const bounds: Record<string, Bound> = {};
-    for (const [id, bound] of entries(figures, bench))
+    for (const [id, bound] of entries(metrics, bench))
       bounds[id] = parseBound(bound, `${bench}: ${id}`);
     guards[bench] = bounds;
   }

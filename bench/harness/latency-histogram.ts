@@ -1,13 +1,12 @@
-// Runs in load processes and in tests. Pure: latencies in fixed memory, cheap enough to count each response.
-
-/** Up to 100 ms a bucket is 10 µs wide, then 1 ms up to 20 s; what is longer is counted in the last one. */
+/** Buckets of 10 µs up to 100 ms, then of 1 ms up to 20 s; longer latencies count in the last one. */
 const FINE_US = 10;
 const FINE_BUCKETS = 10_000;
 const COARSE_US = 1_000;
 const COARSE_BUCKETS = 19_900;
 const FINE_LIMIT_US = FINE_US * FINE_BUCKETS;
 
-/** Counts of latencies. One writer; autocannon's own histogram has buckets of 1 ms, too wide for loopback. */
+/** A latency histogram in fixed memory, cheap enough to count every response. Autocannon's own has buckets of 1 ms, too wide for
+ * loopback. */
 export class LatencyHistogram {
   readonly #buckets = new Uint32Array(FINE_BUCKETS + COARSE_BUCKETS);
   #count = 0;
@@ -35,14 +34,14 @@ export class LatencyHistogram {
     if (ms > this.#maxMs) this.#maxMs = ms;
   }
 
-  /** Forgets everything. */
+  /** Clears the histogram. */
   reset(): void {
     this.#buckets.fill(0);
     this.#count = 0;
     this.#maxMs = 0;
   }
 
-  /** What is in it, to be sent to another process: buckets that are not empty, and their counts. */
+  /** The non-empty buckets and their counts, to send to another process. */
   pairs(): [bucket: number, count: number][] {
     const pairs: [number, number][] = [];
     this.#buckets.forEach((count, bucket) => {
@@ -51,7 +50,7 @@ export class LatencyHistogram {
     return pairs;
   }
 
-  /** Adds what another histogram holds. */
+  /** Adds the counts of another histogram. */
   add(pairs: readonly (readonly [bucket: number, count: number])[], maxMs: number): void {
     for (const [bucket, count] of pairs) {
       this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + count;
@@ -60,7 +59,7 @@ export class LatencyHistogram {
     this.#maxMs = Math.max(this.#maxMs, maxMs);
   }
 
-  /** The latency in ms that `percent` of what was counted did not exceed (upper edge of its bucket); NaN when empty. */
+  /** The percentile in ms (upper edge of its bucket); NaN if empty. */
   percentileMs(percent: number): number {
     if (this.#count === 0) return Number.NaN;
     const rank = Math.max(1, Math.ceil((percent / 100) * this.#count));

@@ -1,5 +1,5 @@
-// Started by benches as a separate process: the service, which ends with the bench even when the bench is killed. A service
-// that kept making load would spoil every later measurement.
+// The service as a child process that ends with the bench, even if the bench is killed: a leftover service under load would
+// distort every later measurement.
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 await import('../../src/cli/main.js');

@@ -1,8 +1,8 @@
-// Runs in the bench process. Owns one load process: jobs go out and results come back as lines of JSON.
+// Owns one load process. Jobs and results are lines of JSON.
 
 import { Child } from './child.js';
 
-/** What a load process answers a job with. */
+/** The reply to a job. */
 export type LoadReply<Result> = { result: Result } | { error: string };
 
 /**
@@ -43,7 +43,7 @@ export class LoadProcess<Job, Result> {
     return this.#child.pid;
   }
 
-  /** Has one job done. @throws Error when the process fails, or gives no answer within `withinMs`. */
+  /** Runs one job. @throws Error if the process fails, or does not reply within `withinMs`. */
   async run(job: Job, withinMs: number): Promise<Result> {
     this.#child.assertRunning();
     let timer: NodeJS.Timeout | undefined;

@@ -1,15 +1,14 @@
-// Runs in the bench process and in load processes. Reads what the operating system has booked to a process: CPU time,
-// time spent waiting for a core, memory. Linux only (/proc); nothing is asked of the measured process itself.
+// Reads what the operating system accounts to a process: CPU time, time waiting for a core, memory. Linux only (/proc). The
+// measured process itself is not involved.
 //
-// CPU time. /proc/<pid>/task/<tid>/schedstat has nanoseconds for each thread, but a thread that has ended takes its
-// figures with it. /proc/<pid>/stat keeps them, in ticks of 10 ms. So both are read: nanoseconds are used, unless
-// the ticks say that more was spent than the living threads and the rounding of the ticks explain.
-// The kernel brings a running thread's figure up to date at its timer tick (1 to 4 ms) and whenever it stops running.
+// CPU time: /proc/<pid>/task/<tid>/schedstat has nanoseconds per thread, but loses threads that have ended. /proc/<pid>/stat keeps
+// those, in ticks of 10 ms. So nanoseconds are used unless the ticks show more than the living threads and rounding explain.
+// The kernel updates a running thread's time at its timer tick (1 to 4 ms) and whenever the thread stops running.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Cumulated figures of a process at one moment. */
+/** Cumulative usage of a process at one time. */
 export interface CpuSample {
   atNs: bigint;
   /** utime + stime, ended threads included. */
@@ -20,19 +19,19 @@ export interface CpuSample {
 
 interface ThreadTime {
   ranNs: number;
-  /** Ready to run, with no core free. */
+  /** Time ready to run while no core was free. */
   waitedNs: number;
 }
 
-/** What a process used between two samples. */
+/** Usage between two samples. */
 export interface CpuUse {
   cpuNs: number;
   wallNs: number;
-  /** Of the one thread that waited longest for a core: how much the machine had other things to do. */
+  /** The longest wait of a single thread: how busy the machine was otherwise. */
   waitedNs: number;
 }
 
-/** @throws Error when there is no such process, or no /proc. */
+/** @throws Error if the process or /proc does not exist. */
 export function sampleCpu(pid: number): CpuSample {
   const threads = new Map<string, ThreadTime>();
   for (const tid of readdirSync(`/proc/${pid}/task`)) {
@@ -54,7 +53,7 @@ export function parseTicks(stat: string): number {
 /** Ticks of utime and stime are each rounded down, at both ends. */
 const TICK_ROUNDING = 2;
 
-/** What was used from one sample of a process to a later one. */
+/** The usage between two samples of a process. */
 export function cpuBetween(from: CpuSample, to: CpuSample, ticksPerS = clockTicks()): CpuUse {
   let ranNs = 0;
   let waitedNs = 0;
@@ -77,11 +76,11 @@ export function cpuBetween(from: CpuSample, to: CpuSample, ticksPerS = clockTick
 export interface MemorySample {
   rss: number;
   peakRss: number;
-  /** What the process would free by ending, and its share of what it maps together with others. */
+  /** What the process would free by ending, plus its share of shared mappings. */
   pss: number;
 }
 
-/** @throws Error when there is no such process, or no /proc. */
+/** @throws Error if the process or /proc does not exist. */
 export function sampleMemory(pid: number): MemorySample {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -92,12 +91,12 @@ export function sampleMemory(pid: number): MemorySample {
   };
 }
 
-/** Resident bytes of a process. @throws Error when there is no such process, or no /proc. */
+/** Resident bytes of a process. @throws Error if the process or /proc does not exist. */
 export function sampleResident(pid: number): number {
   return parseKilobytes(readFileSync(`/proc/${pid}/status`, 'utf8'), 'VmRSS');
 }
 
-/** Bytes of a `Name:   123 kB` line. @throws Error when it is not there. */
+/** Bytes of a `Name:   123 kB` line. @throws Error if it is missing. */
 export function parseKilobytes(text: string, name: string): number {
   const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text);
   if (match === null) throw new Error(`no ${name} in what /proc says`);

@@ -1,6 +1,6 @@
-// Benches run compiled, from dist/bench, next to dist/src.
+// Paths, relative to dist/bench: benches run compiled.
 
-/** The repository, seen from dist/bench/harness. */
+/** The repository root. */
 const REPOSITORY = new URL('../../../', import.meta.url);
 
 export const GUARDS_FILE = new URL('bench/guards.json', REPOSITORY);

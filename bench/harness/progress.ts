@@ -1,18 +1,18 @@
-// Runs in the bench process. Owns standard error while a bench runs: which round, which contender, and what to know.
+// Progress output on standard error.
 
-/** Where a bench says what it is doing. */
+/** The progress output of a bench. */
 export interface Progress {
-  /** What it does now; replaces the last step where the terminal can do that. */
+  /** The current step; replaces the previous one if the terminal allows it. */
   step(text: string): void;
-  /** Something that stays to be read. */
+  /** A permanent message. */
   note(text: string): void;
-  /** No more steps. */
+  /** Ends the output. */
   done(): void;
 }
 
 const ERASE_LINE = '\r\x1b[K';
 
-/** @param rewrites whether control sequences may be sent: a terminal, and NO_COLOR not set. */
+/** @param rewrites whether to use control sequences: on a terminal without NO_COLOR. */
 export function createProgress(out: NodeJS.WritableStream, rewrites: boolean): Progress {
   return {
     step: (text) => {

@@ -1,28 +1,28 @@
-// Runs in the bench process. Owns the order in which contenders are measured.
+// The order in which contenders are measured.
 
 import type { Progress } from './progress.js';
 
-/** One of the things that are compared: the service, a control, the same control once more. */
+/** A compared subject: the service, a control, or the same control again. */
 export interface Contender<Measurement> {
   name: string;
-  /** Brings it to working speed; what it does is not counted. */
+  /** Warm-up, not measured. */
   warmUp(): Promise<void>;
-  /** One measurement, with the check that what was measured is right. @throws Error when it is not. */
+  /** One measurement. @throws Error if the responses were wrong. */
   measure(): Promise<Measurement>;
 }
 
 /**
- * The order of one round: as given, in the next round reversed (A B C, C B A, …), so that nobody is always first
- * on a machine that gets warmer or busier while the bench runs.
+ * The order of one round: as given, then reversed (A B C, C B A, …), so that a machine that gets warmer or busier does not favour
+ * one contender.
  */
 export function orderOfRound<T>(items: readonly T[], round: number): T[] {
   return round % 2 === 0 ? [...items] : items.toReversed();
 }
 
-/** Measurements by the name of the contender, one a round, in the order of the rounds. */
+/** Measurements by contender, one per round. */
 export type Measurements<Measurement> = ReadonlyMap<string, readonly Measurement[]>;
 
-/** Warms every contender up, then measures each of them once a round. One at a time: nothing else has load meanwhile. */
+/** Warms up every contender, then measures each once per round, one at a time. */
 export async function runRounds<Measurement>(
   what: string,
   contenders: readonly Contender<Measurement>[],
@@ -44,7 +44,7 @@ export async function runRounds<Measurement>(
   return measured;
 }
 
-/** One number of each measurement of one contender. @throws Error when there is no such contender. */
+/** One number of each measurement of a contender. @throws Error if there is no such contender. */
 export function series<Measurement>(
   measured: Measurements<Measurement>,
   contender: string,

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the servers under measurement: a process each, and what the system booked to it.
+// A server under measurement: a child process and its resource usage.
 
 import { Child, type ChildSpec } from './child.js';
 import {
@@ -16,7 +16,7 @@ const LISTENING = /^listening on (http:\/\/\S+)$/;
 
 export class Server {
   readonly name: string;
-  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly url: string;
   readonly #child: Child;
 
@@ -26,7 +26,7 @@ export class Server {
     this.url = child.ready[1] ?? '';
   }
 
-  /** @throws Error when it ends or stays silent instead of listening. */
+  /** @throws Error if it ends or times out. */
   static async start(spec: Omit<ChildSpec, 'ready'>): Promise<Server> {
     return new Server(await Child.start({ ...spec, ready: LISTENING }));
   }
@@ -35,32 +35,32 @@ export class Server {
     return this.#child.pid;
   }
 
-  /** Does the work and says what this process used meanwhile. @throws Error when it ended on the way. */
+  /** Runs the work and returns the process's usage meanwhile. @throws Error if the process ended. */
   async cpuDuring<T>(work: () => Promise<T>): Promise<{ result: T; use: CpuUse }> {
     const before = this.sampleCpu();
     const result = await work();
     return { result, use: cpuBetween(before, this.sampleCpu()) };
   }
 
-  /** @throws Error when it has ended. */
+  /** @throws Error if it has ended. */
   sampleCpu(): CpuSample {
     this.#child.assertRunning();
     return sampleCpu(this.pid);
   }
 
-  /** @throws Error when it has ended. */
+  /** @throws Error if it has ended. */
   memory(): MemorySample {
     this.#child.assertRunning();
     return sampleMemory(this.pid);
   }
 
-  /** Only how much of it is resident: much cheaper to ask for, for the asked process too. @throws Error when it has ended. */
+  /** Only the resident size: much cheaper to read, also for the process. @throws Error if it has ended. */
   residentBytes(): number {
     this.#child.assertRunning();
     return sampleResident(this.pid);
   }
 
-  /** @returns how it ended, `exit code 0` when all is well. */
+  /** @returns how it ended; normally `exit code 0`. */
   stop(): Promise<string> {
     return this.#child.stop();
   }

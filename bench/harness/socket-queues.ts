@@ -1,14 +1,14 @@
-// Runs in the bench process. Reads from /proc what the kernel holds for connections: bytes that one side has sent and the
-// other has not read. None of it is memory of a process. Linux only, IPv4.
+// Reads from /proc the bytes that the kernel buffers for connections: sent by one side and not yet read by the other. They are
+// not part of any process's memory. Linux only, IPv4.
 
 import { readFileSync } from 'node:fs';
 
-/** @returns by the client's port: bytes under way from the server at `serverPort` to it, on both sides. */
+/** @returns bytes in flight from the server at `serverPort`, on both sides, by client port. */
 export function bytesHeldByKernel(serverPort: number): Map<number, number> {
   return parseQueues(readFileSync('/proc/net/tcp', 'utf8'), serverPort);
 }
 
-/** Takes /proc/net/tcp apart: `sl local_address rem_address st tx_queue:rx_queue …`, all in hexadecimal. */
+/** Parses /proc/net/tcp: `sl local_address rem_address st tx_queue:rx_queue …`, all in hexadecimal. */
 export function parseQueues(table: string, serverPort: number): Map<number, number> {
   const held = new Map<number, number>();
   for (const line of table.split('\n').slice(1)) {

@@ -1,6 +1,6 @@
-// Runs in the bench process. Pure: the arithmetic of every figure, from lists of numbers to a median and its spread.
+// Statistics: medians, spreads and per-round ratios.
 
-/** A series of measurements, one a round, on one line. */
+/** A series with one value per round. */
 export interface Summary {
   median: number;
   min: number;
@@ -9,13 +9,13 @@ export interface Summary {
 
 /** Per-round ratios of two series and their summary. */
 export interface RatioSummary extends Summary {
-  /** One ratio a round, in the order of the rounds. */
+  /** One ratio per round. */
   ratios: number[];
 }
 
 /**
  * The value below which `percent` of the values lie, interpolated between the two nearest ranks.
- * @throws RangeError when there are no values, or one is not finite: a figure must not be made up.
+ * @throws RangeError if there are no values, or one is not finite.
  */
 export function percentile(values: readonly number[], percent: number): number {
   if (!values.every(Number.isFinite)) throw new RangeError('a measurement is not a finite number');
@@ -27,20 +27,20 @@ export function percentile(values: readonly number[], percent: number): number {
   return below + (above - below) * (rank - Math.floor(rank));
 }
 
-/** The middle value, or the mean of the two middle ones. @throws RangeError as {@link percentile} does. */
+/** The middle value, or the mean of the two middle ones. @throws RangeError like {@link percentile}. */
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** Median, lowest and highest. @throws RangeError as {@link percentile} does. */
+/** Median, lowest and highest. @throws RangeError like {@link percentile}. */
 export function summarize(values: readonly number[]): Summary {
   return { median: median(values), min: percentile(values, 0), max: percentile(values, 100) };
 }
 
 /**
- * Divides two series round by round and summarizes the ratios. What slows the whole machine down for a while falls on
- * both measurements of a round and cancels out; a ratio of two medians would not do that.
- * @throws RangeError when the series differ in length, are empty, or hold something that is not a positive number.
+ * Divides two series round by round and summarizes the ratios. A disturbance of the whole machine affects both measurements of
+ * a round and cancels out, unlike in a ratio of two medians.
+ * @throws RangeError if the series differ in length, are empty, or contain other than positive numbers.
  */
 export function ratioSummary(over: readonly number[], under: readonly number[]): RatioSummary {
   if (over.length !== under.length) {
@@ -56,7 +56,7 @@ export function ratioSummary(over: readonly number[], under: readonly number[]):
   return { ...summarize(ratios), ratios };
 }
 
-/** Means of two series, round by round: a control that was measured twice counts as one. */
+/** Means of two series, round by round, for a control that was measured twice. */
 export function meanOfPairs(first: readonly number[], second: readonly number[]): number[] {
   if (first.length !== second.length) {
     throw new RangeError(`${first.length} measurements cannot be paired with ${second.length}`);

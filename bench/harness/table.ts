@@ -1,11 +1,11 @@
-// Runs in the bench process. Pure: tables for standard output, and how numbers are written in them.
+// Tables and number formats for standard output.
 
 /** Rows of cells under a title; the first column is text, the others are numbers. */
 export interface Table {
   title: string;
   header: readonly string[];
   rows: readonly (readonly string[])[];
-  /** Lines under the table: what a reader must know to read it rightly. */
+  /** Notes below the table. */
   notes: readonly string[];
 }
 
@@ -32,18 +32,18 @@ export function renderTable(table: Table): string {
   ].join('\n');
 }
 
-/** Three significant digits, with thousands separated; `-` for what is not a number. */
+/** Three significant digits with thousands separators; `-` for NaN. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return value.toLocaleString('en-US', { maximumSignificantDigits: 3 });
 }
 
-/** A whole number with thousands separated. */
+/** A whole number with thousands separators. */
 export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
-/** A share of one, as whole percent. */
+/** A share as whole percent. */
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the servers that the HTTP bench compares: started together, stopped together.
+// Owns the servers of the HTTP bench, which start and stop together.
 
 import { Drover } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
@@ -10,7 +10,7 @@ export const BARE = 'uws-bare';
 export const BARE_AGAIN = 'uws-bare again';
 export const NODE = 'node-http';
 
-/** The servers that are compared, all alive at once, one under load at a time. */
+/** The compared servers: all running, one under load at a time. */
 export interface Fleet {
   drover: Drover;
   /** In the order of the first round. */
@@ -18,7 +18,7 @@ export interface Fleet {
   stop(): Promise<string>;
 }
 
-/** Starts the service with so many silent bots, then the controls, which answer with as many bytes as it does. */
+/** Starts the service with this many silent bots, then the controls, whose responses have the same size. */
 export async function startFleet(bots: number): Promise<Fleet> {
   const drover = await Drover.start(SUBJECT);
   const controls: Server[] = [];

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns one measurement of the HTTP bench: load on one server, and what it cost the server.
+// One measurement of the HTTP bench: load on one server, and its cost.
 
 import type { LoadProcess } from '../harness/load.js';
 import type { Contender } from '../harness/rounds.js';
@@ -6,26 +6,26 @@ import type { Server } from '../harness/server.js';
 import { generatorAtItsLimit, type HttpLoadJob, type HttpLoadResult } from '../load/http-load.js';
 import { headersOf, type Route, type Target, verify } from './routes.js';
 
-/** A job takes its duration and a little; autocannon gives up on a request after 10 s. */
+/** A job takes slightly longer than its duration; autocannon's request timeout is 10 s. */
 const ANSWER_AFTER_MS = 15_000;
-/** Wrong PINs that can get a token of the bucket during one measurement, which is emptied before it. */
+/** Wrong PINs that can take a token of the bucket during one measurement; it is empty at the start. */
 const LATE_ATTEMPTS = 5;
 
 export type Load = LoadProcess<HttpLoadJob, HttpLoadResult>;
 
-/** One stretch of load on one server. */
+/** One period of load on one server. */
 export interface Measurement {
   requestsPerS: number;
-  /** CPU time that the system booked to the server's process, in µs. */
+  /** CPU time of the server's process, in µs. */
   cpuUsPerRequest: number;
   serverCores: number;
-  /** Share of the time in which a thread of the server was ready to run and had no core. */
+  /** Share of the time in which a thread of the server was ready to run but had no core. */
   serverWait: number;
   loadAtItsLimit: boolean;
   load: HttpLoadResult;
 }
 
-/** A server as it takes part in the rounds of a route. */
+/** A contender in the rounds of a route. */
 export function contenderOf(
   server: Server,
   target: Target,
@@ -66,7 +66,7 @@ export function contenderOf(
   };
 }
 
-/** @throws Error when a request under load failed or got a status that is not of this route. */
+/** @throws Error if a request failed or got an unexpected status. */
 function assertAnswered(name: string, route: Route, result: HttpLoadResult): void {
   const where = `${name}, ${route.title}`;
   if (result.errors > 0) throw new Error(`${where}: ${result.errors} requests had no answer`);

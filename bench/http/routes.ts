@@ -1,6 +1,6 @@
 import type { Bound } from '../harness/bench.js';
 
-/** A server that is asked, and what its answers are checked against. */
+/** A server and its expected responses. */
 export interface Target {
   url: string;
   token: string;
@@ -17,18 +17,18 @@ export interface Route {
   authorized: boolean;
   body?: (target: Target) => string;
   connections: number;
-  /** Statuses that are right under load. */
+  /** Expected statuses under load. */
   statuses: readonly number[];
-  /** Requests before the check, at most, whose answer is not the one that is measured. */
+  /** Bound of the requests before the check that get another response than the measured one. */
   lead?: { status: number; atMost: number };
-  /** @returns what is wrong with a whole answer, undefined when it is right. */
+  /** @returns what is wrong with a response, undefined if it is right. */
   fault(answer: Answer, target: Target): string | undefined;
-  /** What the ratio to the bare uWebSockets.js loop must reach. */
+  /** Target of the ratio to the bare uWebSockets.js loop. */
   target?: Bound;
   note?: string;
 }
 
-/** One answer, read to its end. */
+/** A complete response. */
 export interface Answer {
   status: number;
   type: string;
@@ -41,7 +41,7 @@ const PIN_ATTEMPTS = 12;
 const LOCKED = /^\{"error":"locked, retry in (\d+)s"\}$/;
 
 const CONNECTIONS = 50;
-/** Few, for the generator copies each long body; many would measure its queue. */
+/** Few, because the generator copies each long body; more would measure its queue. */
 const CONNECTIONS_LIST = 10;
 
 export const ROUTES_WITHOUT_BOTS: readonly Route[] = [
@@ -72,7 +72,7 @@ export const ROUTES_WITHOUT_BOTS: readonly Route[] = [
       if (status !== 429 || seconds === undefined) return 'not locked';
       return retryAfter === seconds ? undefined : `Retry-After is ${retryAfter}`;
     },
-    note: `The bucket holds ${PIN_ATTEMPTS} attempts and is emptied before: what is measured is 429, and a 401 every 5 s.`,
+    note: `The bucket of ${PIN_ATTEMPTS} attempts is emptied first: the responses are 429, and a 401 every 5 s.`,
   },
   {
     id: 'api-info',
@@ -95,7 +95,7 @@ export const ROUTES_WITHOUT_BOTS: readonly Route[] = [
 
 export const BOTS = 1_000;
 
-/** The one route whose cost depends on the bots there are. */
+/** The only route whose cost depends on the number of bots. */
 export const LIST: Route = {
   id: 'api-bots',
   title: `GET /api/bots, ${BOTS.toLocaleString('en-US')} bots`,
@@ -111,7 +111,7 @@ export const LIST: Route = {
     const bytes = Buffer.byteLength(text);
     return bytes === botsBytes ? undefined : `${bytes} bytes instead of ${botsBytes}`;
   },
-  note: 'The controls answer with a ready buffer of the same size.',
+  note: 'The controls send a prepared buffer of the same size.',
 };
 
 export function headersOf(route: Route, target: Target): Record<string, string> {
@@ -121,7 +121,7 @@ export function headersOf(route: Route, target: Target): Record<string, string> 
   };
 }
 
-/** Asks once, as the load will, and reads the answer. */
+/** Sends one request like the load does, and reads the response. */
 export async function ask(route: Route, target: Target): Promise<Answer> {
   const body = route.body?.(target);
   const response = await fetch(target.url + route.path, {
@@ -137,7 +137,7 @@ export async function ask(route: Route, target: Target): Promise<Answer> {
   };
 }
 
-/** @throws Error when the target's answer is not the one that is to be measured. */
+/** @throws Error if the target's response is not the expected one. */
 export async function verify(name: string, route: Route, target: Target): Promise<void> {
   let answer = await ask(route, target);
   for (let asked = 1; asked <= (route.lead?.atMost ?? 0); asked++) {

@@ -1,5 +1,4 @@
-// Runs in the bench process. Owns one client that comes from far behind: a raw socket that counts frames and looks that
-// their numbers follow one another.
+// One client that resumes from far behind: a raw socket that counts frames and checks that their numbers are contiguous.
 
 import { connect } from 'node:net';
 import { FRAME_START } from '../../src/shared/stream/frame.js';
@@ -8,8 +7,8 @@ const ID = Buffer.from(`\n${FRAME_START}`);
 
 export const CatchUp = {
   /**
-   * Reads `count` events from the one after `lastEventId` on.
-   * @returns how long that took, in s. @throws Error when a number is missing, or the stream ends.
+   * Reads `count` events after `lastEventId`.
+   * @returns the duration in s. @throws Error if a number is missing, or the stream ends.
    */
   run(url: string, authorization: string, lastEventId: string, count: number): Promise<number> {
     const { hostname, port } = new URL(url);
@@ -42,7 +41,7 @@ export const CatchUp = {
           if (end === -1) break;
           const seq = Number(all.toString('latin1', at + ID.length + epochBytes, end));
           if (seq !== first + seen) {
-            done(new Error(`${seq} came where ${first + seen} was to come`));
+            done(new Error(`${seq} arrived instead of ${first + seen}`));
             return;
           }
           seen += 1;
@@ -53,7 +52,7 @@ export const CatchUp = {
             return;
           }
         }
-        // From the line that is not whole yet, or what may be the beginning of one.
+        // Keep the incomplete last line.
         rest = from === -1 ? all.subarray(-ID.length) : all.subarray(from);
       });
     });

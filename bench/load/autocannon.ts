@@ -1,4 +1,4 @@
-// Started by the HTTP bench as a separate process. Owns the load: a job is a line of JSON in, a line of JSON out.
+// The load process of the HTTP bench. Jobs and results are lines of JSON.
 
 import { createInterface } from 'node:readline';
 import autocannon from 'autocannon';
@@ -7,7 +7,7 @@ import type { LoadReply } from '../harness/load.js';
 import { cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import type { HttpLoadJob, HttpLoadResult } from './http-load.js';
 
-/** How often autocannon looks whether its time is up, in ms; by its default a run is a whole number of seconds. */
+/** Interval at which autocannon checks its duration, in ms; with its default a run takes whole seconds. */
 const SAMPLE_MS = 10;
 
 function run(job: HttpLoadJob): Promise<HttpLoadResult> {
@@ -60,7 +60,7 @@ async function answer(line: string): Promise<LoadReply<HttpLoadResult>> {
 }
 
 process.stdout.write('ready\n');
-// Standard input ends when the bench does, and with it this process.
+// Standard input ends with the bench, and then this process ends.
 for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
 }

@@ -1,5 +1,5 @@
-// Runs in swarm processes and in tests. Pure: takes the chunked body of one stream apart, cheap enough for each byte of
-// every stream. It counts, and looks at the edges of each chunk; what is inside is for stream-check.ts.
+// Runs in swarm processes. Parses the chunked body of one stream, cheaply enough for every byte of every stream. It counts, and
+// checks the edges of each chunk; stream-check.ts checks the contents.
 
 const CR = 13;
 const LF = 10;
@@ -9,7 +9,7 @@ const ZERO = 48;
 const NINE = 57;
 /** `:\n\n`, the keepalive: servers send it as a separate chunk, each at its own times. */
 const HEARTBEAT_BYTES = 3;
-/** What is shown of a chunk that is not as it must be. */
+/** Bytes of a wrong chunk that are shown. */
 const SHOWN_BYTES = 80;
 /** In `id: …\nevent: gap` so far behind the end of the id; other kinds have another letter there. */
 const GAP_LETTER_AFTER = 8;
@@ -17,7 +17,7 @@ const LETTER_G = 103;
 /** An id ends within so many bytes from the beginning of its frame. */
 const ID_WITHIN = 64;
 
-/** Gets each piece of the payload, in order; valid until it returns. */
+/** Receives each piece of the payload in order; the buffer is valid until it returns. */
 export type PayloadSink = (bytes: Buffer, from: number, to: number) => void;
 
 /**
@@ -25,7 +25,7 @@ export type PayloadSink = (bytes: Buffer, from: number, to: number) => void;
  * line, and begin with a higher id than the one before: a doubled chunk shows, and a missing one in the number of bytes.
  */
 export class ChunkReader {
-  /** Payload bytes without heartbeats. */
+  /** Payload bytes, without heartbeats. */
   payload = 0;
   /** Bytes around the chunks: with the payload and the heartbeats, all that came on the wire behind the head. */
   framing = 0;
@@ -33,25 +33,25 @@ export class ChunkReader {
   heartbeats = 0;
   /** Losses that were declared, while edges are checked: such a frame is a separate chunk. */
   gaps = 0;
-  /** The last chunk, that of size 0, has come. */
+  /** The last chunk (size 0) has arrived. */
   ended = false;
-  /** The first thing that was not as it must be. */
+  /** The first fault. */
   fault: string | undefined;
-  /** Whether the edges of chunks are looked at: what a stream begins with has other frames. */
+  /** Whether the edges of chunks are checked; the start of a stream has other frames. */
   strict = false;
   sink: PayloadSink | undefined;
   readonly #frameStart: Buffer;
-  /** Bytes of the chunk that are still to come. */
+  /** Remaining bytes of the chunk. */
   #left = 0;
-  /** Size so far, while its line is read; -1 before the first digit. */
+  /** Chunk size while its line is read; -1 before the first digit. */
   #size = -1;
-  /** The next line is the empty one that ends a chunk. */
+  /** The next line is the empty line after a chunk. */
   #afterChunk = false;
   #fresh = false;
   #heartbeat = false;
   #lastId = -1;
 
-  /** @param frameStart what each frame begins with. */
+  /** @param frameStart the first bytes of each frame. */
   constructor(frameStart: string) {
     this.#frameStart = Buffer.from(frameStart);
   }
@@ -115,7 +115,7 @@ export class ChunkReader {
     if (bytes[idEnd + GAP_LETTER_AFTER] === LETTER_G) this.#onGap();
   }
 
-  /** What follows a gap are snapshots, whose frames are others, and the bytes are not those of the other streams. */
+  /** After a gap come snapshots, with other frames, so the bytes differ from other streams. */
   #onGap(): void {
     this.gaps += 1;
     this.strict = false;
@@ -142,7 +142,7 @@ function hexDigit(byte: number): number {
   return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
-/** The sequence number of the id `<epoch>-<number>` that the frame has, -1 when its end has not come yet. */
+/** The sequence number of the id `<epoch>-<number>` that the frame has, -1 if its end has not arrived yet. */
 function idAt(bytes: Buffer, from: number, to: number): number {
   let at = from;
   while (at < to && bytes[at] !== DASH) at++;

@@ -1,12 +1,12 @@
-// Imported by the bench process and by load/autocannon.ts. Owns the messages between the two.
+// The messages between the bench process and load/autocannon.ts.
 
-/** One stretch of load on one address. */
+/** One period of load on one address. */
 export interface HttpLoadJob {
   url: string;
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: string;
-  /** Each with one request under way at a time. */
+  /** Each with one request at a time. */
   connections: number;
   durationS: number;
 }
@@ -14,27 +14,27 @@ export interface HttpLoadJob {
 export interface HttpLoadResult {
   /** Whole responses, with any status. */
   requests: number;
-  /** From the first connection to the end, in s. */
+  /** Duration from the first connection, in s. */
   wallS: number;
   p50Ms: number;
   p99Ms: number;
   maxMs: number;
-  /** Answers by status code. */
+  /** Responses by status code. */
   statuses: Record<string, number>;
-  /** Bytes of the shortest and longest answer, headers included. */
+  /** Size of the smallest and largest response, with headers. */
   minBytes: number;
   maxBytes: number;
-  /** Broken connections and requests without an answer. */
+  /** Broken connections and requests without a response. */
   errors: number;
   /** The generator's own CPU time, and its time ready to run with no core free, as shares of the wall time. */
   ownCpu: number;
   ownWait: number;
 }
 
-/** From here on the generator is taken to be the bottleneck: the request rate is its own, not the server's. */
+/** Above this load the generator is considered the bottleneck: the rate is its own, not the server's. */
 const LIMIT = 0.95;
 
-/** One core is all that a single-threaded generator can use; what it waited for a core, it wanted to use. */
+/** A single-threaded generator can use one core; time spent waiting for a core counts as wanted. */
 export function generatorAtItsLimit(result: Pick<HttpLoadResult, 'ownCpu' | 'ownWait'>): boolean {
   return result.ownCpu + result.ownWait >= LIMIT;
 }

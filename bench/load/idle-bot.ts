@@ -1,8 +1,8 @@
-// Runs in bot hosts. A bot kind of the bench's own: as large as a demo bot that is in its world, and silent.
+// Runs in bot hosts. A bot kind that is as large as a demo bot in its world, and silent.
 
 import { defineBot, type LineConnection, Type } from '../../src/bot-sdk/index.js';
 
-/** Its one timer, in ms: there, as a demo bot's is, but never due. */
+/** A timer like that of a demo bot, but never due, in ms. */
 const NEVER_MS = 3_600_000;
 
 interface Player {
@@ -12,17 +12,19 @@ interface Player {
 
 export default defineBot({
   kind: 'bench-idle',
-  description: 'Does nothing, with all that a demo bot has.',
+  description: 'Does nothing, with everything that a demo bot has.',
   config: Type.Object(
     {
-      port: Type.Integer({ description: 'Of a silent server on 127.0.0.1; 0 for no connection.' }),
+      port: Type.Integer({
+        description: 'Port of a silent server on 127.0.0.1; 0 for no connection.',
+      }),
     },
     { additionalProperties: false },
   ),
   state: (): Player => ({ connection: undefined, waiting: new Set() }),
   commands: {
     echo: {
-      description: 'Answers with what it was given: the way to a bot and back, and nothing else.',
+      description: 'Returns its argument: only the way to the bot and back.',
       args: Type.Object({ text: Type.String() }, { additionalProperties: false }),
       run: (_, { text }) => ({ said: text }),
     },

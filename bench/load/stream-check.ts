@@ -1,10 +1,10 @@
-// Runs in swarm processes and in tests. Owns the full check of one stream: every frame is parsed and must be the next one.
+// Runs in swarm processes. The full check of one stream: every frame is parsed and must be the next one.
 
 import { StringDecoder } from 'node:string_decoder';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { LatencyHistogram } from '../harness/latency-histogram.js';
 
-/** What the check needs of a `log` event. */
+/** The fields of a `log` event that the check uses. */
 interface Line {
   timestamp_ms?: number;
   scope?: string;
@@ -17,22 +17,22 @@ interface Line {
 }
 
 const EVENT_ID = /^[0-9a-f]+-(\d+)$/;
-/** Lines of a load begin with their number. */
+/** Lines of a load start with their number. */
 const NUMBERED = /^(\d+) /;
-/** The scope of the line that ends a load. */
+/** The scope of the last line of a load. */
 const END_SCOPE = 'dispatch';
 
-/** Parses with a parser that is not ours; ids and the numbers of the lines must be contiguous. */
+/** Uses an independent parser; ids and line numbers must be contiguous. */
 export class StreamCheck {
   frames = 0;
   gaps = 0;
-  /** Frames that gaps declared as lost, as far as they say how many. */
+  /** Lost frames declared by gaps, as far as their number is known. */
   lost = 0;
   lastId = -1;
-  /** The line that ends the load has come. */
+  /** The last line of the load has arrived. */
   ended = false;
   fault: string | undefined;
-  /** Whose lines they are, and the number of the last one; -1 after a gap. */
+  /** The source of the lines, and the number of the last one; -1 after a gap. */
   #session = '';
   #number = 0;
   #now = 0;
@@ -47,7 +47,7 @@ export class StreamCheck {
     this.#latencies = latencies;
   }
 
-  /** @param now when these bytes came, on the clock of `timestamp_ms`. */
+  /** @param now the arrival time, by the clock of `timestamp_ms`. */
   feed(bytes: Buffer, now: number): void {
     this.#now = now;
     this.#parser.feed(this.#decoder.write(bytes));
@@ -58,10 +58,10 @@ export class StreamCheck {
     try {
       line = JSON.parse(data) as Line;
     } catch {
-      this.#fail(`data that is no JSON after ${this.lastId}`);
+      this.#fail(`data that is not JSON after ${this.lastId}`);
       return;
     }
-    // Snapshots at the beginning of a stream have no number.
+    // Initial snapshots have no number.
     if (id === undefined) return;
     const seq = Number(EVENT_ID.exec(id)?.[1] ?? Number.NaN);
     this.frames += 1;

@@ -1,4 +1,4 @@
-// Runs in swarm processes. Owns the streams to one server, and what they have had together.
+// Runs in swarm processes. Owns the streams to one server and their totals.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { LatencyHistogram } from '../harness/latency-histogram.js';
@@ -7,11 +7,11 @@ import { StreamCheck } from './stream-check.js';
 import type { Reading, ResumedStream, StreamTarget, SwarmReply } from './swarm-jobs.js';
 import { type GroupCounters, SwarmStream } from './swarm-stream.js';
 
-/** Connections under way at a time: listen backlogs are short. */
+/** Concurrent connection attempts: listen backlogs are short. */
 const CONNECTING = 128;
 const OPEN_WITHIN_MS = 30_000;
 const POLL_MS = 5;
-/** A stream that gets nothing for so long after the end of the load has all of it. */
+/** A stream that is silent for this long after the end of the load has everything. */
 const QUIET_MS = 40;
 
 export class SwarmGroup {
@@ -22,7 +22,7 @@ export class SwarmGroup {
   #clockOffset = 0;
   #began: CpuSample = sampleCpu(process.pid);
 
-  /** @throws Error when not all streams are there in time. */
+  /** @throws Error if not all streams open in time. */
   async open(target: StreamTarget, streams: number, reading: Reading): Promise<void> {
     const deadline = performance.now() + OPEN_WITHIN_MS;
     const now = () => this.#clockOffset + performance.now();
@@ -41,7 +41,7 @@ export class SwarmGroup {
     await delay(QUIET_MS);
   }
 
-  /** @param sample streams that are parsed in full, spread evenly over the order in which they were opened. */
+  /** @param sample number of fully parsed streams, spread evenly over the order of opening. */
   mark(sample: number): void {
     this.#clockOffset = wallClockOffset();
     const step = this.#streams.length / Math.max(1, sample);
@@ -59,7 +59,7 @@ export class SwarmGroup {
     this.#began = sampleCpu(process.pid);
   }
 
-  /** Waits until all streams have had the same bytes, the last line of the load among them. */
+  /** Waits until all streams have received the same bytes, including the last line of the load. */
   async drain(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
     let seen = -1;
@@ -74,7 +74,7 @@ export class SwarmGroup {
     }
   }
 
-  /** Has a group that read nothing read again. */
+  /** Lets a group that read nothing read again. */
   async resume(forMs: number): Promise<ResumedStream[]> {
     const resumed = this.#streams.map((stream) => {
       const check = this.#newCheck();

@@ -1,55 +1,55 @@
-// Imported by the bench process and by load/swarm.ts. Owns the messages between the two.
+// The messages between the bench process and load/swarm.ts.
 
-/** Where streams are opened, and what they look like. */
+/** The target of streams, and their format. */
 export interface StreamTarget {
   /** `http://127.0.0.1:<port>` */
   url: string;
   path: string;
   authorization: string;
-  /** What each frame begins with. */
+  /** The first bytes of each frame. */
   frameStart: string;
 }
 
-/** How the clients of a group read: all they can, nothing after the first bytes, or a kilobyte a second. */
+/** How clients read: everything, nothing after the first bytes, or 1 KB per second. */
 export type Reading = 'all' | 'nothing' | 'trickle';
 
-/** A group is a number of streams to one server, named by the bench. */
+/** A group of streams to one server, named by the bench. */
 export type SwarmJob =
-  /** Opens streams; answered when each has had its first bytes. */
+  /** Opens streams; replies when each has received its first bytes. */
   | { do: 'open'; group: string; target: StreamTarget; streams: number; reading: Reading }
-  /** The server is silent and a load is about to begin: counts from here on, and parses so many streams in full. */
+  /** Before a load, while the server is silent: starts counting, and fully parses this many streams. */
   | { do: 'mark'; group: string; sample: number }
-  /** A stretch of a running load begins or ends. */
+  /** Begins or ends a measured period of a running load. */
   | { do: 'begin'; group: string }
   | { do: 'end'; group: string }
-  /** The load has ended: waits until each stream has all of it, or `withinMs` have passed. */
+  /** After the load: waits until each stream has everything, or `withinMs` have passed. */
   | { do: 'drain'; group: string; withinMs: number }
-  /** A group that read nothing reads again, for so long, each stream parsed in full. */
+  /** A group that read nothing reads again for this long, with each stream fully parsed. */
   | { do: 'resume'; group: string; forMs: number }
   | { do: 'close'; group: string };
 
 export interface SwarmReply {
-  /** Payload bytes of all streams of the group since the mark, heartbeats not counted. */
+  /** Payload bytes of all streams since the mark, without heartbeats. */
   bytes: number;
-  /** Chunks of all streams since they were opened: writes of the server. */
+  /** Chunks of all streams since they were opened (writes of the server). */
   chunks: number;
-  /** Losses that were declared to any of the streams. */
+  /** Gaps of all streams. */
   gaps: number;
-  /** Of the fully parsed streams, since the mark; `lost` is how many frames their gaps say are lost. */
+  /** Of the fully parsed streams since the mark; `lost` is the number of frames lost in gaps. */
   sampleBytes: number;
   sampleFrames: number;
   lost: number;
-  /** Streams that the server ended, or that broke. */
+  /** Streams that ended or broke. */
   closed: number;
-  /** Least and most bytes of one stream since the mark: equal when nothing is missing or doubled. */
+  /** Fewest and most bytes of a stream since the mark; equal if nothing is missing or doubled. */
   least: number;
   most: number;
-  /** The first things that were wrong, a few of them. */
+  /** The first few faults. */
   faults: string[];
   /** Buckets and counts of latencies since the last `begin`; see LatencyHistogram. */
   latencies: [bucket: number, count: number][];
   maxMs: number;
-  /** This process since the last `begin`: CPU time, and time ready to run with no core free, as shares of the time. */
+  /** This process since the last `begin`: CPU time, and time waiting for a core, as shares of the time. */
   ownCpu: number;
   ownWait: number;
   /** Local ports of the streams. */
@@ -58,10 +58,10 @@ export interface SwarmReply {
   resumed: ResumedStream[];
 }
 
-/** What a client that had read nothing got when it read again. */
+/** What a client that read nothing received when it read again. */
 export interface ResumedStream {
   port: number;
-  /** Bytes on the wire up to the first gap, or all of them when there was none. */
+  /** Bytes on the wire up to the first gap, or all if there was none. */
   bytesBeforeGap: number;
   frames: number;
   gaps: number;

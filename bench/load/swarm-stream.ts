@@ -1,20 +1,20 @@
-// Runs in swarm processes. Owns one stream: its socket, how it reads, and what it has had.
+// Runs in swarm processes. Owns one stream: its socket, its reading speed and its counts.
 
 import { connect, type Socket } from 'node:net';
 import { ChunkReader } from './chunk-reader.js';
 import type { StreamCheck } from './stream-check.js';
 import type { Reading, StreamTarget } from './swarm-jobs.js';
 
-/** All sockets of the process read into this one: what was read is looked at before the next read. */
+/** One read buffer for all sockets: data is processed before the next read. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
-/** What a trickling client reads at a time, once a second. */
+/** Bytes that a trickling client reads per second. */
 const TRICKLE_BUFFER = Buffer.allocUnsafeSlow(1024);
 const TRICKLE_MS = 1000;
 const HEAD_END = '\r\n\r\n';
 
-/** What all streams of a group add to. */
+/** Totals of a group. */
 export interface GroupCounters {
-  /** Bytes that were read since the group was opened, with heads and chunk sizes. */
+  /** Bytes read since the group was opened, with headers and chunk sizes. */
   wire: number;
   opened: number;
   closed: number;
@@ -66,14 +66,14 @@ export class SwarmStream {
     return this.reader.payload - this.marked;
   }
 
-  /** From here on all bytes are counted, and parsed when there is a check. */
+  /** Starts counting bytes, and parsing them if there is a check. */
   mark(check: StreamCheck | undefined): void {
     this.marked = this.reader.payload;
     this.reader.strict = true;
     this.parse(check);
   }
 
-  /** Parses what comes from here on in full. */
+  /** Starts full parsing. */
   parse(check: StreamCheck | undefined): void {
     this.check = check;
     this.reader.sink = check
@@ -81,7 +81,7 @@ export class SwarmStream {
       : undefined;
   }
 
-  /** Reads all from here on. */
+  /** Starts reading everything. */
   resume(): void {
     this.#reading = 'all';
     this.#socket.resume();
@@ -107,7 +107,7 @@ export class SwarmStream {
     return false;
   }
 
-  /** @returns where the body begins, -1 when it has not. */
+  /** @returns the start of the body, -1 if it has not started. */
   #readHead(buffer: Buffer, length: number): number {
     const before = this.#head.length;
     this.#head += buffer.toString('latin1', 0, length);
@@ -127,7 +127,7 @@ export class SwarmStream {
     if (this.#closing || this.closed) return;
     this.closed = true;
     this.#counters.closed += 1;
-    if (!this.#open) this.#fail('a connection that ended before its stream began');
+    if (!this.#open) this.#fail('the connection ended before the stream began');
   }
 
   #fail(what: string): void {

@@ -1,5 +1,4 @@
-// Started by benches as a separate process: clients of event streams on raw sockets, many thousands in one process.
-// A job is a line of JSON in, a line of JSON out (swarm-jobs.ts).
+// A load process: many thousands of event stream clients on raw sockets. Jobs and results are lines of JSON (swarm-jobs.ts).
 
 import { createInterface } from 'node:readline';
 import type { LoadReply } from '../harness/load.js';
@@ -57,5 +56,5 @@ process.stdout.write('ready\n');
 for await (const line of createInterface({ input: process.stdin })) {
   process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
 }
-// Standard input ends when the bench does; the open sockets must not keep this process.
+// Standard input ends with the bench; open sockets must not keep this process alive.
 process.exit(0);

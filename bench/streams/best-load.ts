@@ -1,14 +1,14 @@
-// Runs in the bench process. Owns the search for the load at which a server delivers most frames per CPU second.
+// Finds the load at which a server delivers the most frames per CPU second.
 
 import { whole } from '../harness/table.js';
 import type { Feed, StreamLoad } from './feeds.js';
 import { measureStreams, type StreamWork } from './measurement.js';
 import type { Swarm } from './swarm.js';
 
-/** Events a second that are tried: one a tick, and bursts of three, which already are more than one core can do. */
+/** Tried rates in events per second: one per tick, and bursts of three, already more than one core can handle. */
 const RATES = [100, 300];
 
-/** Tries each rate with single writes, the form in which the library is documented. */
+/** Tries each rate with single writes, the documented use of the library. */
 export async function bestLoad(
   feed: Feed,
   swarm: Swarm,
@@ -17,7 +17,7 @@ export async function bestLoad(
 ): Promise<{ load: StreamLoad; note: string }> {
   let best = { load: work.load, framesPerCpuS: 0 };
   const tried: string[] = [];
-  // What is slow because it runs for the first time must not decide.
+  // Warm-up.
   const loadOf = (rate: number): StreamLoad => ({ ...work.load, rate, form: 'unbatched' });
   await measureStreams(feed, swarm, { ...work, load: loadOf(RATES[0] ?? 100) }, seconds);
   for (const rate of RATES) {

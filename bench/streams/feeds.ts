@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the servers whose streams are compared, and how each is told to make load.
+// Owns the servers whose streams are compared, and starts their load.
 
 import { FRAME_START } from '../../src/shared/stream/frame.js';
 import { Drover, type Settings } from '../harness/drover.js';
@@ -12,14 +12,14 @@ export const BARE_AGAIN = 'uws-bare again';
 export const NODE = 'node-shared';
 export const BETTER_SSE = 'better-sse';
 
-/** Lines a second, and how a control writes them: each by itself or those of a tick in one piece. */
+/** Lines per second, and how a control writes them: each separately, or those of a tick together. */
 export interface StreamLoad {
   rate: number;
   messageBytes: number;
   form: 'batched' | 'unbatched';
 }
 
-/** A server with streams that makes its own load. */
+/** A server with streams that generates its own load. */
 export interface Feed {
   name: string;
   server: Server;
@@ -34,7 +34,7 @@ export interface Feed {
 export type DroverFeed = Feed & { drover: Drover };
 
 export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promise<DroverFeed> {
-  // A bench means to fill it: what it is to take is not refused because it is full.
+  // No limits: a bench intends to fill the server.
   const drover = await Drover.start(name, { pressure: { max_cpu: 1, max_queue: 1 }, ...settings });
   const { server, authorization } = drover;
   let loads = 0;
@@ -94,7 +94,7 @@ export async function controlFeed(name: string): Promise<Feed> {
   };
 }
 
-/** Starts feeds; when one cannot be started, none is left. */
+/** Starts feeds; if one fails to start, stops the others. */
 export async function startFeeds(starters: readonly (() => Promise<Feed>)[]): Promise<Feed[]> {
   const feeds: Feed[] = [];
   try {

@@ -1,7 +1,7 @@
-// Runs in the bench process. Owns the largest form of the fan-out bench: whether 10,000 streams get everything.
+// The largest part of the fan-out bench: whether 10,000 streams get everything.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Figure } from '../harness/bench.js';
+import type { Metric } from '../harness/bench.js';
 import type { Progress } from '../harness/progress.js';
 import { type Table, whole } from '../harness/table.js';
 import { droverFeed } from './feeds.js';
@@ -17,7 +17,7 @@ const MOST_MEMORY_MB = 300;
 const MB = 1e6;
 
 export interface LargeResult {
-  figures: Figure[];
+  metrics: Metric[];
   table: Table;
   measurement: StreamMeasurement & { peakRssMb: number; pssMb: number };
 }
@@ -48,7 +48,7 @@ export async function runLarge(
     const pssMb = pss / MB;
     return {
       measurement: { ...measurement, peakRssMb, pssMb },
-      figures: [
+      metrics: [
         {
           id: 'large/lost',
           value: measurement.lost + measurement.gaps,

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns one measurement of streams under load: what was delivered, how late, and at what cost.
+// One measurement of streams under load: what was delivered, with what latency, at what cost.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Contender } from '../harness/rounds.js';

@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns a stream that the bench itself reads: a filtered one, with little on it.
+// A filtered stream with few events that the bench itself reads.
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 

@@ -1,4 +1,4 @@
-// Runs in the bench process. Pure: the table of one stream load, a row for each contender.
+// The table of one stream load, one row per contender.
 
 import { type Measurements, series } from '../harness/rounds.js';
 import { median } from '../harness/stats.js';

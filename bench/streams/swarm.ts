@@ -1,4 +1,4 @@
-// Runs in the bench process. Owns the swarm processes: a group's streams are spread over them, their answers are summed.
+// Owns the swarm processes: a group's streams are spread over them, and their replies are summed.
 
 import { LatencyHistogram } from '../harness/latency-histogram.js';
 import { LoadProcess } from '../harness/load.js';

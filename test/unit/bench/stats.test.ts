@@ -1,9 +1,9 @@
-// Run by vitest. The arithmetic of the benches: a wrong figure would look like any other.
+// Run by vitest. The arithmetic of the benches: a wrong metric would look like any other.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeBound, type Figure, meets, ratioFigure } from '../../../bench/harness/bench.js';
+import { describeBound, type Metric, meets, ratioMetric } from '../../../bench/harness/bench.js';
 import { brokenGuards, parseGuards } from '../../../bench/harness/guards.js';
 import { LatencyHistogram } from '../../../bench/harness/latency-histogram.js';
 import {
@@ -62,7 +62,7 @@ describe('median and percentiles', () => {
     );
   });
 
-  it('makes up no figure from nothing', () => {
+  it('makes up no metric from nothing', () => {
     expect(() => median([])).toThrow('there are no measurements');
     expect(() => median([1, Number.NaN])).toThrow('not a finite number');
     expect(() => summarize([Number.POSITIVE_INFINITY])).toThrow('not a finite number');
@@ -114,25 +114,25 @@ describe('ratios', () => {
   });
 });
 
-describe('figures', () => {
+describe('metrics', () => {
   const noise = { first: [10, 10], again: [10, 20] };
 
   it('are above 1 for the better subject, whichever way the measure goes', () => {
     const parts = { id: 'f', subject: [5, 5], control: [10, 10], noise };
-    expect(ratioFigure({ ...parts, better: 'less' }).value).toBe(2);
-    expect(ratioFigure({ ...parts, better: 'more' }).value).toBe(0.5);
+    expect(ratioMetric({ ...parts, better: 'less' }).value).toBe(2);
+    expect(ratioMetric({ ...parts, better: 'more' }).value).toBe(0.5);
   });
 
   it('stand beside the mean of a control that was measured twice', () => {
-    const figure = ratioFigure({
+    const metric = ratioMetric({
       id: 'f',
       subject: [5, 5],
       control: noise.first,
       noise,
       better: 'less',
     });
-    expect(figure.spread).toMatchObject({ ratios: [2, 3] });
-    expect(figure.noise).toMatchObject({ ratios: [1, 0.5] });
+    expect(metric.spread).toMatchObject({ ratios: [2, 3] });
+    expect(metric.noise).toMatchObject({ ratios: [1, 0.5] });
   });
 
   it('are checked against their bounds, edges included', () => {
@@ -145,18 +145,18 @@ describe('figures', () => {
 });
 
 describe('guards', () => {
-  const figures: Figure[] = [{ id: 'a', value: 0.8, unit: 'x' }];
+  const metrics: Metric[] = [{ id: 'a', value: 0.8, unit: 'x' }];
 
-  it('name the figure that is out of its bounds', () => {
-    expect(brokenGuards('http', figures, { http: { a: { min: 0.9 } } })).toEqual([
+  it('name the metric that is out of its bounds', () => {
+    expect(brokenGuards('http', metrics, { http: { a: { min: 0.9 } } })).toEqual([
       'http: a is 0.8 x, its guard is ≥ 0.9',
     ]);
-    expect(brokenGuards('http', figures, { http: { a: { min: 0.8 } } })).toEqual([]);
-    expect(brokenGuards('fanout', figures, { http: { a: { min: 0.9 } } })).toEqual([]);
+    expect(brokenGuards('http', metrics, { http: { a: { min: 0.8 } } })).toEqual([]);
+    expect(brokenGuards('fanout', metrics, { http: { a: { min: 0.9 } } })).toEqual([]);
   });
 
-  it('do not pass when their figure is gone', () => {
-    expect(brokenGuards('http', figures, { http: { b: { min: 0 } } })).toEqual([
+  it('do not pass when their metric is gone', () => {
+    expect(brokenGuards('http', metrics, { http: { b: { min: 0 } } })).toEqual([
       'http: b has a guard but was not measured',
     ]);
   });
@@ -260,7 +260,7 @@ describe('accounting of the operating system', () => {
     expect(cpuBetween(from, to, 100).cpuNs).toBe(1e9);
   });
 
-  it('goes by the ticks where threads have no figures', () => {
+  it('goes by the ticks where threads have no metrics', () => {
     expect(cpuBetween(sample(10, {}), sample(12, {}), 100).cpuNs).toBe(2e7);
   });
 

@@ -1,4 +1,4 @@
-// Run by vitest. The eyes of the stream benches: what they do not see, no figure shows.
+// Run by vitest. The eyes of the stream benches: what they do not see, no metric shows.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
