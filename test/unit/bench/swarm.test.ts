@@ -112,7 +112,7 @@ describe('the check of a whole stream', () => {
     ['a doubled frame', frames(1, 3) + frames(2, 3), '-2 after 2'],
     ['a missing line', frame(1, '1 x') + frame(2, '3 x'), 'line 3 after line 1'],
     ['a load without its first line', frame(1, '2 x'), 'line 2 after line 0'],
-    ['a torn frame', frame(1).replace('"level"', '"level'), 'no JSON'],
+    ['a torn frame', frame(1).replace('"level"', '"level'), 'not JSON'],
   ])('sees %s', (_, text, fault) => {
     expect(check(text).fault).toContain(fault);
   });
