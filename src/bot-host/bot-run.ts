@@ -28,8 +28,8 @@ export class BotRun implements CurrentRun {
   readonly #lines: BotLines;
   readonly #abort = new AbortController();
   readonly #status: RunStatus;
-  /** Rejects with what ends the run before the kind's `run` does. */
-  readonly #failure = new Deferred<never>();
+  /** The result of the kind's `run`, or the uncaught error that came first. */
+  readonly #outcome = new Deferred();
   readonly #settled = new Deferred();
 
   /** @throws DroverError when the kind's `state` throws; the message has no secrets. */
@@ -51,8 +51,8 @@ export class BotRun implements CurrentRun {
     this.log = log;
     this.#lines = lines;
     this.#status = new RunStatus(id, outbox, (line) => log.state(line));
-    // A run may also fail after its end, when nothing waits for that.
-    this.#failure.promise.catch(() => {});
+    // It may reject before #live waits for it.
+    this.#outcome.promise.catch(() => {});
     const own = { config, state: this.#createState(), signal, log };
     this.context = new RunContext(this, own, this.#status);
     this.ended = this.#live();
@@ -81,7 +81,7 @@ export class BotRun implements CurrentRun {
 
   /** Ends the run with an error that no code of the bot has caught. */
   fail(thrown: unknown): void {
-    if (!this.#abort.signal.aborted) this.#failure.reject(thrown);
+    if (!this.#abort.signal.aborted) this.#outcome.reject(thrown);
   }
 
   /** The run did not stop in time. It publishes nothing more, because its successor has the same id. */
@@ -106,7 +106,8 @@ export class BotRun implements CurrentRun {
       const life = runAsBot(this, async () => this.#kind.run(this.context));
       const settle = (): void => this.#settled.resolve();
       life.then(settle, settle);
-      await Promise.race([life, this.#failure.promise]);
+      life.then(this.#outcome.resolve, this.#outcome.reject);
+      await this.#outcome.promise;
     } catch (thrown) {
       // While it stops, every pending call rejects. That is the normal end, not a failure.
       if (!this.#abort.signal.aborted) end = failedRun(thrown, this.#lines);
