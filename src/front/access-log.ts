@@ -1,29 +1,28 @@
-// Runs in a front thread. Owns this front's lines of the access log until main writes them.
-
 import type { Config } from '../shared/contract/config.js';
 import { redactTarget } from './redact-target.js';
 
-/** How long lines are collected, in ms. */
+/** How long lines are collected before they are sent, in ms. */
 const FLUSH_MS = 50;
-/** Lines that wait, at most. More are left out and counted, and the count is a line of its own. */
+/** Most lines that wait. Further ones are dropped and counted, and a line reports the count. */
 const MAX_WAITING = 5000;
 
-/** Characters of a method: clients can send any. */
+/** Longest method, in characters: clients can send any. */
 const MAX_METHOD = 16;
 
-/** A request as the log shows it. */
+/** A request as logged. */
 export interface LoggedRequest {
   method: string;
   path: string;
   query: string;
   address: string;
-  /** Id of its token, undefined when it had none that is good. */
+  /** Id of its token, undefined without a valid one. */
   token: string | undefined;
   status: number;
-  /** How long the answer took, for a stream until it began, in ms. */
+  /** Time to the response, or to the start of a stream, in ms. */
   ms: number;
 }
 
+/** Runs in a front thread. Owns the lines of the access log that main has not received yet. */
 export class AccessLog {
   readonly #mode: Config['log']['access'];
   readonly #pin: string;
@@ -62,7 +61,7 @@ export class AccessLog {
     );
   }
 
-  /** Hands over what waits. */
+  /** Sends the lines that wait. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

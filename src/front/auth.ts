@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns which tokens are accepted here, and when each was last used.
-
 import type { TokenRecord } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { tokenDigest } from '../shared/token-digest.js';
@@ -14,17 +12,18 @@ export interface Caller {
 }
 
 const BEARER = /^bearer +(\S+) *$/i;
-/** How nearly everybody writes it. */
+/** The usual spelling. */
 const USUAL = 'Bearer ';
 
+/** Runs in a front thread. Owns the valid tokens, and when each was last used. */
 export class Authenticator {
   readonly #byDigest = new Map<string, TokenRecord>();
   readonly #byId = new Map<string, TokenRecord>();
-  /** By token: those whose digest need not be computed again. A good token has one spelling, so there are as many at most. */
+  /** Caches callers by token, so that digests are computed once. A valid token has one spelling, which bounds the cache. */
   readonly #callers = new Map<string, Caller>();
   /** The tokens in {@link #callers}, by id. */
   readonly #known = new Map<string, string>();
-  /** Since the last {@link takeUses}; as many as there are tokens, at most. */
+  /** Since the last {@link takeUses}; at most one entry per token. */
   #uses = new Map<string, number>();
 
   constructor(tokens: readonly TokenRecord[]) {
@@ -47,7 +46,7 @@ export class Authenticator {
   }
 
   /**
-   * Who sends this request. The header wins over the query parameter (architecture, decisions).
+   * Identifies the caller. The header takes precedence over the query parameter.
    * @throws DroverError `missing_token` or `invalid_token`.
    */
   authenticate(exchange: Exchange): Caller {
@@ -56,7 +55,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** Who redeemed a ticket of this token. @throws DroverError `invalid_ticket`. */
+  /** The caller behind a redeemed ticket. @param id of its token. @throws DroverError `invalid_ticket`. */
   fromTicket(id: string | null): Caller {
     const record = id === null ? undefined : this.#byId.get(id);
     if (!record || isOver(record)) throw new DroverError('invalid_ticket');
@@ -64,7 +63,7 @@ export class Authenticator {
     return { token: undefined, record };
   }
 
-  /** To be called after a wait, which the token may not have outlived. @throws DroverError `invalid_token`. */
+  /** To be called after an await, during which the token may have ended. @throws DroverError `invalid_token`. */
   recheck({ record }: Caller): void {
     if (!this.#byId.has(record.id) || isOver(record)) throw new DroverError('invalid_token');
   }
@@ -89,7 +88,7 @@ export class Authenticator {
     }
     const token = queryValues(exchange.query, 'token')[0];
     if (token === undefined || token === '') throw new DroverError('missing_token');
-    // Base64 has no space: one that arrives was a `+` that somebody on the way took for an encoded space.
+    // Base64 has no space: it was a `+` that was decoded as one.
     return this.#lookUp(token.replaceAll(' ', '+'));
   }
 
@@ -99,7 +98,7 @@ export class Authenticator {
     if (known) return known;
     const record = this.#byDigest.get(tokenDigest(token));
     if (!record) throw new DroverError('invalid_token');
-    // A copy: what was cut out of a header keeps all of the header in memory.
+    // A copy: a substring would keep the whole header in memory.
     const kept = Buffer.from(token).toString();
     const caller: Caller = { token: kept, record };
     this.#callers.set(kept, caller);
@@ -108,7 +107,7 @@ export class Authenticator {
   }
 }
 
-/** Its time has come; main takes it away from all fronts a moment later. */
+/** It has expired; main removes it from all fronts a moment later. */
 function isOver({ expires_at_ms }: TokenRecord): boolean {
   return expires_at_ms !== null && expires_at_ms <= Date.now();
 }

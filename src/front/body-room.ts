@@ -1,13 +1,13 @@
-// Runs in a front thread. Owns how much of request bodies may be in memory before they are whole: anybody may begin one, on
-// every connection.
-
 import { DroverError } from '../shared/errors.js';
 
-/** So much of each body is taken whatever the others do, in bytes: nobody with a small one is kept out by large ones. */
+/** Bytes of each body that are always accepted: large bodies cannot keep out small ones. */
 export const FREE_BYTES = 4096;
 const RETRY_AFTER_S = 1;
 
-/** What is beyond the first 4 KiB of the bodies that are on their way. */
+/**
+ * Runs in a front thread. Bounds the memory of incomplete request bodies: any client can begin one on every connection. Counts
+ * what exceeds {@link FREE_BYTES} of each.
+ */
 export class BodyRoom {
   #left: number;
 
@@ -24,7 +24,7 @@ export class BodyRoom {
   }
 }
 
-/** One body's part of it. */
+/** One body's part of the room. */
 export class BodyShare {
   readonly #take: (change: number) => boolean;
   #size = 0;
@@ -34,7 +34,7 @@ export class BodyShare {
     this.#take = take;
   }
 
-  /** Another piece has come. @throws DroverError `no_room`; it is not to be kept then. */
+  /** Another piece has arrived. @throws DroverError `no_room`; the piece has to be dropped then. */
   add(bytes: number): void {
     this.#size += bytes;
     const more = this.#size - FREE_BYTES - this.#taken;
@@ -43,7 +43,7 @@ export class BodyShare {
     this.#taken += more;
   }
 
-  /** It is whole, or refused. */
+  /** The body is complete or refused. */
   close(): void {
     this.#take(-this.#taken);
     this.#taken = 0;

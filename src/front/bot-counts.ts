@@ -1,32 +1,30 @@
-// Runs in a front thread. Owns how many bots there are of each kind with each status, kept as their snapshots come in: whoever
-// asks need not look at every bot.
-
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
 
 type Counted = Pick<BotSnapshot, 'kind' | 'status'>;
 
-/** Statuses of one kind that are told apart besides the service's own; a bot may name as many as it likes. */
+/** Statuses per kind that are counted separately besides the service's: a bot can use any number. */
 const MAX_OWN_STATUSES = 20;
 const SERVICE: ReadonlySet<string> = new Set(SERVICE_STATUSES);
-/** The others together. */
+/** All other statuses. */
 export const OTHER_STATUS = 'other';
 
+/** Runs in a front thread. Counts bots by kind and status as snapshots arrive, so that a scrape need not visit every bot. */
 export class BotCounts {
-  /** By kind, then by status. None is 0. */
+  /** By kind, then by status. No entry is 0. */
   readonly #kinds = new Map<string, Map<string, number>>();
 
   clear(): void {
     this.#kinds.clear();
   }
 
-  /** One bot was like `before` and is like `after`; undefined when it was not there, or is not any more. */
+  /** One bot changed; undefined if it did not exist before, or does not exist after. */
   change(before: Counted | undefined, after: Counted | undefined): void {
     if (before?.status === after?.status && before?.kind === after?.kind) return;
     if (before) this.#add(before, -1);
     if (after) this.#add(after, 1);
   }
 
-  /** The service's own statuses and {@link MAX_OWN_STATUSES} others of a kind; the rest stands together as one. */
+  /** The service's own statuses and {@link MAX_OWN_STATUSES} others of each kind; the rest is one entry. */
   list(): { kind: string; status: string; count: number }[] {
     return [...this.#kinds].flatMap(([kind, statuses]) => {
       const own = [...statuses].filter(([status]) => !SERVICE.has(status));

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns snapshots as REST shows them.
-
 import type { ActionOutcome } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { BOTS_QUERY } from '../shared/contract/queries.js';
@@ -8,7 +6,7 @@ import { DroverError } from '../shared/errors.js';
 import { queryPairs } from './query-string.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
-/** To be asked when the mirror is current. */
+/** Snapshots as REST shows them. To be called when the mirror is current. */
 export class BotList {
   readonly #mirror: SnapshotMirror;
   #version = -1;
@@ -18,7 +16,7 @@ export class BotList {
     this.#mirror = mirror;
   }
 
-  /** @throws DroverError `not_found`, also when there is the bot but `reach` does not have it. */
+  /** @throws DroverError `not_found`, also if the bot exists but `reach` excludes it. */
   one(id: string, reach: Reach): string {
     const session = this.#mirror.get(id);
     if (!session || !reaches(reach, id, session.snapshot.labels)) {
@@ -27,7 +25,7 @@ export class BotList {
     return JSON.stringify(session.snapshot);
   }
 
-  /** What came of an action on many, with the bots' statuses as they are now: of one that runs only its host knows. */
+  /** Replaces the statuses by those of the mirror: main does not know the status of a running bot. */
   withStatuses(results: Record<string, ActionOutcome>): Record<string, ActionOutcome> {
     const current = Object.entries(results).map(([id, outcome]): [string, ActionOutcome] => {
       const shown = 'status' in outcome ? this.#mirror.get(id)?.snapshot : undefined;
@@ -57,7 +55,7 @@ export class BotList {
   #build(matches: (snapshot: Shown) => boolean): Uint8Array {
     const shown: string[] = [];
     for (const { snapshot, eventJson } of this.#mirror.all()) {
-      // What stands in a session event behind `{"snapshot":` and before the last brace is the snapshot.
+      // A session event is `{"snapshot":…}`.
       if (matches(snapshot)) shown.push(eventJson.slice('{"snapshot":'.length, -1));
     }
     return Buffer.from(`{"bots":[${shown.join(',')}]}`);

@@ -1,8 +1,7 @@
-// Pure; used by the fronts. Owns answers that are always the same: made once, and not sent again to whoever has them.
-
 import type { Exchange, Response } from './engine/engine.js';
 import { etagOf, isHad } from './etag.js';
 
+/** A response that never changes. A client that already has it gets 304. */
 export class CachedResponse {
   readonly #whole: Response;
   readonly #unchanged: Response;
@@ -11,7 +10,7 @@ export class CachedResponse {
   constructor(body: string, headers: readonly string[]) {
     const bytes = Buffer.from(body);
     this.#tag = etagOf(bytes);
-    // Kept by whoever asks, but never used without asking whether it has changed.
+    // Clients may cache it, but have to revalidate.
     const all = [...headers, 'Cache-Control', 'no-cache', 'ETag', this.#tag];
     this.#whole = { status: 200, headers: all, body: bytes };
     this.#unchanged = { status: 304, headers: all, body: '' };

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns how many connections may be open: in the whole process, and from one address.
-
 import { addressKey, addressKeyOf, type CrowdedAddresses } from '../shared/contract/addresses.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError } from '../shared/errors.js';
@@ -14,6 +12,7 @@ const REFUSALS: Record<'total' | 'perAddress', Response> = {
   ),
 };
 
+/** Runs in a front thread. Bounds connections: in the whole process, and from one address. */
 export class Connections implements ConnectionGate {
   readonly #quota: Quota<'perAddress'>;
   readonly #names: NameHasher;
@@ -25,7 +24,7 @@ export class Connections implements ConnectionGate {
     this.#names = names;
   }
 
-  /** What main has counted, where the engine cannot. */
+  /** What main has counted, for engines that cannot. */
   set crowd({ full, over }: CrowdedAddresses) {
     this.#full = new Set(full);
     this.#over = new Set(over);

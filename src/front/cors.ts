@@ -1,19 +1,19 @@
-// Pure; used by the fronts. Owns which pages of other origins may read the answers: those of a list, none by default.
-// There are no cookies, so nothing is ever sent by a browser on its own account: `Access-Control-Allow-Credentials` is not
-// needed.
-
-/** How long a browser may remember the answer to a preflight, in seconds. */
+/** How long a browser may cache the response to a preflight, in s. */
 const MAX_AGE_S = 600;
 const VARY = ['Vary', 'Origin'] as const;
 const EXPOSED = 'Allow, Retry-After, WWW-Authenticate';
-/** What a page may send beyond what every page may. */
+/** Allowed beyond the headers that need no permission. */
 const REQUEST_HEADERS = 'Authorization, Content-Type, Last-Event-ID';
 
+/**
+ * Which origins may read responses: those of a list, none by default. There are no cookies, so
+ * `Access-Control-Allow-Credentials` is not needed.
+ */
 export class Cors {
   /** Headers by origin. */
   readonly #allowed: ReadonlyMap<string, readonly string[]>;
 
-  /** @param origins as browsers send them; `null` is one of them, and is what sandboxed frames and local files send. */
+  /** @param origins as browsers send them, including `null` of sandboxed frames and local files. */
   constructor(origins: readonly string[]) {
     this.#allowed = new Map(
       origins.map((origin) => [
@@ -27,13 +27,13 @@ export class Cors {
     return this.#allowed.size > 0;
   }
 
-  /** Headers of every answer to a page of this origin; '' is a caller that is no page. */
+  /** Headers of every response to this origin; '' is a client that is not a page. */
   headersFor(origin: string): readonly string[] {
-    // Also without an origin: a cache must not give one page's answer to another.
+    // Also without an origin: a cache must not serve one origin's response to another.
     return this.#allowed.get(origin) ?? VARY;
   }
 
-  /** More headers of the answer to OPTIONS. @param allow the route's Allow header. */
+  /** Additional headers of the response to OPTIONS. @param allow the route's Allow header. */
   preflight(origin: string, allow: string): readonly string[] {
     if (!this.#allowed.has(origin)) return [];
     return [

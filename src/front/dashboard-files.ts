@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns the files of the dashboard, in memory, each in the encodings that the build has made.
-
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { DroverError } from '../shared/errors.js';
@@ -13,14 +11,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** Encodings that are made at build time, the best first, with the ending of their files. */
+/** Encodings that the build produces, the best first. */
 const ENCODINGS = [
   { name: 'br', ending: '.br' },
   { name: 'gzip', ending: '.gz' },
 ] as const;
-/** A file's name has a hash of its content in it: what it stands for never changes. */
+/** The name contains a hash of the content, so a file never changes. */
 const FOREVER = 'public, max-age=31536000, immutable';
-/** The page names the files of its build: always asked for again, and mostly answered with 304. */
+/** The page refers to the files of its build: always revalidated, mostly with 304. */
 const REVALIDATE = 'no-cache';
 
 /** One file: the same content in several encodings. */
@@ -31,11 +29,12 @@ interface StaticFile {
   encoded: ReadonlyMap<string, Uint8Array>;
 }
 
+/** Runs in a front thread. Owns the dashboard's files, in memory, each in the encodings that the build produced. */
 export class DashboardFiles {
   readonly #page: StaticFile | undefined;
   readonly #assets = new Map<string, StaticFile>();
 
-  /** Reads them all, once. @param dir as vite leaves it; when it is not there every file is 404. */
+  /** Reads all files. @param dir output of vite; if it is missing, every file is 404. */
   constructor(dir: string) {
     const page = join(dir, 'index.html');
     if (!existsSync(page)) return;
@@ -46,12 +45,12 @@ export class DashboardFiles {
     }
   }
 
-  /** Answers `GET /`. */
+  /** `GET /`. */
   page(exchange: Exchange): void {
     serve(exchange, this.#page);
   }
 
-  /** Answers `GET /assets/{name}`. */
+  /** `GET /assets/{file}`. */
   asset(exchange: Exchange, name: string): void {
     serve(exchange, this.#assets.get(name));
   }
@@ -84,7 +83,7 @@ function serve(exchange: Exchange, file: StaticFile | undefined): void {
 
 function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string): Response {
   const encoding = chooseEncoding(acceptEncoding, file.encoded);
-  // Each encoding is a representation of its own: strong tags must differ.
+  // Strong tags of different encodings must differ.
   const etag = encoding === '' ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
   const headers = [...file.headers, 'ETag', etag];
   if (isHad(ifNoneMatch, etag)) return { status: 304, headers, body: '' };
@@ -92,7 +91,7 @@ function answerFor(file: StaticFile, acceptEncoding: string, ifNoneMatch: string
   return { status: 200, headers, body: file.encoded.get(encoding) ?? file.plain };
 }
 
-/** @returns the name of the best encoding that is there and accepted, '' for none. */
+/** @returns the best encoding that is available and accepted, '' for none. */
 export function chooseEncoding(
   acceptEncoding: string,
   available: { has(name: string): boolean },

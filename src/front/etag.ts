@@ -1,8 +1,6 @@
-// Pure; used by the fronts. Owns entity tags: what says of an answer which content it has.
-
 import { createHash } from 'node:crypto';
 
-/** A strong tag of this content. */
+/** A strong entity tag. */
 export function etagOf(content: Uint8Array): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }

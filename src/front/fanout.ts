@@ -1,13 +1,12 @@
-// Runs in a front thread. Owns the subscribers of this front: a cursor each, never a queue.
+// Runs in a front thread. Owns the front's subscribers: a cursor each, never a queue.
 //
-// A pass gives every subscriber what lies between its cursor and the head. Passes pace themselves: after one that took
-// d the front rests for d, so that at most half of its time goes to the streams, and what comes meanwhile leaves in
-// one piece. While subscribers are behind there is no rest. A pass works in slices of at most 2 ms; between two slices
-// HTTP requests run.
+// A pass sends every subscriber the frames between its cursor and the head. After a pass that took d the front rests for
+// d, so that streams use at most half of its time, and frames that arrive meanwhile are sent in one piece. While
+// subscribers are behind there is no rest. A pass runs in slices of at most 2 ms; HTTP requests run between slices.
 //
-// In one pass a subscriber gets one write, however far behind it is: all that are behind then move through the ring in
-// step, so that what is gathered for one is there for all, and little lies in the sockets, where it would be cold again
-// before it is read (16 writes in a row cost 1.1 to 1.6 times the CPU).
+// A subscriber gets one write per pass, however far behind it is. So all that are behind move through the ring in step and
+// share what is gathered, and little is buffered in sockets, where it would leave the CPU's cache before it is sent (16
+// writes in a row cost 1.1 to 1.6 times the CPU).
 
 import { FLUSH_BOUNDS, FRONT } from '../shared/contract/metric-layout.js';
 import { Deferred } from '../shared/deferred.js';
@@ -25,19 +24,19 @@ import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
 import { Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 
-/** Longest that the front stays with its streams before requests get a turn, in ms. */
+/** Longest time that streams block requests, in ms. */
 const SLICE_MS = 2;
 /**
- * Shortest rest after a pass, in ms. It costs an event that comes right behind another this much, and it bounds the
- * wake-ups under load, each of which costs the broadcaster as much as ten events.
+ * Shortest rest after a pass, in ms. It delays an event that directly follows another, and bounds the wake-ups under load,
+ * each of which costs the broadcaster as much as ten events.
  */
 const MIN_REST_MS = 1;
 /**
- * Longest rest, in ms. What gathers meanwhile leaves in one piece, but in more than one write it gains nothing: with
- * 1,000 streams at 10,000 events/s a rest as long as the pass fell behind (86 % delivered), one of 5 ms keeps up.
+ * Longest rest, in ms. Collecting more than one write gains nothing: with 1,000 streams at 10,000 events/s, a rest as long
+ * as the pass fell behind (86 % delivered), one of 5 ms keeps up.
  */
 const MAX_REST_MS = 5;
-/** Subscribers between two looks at the clock. */
+/** Subscribers between two reads of the clock. */
 const CLOCK_EVERY = 16;
 
 export interface FanoutOptions extends KeepaliveOptions {
@@ -48,30 +47,29 @@ export interface FanoutOptions extends KeepaliveOptions {
   snapshots: SnapshotFrames;
   /** Frames that have left the ring. */
   journal: ReplaySource;
-  /** Where it counts (src/shared/contract/metric-layout.ts). */
   counters: Counters;
 }
 
 export class Fanout {
   readonly #options: FanoutOptions;
   readonly #counters: Counters;
-  /** Streams that take nothing, of those that this pass has tended. */
+  /** Blocked streams that this pass has swept. */
   #blocked = 0;
   readonly #subscribers: Subscriber[] = [];
   readonly #groups = new Map<string, SubscriberGroup>();
   readonly #arena = new GatherArena();
-  /** Work at hand: `idle` waits for the doorbell, `passing` is in a pass, `resting` after one. */
+  /** `idle` waits for the doorbell, `resting` after a pass. */
   #state: 'idle' | 'passing' | 'resting' = 'idle';
   #head = 0;
   #at = 0;
-  /** Somebody asked for another pass during this one. */
+  /** Another pass was requested during this one. */
   #woken = false;
-  /** Somebody could take more at once. */
+  /** A subscriber could accept more at once. */
   #behind = false;
   #passMs = 0;
   readonly #keepalive: Keepalive;
   readonly #starts: StreamStarts;
-  /** The streams that have not come up to the ring yet. */
+  /** Streams that are behind the ring. */
   readonly #replays: Replays;
   /** This pass also looks for heartbeats and stalls. */
   #sweeping = false;
@@ -103,25 +101,25 @@ export class Fanout {
     return this.#subscribers.length;
   }
 
-  /** Takes a stream over. */
+  /** Adds a stream. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
     const { filter, removed } = wanted;
     const subscriber = new Subscriber(sink, this.#group(filter), this.#subscribers.length, removed);
     this.#subscribers.push(subscriber);
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
     if (replays) this.#replays.add(subscriber);
-    // Where it stands is settled now, what it gets is not sent at once: this is called in a request handler, which is corked and has room for no more than its headers.
+    // Not sent at once: a request handler calls this, and its cork has room for the headers only.
     setImmediate(() => this.wake());
     return subscriber;
   }
 
-  /** Forgets a stream that is gone. */
+  /** Removes a stream that was closed. */
   remove(subscriber: Subscriber): void {
     if (subscriber.index === -1) return;
     this.#replays.remove(subscriber);
     const { filter } = subscriber.group;
     if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
-    // The last fills the hole. In a pass the hole must not swallow one that has not had its turn.
+    // The last one fills the hole. During a pass, one that was already served fills it, so that none is skipped.
     let hole = subscriber.index;
     if (hole < this.#at) {
       this.#at -= 1;
@@ -136,22 +134,21 @@ export class Fanout {
     this.#checkClosed();
   }
 
-  /** The client takes bytes again. */
+  /** The client accepts bytes again. */
   writable(subscriber: Subscriber): void {
     subscriber.blockedAt = 0;
-    // uWebSockets keeps the last of what it has buffered until it is written to again; a stream that has gone quiet
-    // would wait for that until the next heartbeat.
+    // uWebSockets keeps the rest of its buffer until the next write; a silent stream would wait for its heartbeat.
     this.#write(subscriber, HEARTBEAT);
     this.wake();
   }
 
-  /** There is news, or somebody who is behind. */
+  /** There are new frames, or a subscriber is behind. */
   wake(): void {
     if (this.#state === 'idle') this.#begin();
     else this.#woken = true;
   }
 
-  /** Resolves when every subscriber has had the frames below `head` and was ended, or after `withinMs`. */
+  /** Ends every subscriber after the frames below `head`. Resolves then, or after `withinMs`. */
   async finish(head: number, withinMs: number): Promise<void> {
     const closing = { head, done: new Deferred() };
     this.#closing = closing;
@@ -163,7 +160,7 @@ export class Fanout {
     this.stop();
   }
 
-  /** Lets go of everything that keeps the thread alive. */
+  /** Stops the timers. */
   stop(): void {
     this.#keepalive.stop();
   }
@@ -171,7 +168,7 @@ export class Fanout {
   #begin(): void {
     this.#state = 'passing';
     this.#options.snapshots.sync();
-    // In this pass there is more to send than in the last: nothing of it would be used again.
+    // There are new frames since the last pass, so nothing gathered before is reusable.
     this.#arena.restart();
     this.#head = this.#options.reader.head();
     this.#at = 0;
@@ -193,7 +190,7 @@ export class Fanout {
         this.#keepalive.sweep(subscriber, began);
         if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
-      // A filtered turn looks through the index and can take long by itself.
+      // One scan of a filter can take long.
       const look = ++count % CLOCK_EVERY === 0 || subscriber.group.filter !== null;
       if (look && performance.now() - began > SLICE_MS) {
         this.#options.reader.release();
@@ -227,7 +224,7 @@ export class Fanout {
     setTimeout(rested, Math.max(MIN_REST_MS, restMs));
   }
 
-  /** One turn of one subscriber: at most one write. @returns whether it could take more now. */
+  /** Serves one subscriber: at most one write. @returns whether it could accept more now. */
   #serve(subscriber: Subscriber, head: number): boolean {
     if (subscriber.blockedAt !== 0) return false;
     if (subscriber.start && !this.#starts.prepare(subscriber, subscriber.start)) return false;
@@ -266,7 +263,7 @@ export class Fanout {
     this.#write(subscriber, bytes);
   }
 
-  /** Part of what a replaying stream needs is in no journal. */
+  /** The journal lacks part of what a replaying stream needs. */
   #missing(subscriber: Subscriber, next: number): void {
     subscriber.start = this.#starts.afterHole(subscriber, next);
     this.wake();

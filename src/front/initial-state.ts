@@ -1,10 +1,8 @@
-// Runs in a front thread. Owns what a stream begins with, or goes on with after a loss: the snapshots of all bots.
-
 import type { Filter } from '../shared/stream/filter.js';
 import { positionBlock, snapshotFrame } from '../shared/stream/stream-text.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
-/** Pieces of one write each that a subscriber gets one after the other. The pieces are shared by many subscribers. */
+/** What a subscriber gets before its first frame: pieces of one write each, shared by many subscribers. */
 export class InitialState {
   readonly #parts: readonly Uint8Array[];
   #at = 0;
@@ -19,16 +17,16 @@ export class InitialState {
   }
 }
 
-/** Snapshot frames and where the stream goes on after them. */
+/** Snapshot frames, and where the stream continues after them. */
 export interface SnapshotFramesAt {
   parts: readonly Uint8Array[];
-  /** Sequence number of the first frame that is not contained in the snapshots. */
+  /** Sequence number of the first frame after the snapshots. */
   next: number;
-  /** Tells the client that number. */
+  /** The block that tells the client this position. */
   position: Uint8Array;
 }
 
-/** Makes the snapshot frames of a beginning stream, once for all that begin between two changes. */
+/** Runs in a front thread. Owns the snapshot frames for new streams, built once for all that start between two changes. */
 export class SnapshotFrames {
   readonly #mirror: SnapshotMirror;
   readonly #epoch: string;
@@ -47,8 +45,8 @@ export class SnapshotFrames {
   }
 
   /**
-   * @param wanted false leaves the snapshots out and gives only the position.
-   * @returns undefined while the snapshots here are old; whoever brings new ones wakes the fan-out.
+   * @param wanted false leaves the snapshots out and returns only the position.
+   * @returns undefined while the mirror is stale; the fan-out is woken after its reset.
    */
   frames(filter: Filter | null, wanted: boolean): SnapshotFramesAt | undefined {
     if (!this.#mirror.sync()) return undefined;

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns how a request's JSON body is read and checked against its schema.
-
 import { explainSchemaError } from '../shared/contract/explain.js';
 import { DroverError } from '../shared/errors.js';
 import type { SchemaName, SchemaValue } from '../shared/schemas.js';
@@ -13,13 +11,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export interface BodyLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** Objects and arrays inside one another. */
+  /** Levels of nesting. */
   maxDepth: number;
-  /** For all bodies together. */
+  /** Shared by all bodies. */
   room: BodyRoom;
 }
 
-/** Reads a body and resolves with what the schema says it is. To be called before the handler's first await. */
+/** Reads and validates a body. To be called before the handler's first await. */
 export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<T>;
 
 /**
@@ -53,9 +51,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Whether brackets are open inside one another more than `maxDepth` times. Looked at before the text is parsed: what is
- * behind it (validation, the way to other threads) goes down into a value by recursion. What is no JSON at all may get
- * either answer.
+ * Whether the nesting exceeds `maxDepth`. Checked before parsing, because validation and the structured clone recurse into
+ * the value. Either result is fine for text that is not JSON.
  */
 export function isDeeper(bytes: Uint8Array, maxDepth: number): boolean {
   if (bytes.length <= maxDepth) return false;
@@ -88,7 +85,7 @@ function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // JSON.parse's own message quotes the body, which may hold a PIN.
+    // The message of JSON.parse quotes the body, which may contain a PIN.
     throw new DroverError('bad_request', 'the body is not valid JSON');
   }
 }

@@ -1,8 +1,6 @@
-// Runs in a front thread. Owns why an address cannot be listened on, in words: the engine says only that it cannot.
-
 import { createServer } from 'node:net';
 
-/** By the code of the system's error. */
+/** By error code. */
 const WORDS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EADDRNOTAVAIL: 'the address is not of this machine',
@@ -12,7 +10,10 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name cannot be resolved',
 };
 
-/** Tries what the engine has failed at. @returns undefined when it works this time. */
+/**
+ * Finds the reason why an address cannot be bound, by trying it: engines do not report one.
+ * @returns undefined if it works this time.
+ */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,12 +1,11 @@
-// Runs in a front thread. Owns `POST /auth/pin` (interface-seed §4, §8).
-
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DroverError } from '../shared/errors.js';
 import type { PinBucket } from '../shared/memory/pin-bucket.js';
 
-/** Is told of each wrong PIN; `lockedForS` is 0, or for how many seconds the exchange is locked by it. */
+/** Called for each wrong PIN. `lockedForS`: for how many seconds the exchange is now locked, or 0. */
 export type PinRefused = (refusal: { address: string; lockedForS: number }) => void;
 
+/** Runs in a front thread. `POST /auth/pin` (interface-seed §4, §8). */
 export class PinExchange {
   readonly #pin: Buffer;
   readonly #bucket: PinBucket;
@@ -19,8 +18,8 @@ export class PinExchange {
   }
 
   /**
-   * Returns when the PIN is right. A right PIN costs nothing, a wrong one costs a token, and while there is none every
-   * PIN is refused. The token is taken before the PIN is looked at: fronts that see the same last token would each compare.
+   * Returns if the PIN is right. A right PIN costs nothing, a wrong one costs a token, and while the bucket is empty every
+   * PIN is refused. The token is taken before the comparison: otherwise several fronts could compare on the same last token.
    * @throws DroverError `wrong_pin` or `locked`.
    */
   check(pin: string, address: string): void {
@@ -30,12 +29,12 @@ export class PinExchange {
       this.#bucket.giveBack();
       return;
     }
-    // Only what cost a token is told: no flood of attempts is faster than the bucket.
+    // Only attempts that cost a token are reported, so the bucket bounds the reports.
     this.#refused({ address, lockedForS: this.#bucket.lockedForS() });
     throw new DroverError('wrong_pin');
   }
 
-  /** Takes the same time for any PIN: digests have one length whatever was sent, and are compared as a whole. */
+  /** Takes the same time for any PIN: digests have a fixed length and are compared in constant time. */
   isRight(pin: string): boolean {
     return timingSafeEqual(digest(pin), this.#pin);
   }

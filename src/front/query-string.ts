@@ -1,5 +1,3 @@
-// Pure; used by the fronts. Owns how a raw query string is read.
-
 import { LIMIT } from '../shared/contract/queries.js';
 import { DroverError } from '../shared/errors.js';
 
@@ -36,7 +34,7 @@ function decode(text: string): string {
   }
 }
 
-/** The values of `limit`, in every route that has it. @throws DroverError `bad_request`. */
+/** The value of a `limit` parameter. @throws DroverError `bad_request`. */
 export function readLimit(value: string | undefined): number {
   const limit = Number(value ?? LIMIT.default);
   if ((value !== undefined && !/^[1-9][0-9]*$/.test(value)) || limit > LIMIT.maximum) {

@@ -1,11 +1,9 @@
-// Pure; used by the fronts. Owns how results and errors become answers, and the headers that no answer goes without.
-
 import { DroverError } from '../shared/errors.js';
 import type { Response } from './engine/engine.js';
 
 /**
- * On every answer: it is what its type says and nothing else, addresses (which may hold a token) go to no other site, and
- * opened as a page it may load and run nothing and stand in no frame.
+ * On every response: browsers trust its media type, send its URL (which may contain a token) to no other site, and let it
+ * load nothing, run nothing and be framed nowhere.
  */
 export const SAFE_HEADERS = [
   'X-Content-Type-Options',
@@ -17,7 +15,7 @@ export const SAFE_HEADERS = [
   "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
 ] as const;
 
-/** The same with another value for one of them. */
+/** SAFE_HEADERS with another value for one of them. */
 export function headersWith(name: (typeof SAFE_HEADERS)[number], value: string): string[] {
   const headers: string[] = [...SAFE_HEADERS];
   headers[headers.indexOf(name) + 1] = value;
@@ -25,8 +23,8 @@ export function headersWith(name: (typeof SAFE_HEADERS)[number], value: string):
 }
 
 /**
- * On every file of the dashboard: it loads from here and nowhere else, runs no script and no style that stands in the page
- * itself, sends its data here only, and stands in no frame. Its workers get this policy with their own file.
+ * On every file of the dashboard: it loads from and connects to this origin only, runs no inline scripts or styles, and
+ * cannot be framed. Workers get this policy with their own file.
  */
 export const DASHBOARD_HEADERS = [
   'X-Content-Type-Options',
@@ -51,7 +49,7 @@ export const DASHBOARD_HEADERS = [
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-    // The one policy that the page has is for the address of its worker (dashboard/src/hub/link.ts).
+    // The page's one Trusted Types policy is for the URL of its worker (dashboard/src/hub/link.ts).
     "require-trusted-types-for 'script'",
     'trusted-types drover',
   ].join('; '),
@@ -59,22 +57,20 @@ export const DASHBOARD_HEADERS = [
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 
-/** An answer with ready JSON. */
 export function jsonResponse(body: string | Uint8Array, status = 200): Response {
   return { status, headers: JSON_HEADERS, body };
 }
 
-/** The same for what must not be kept by anybody on the way. */
+/** JSON that no cache may store. */
 export function secretResponse(body: string, status = 200): Response {
   return { status, headers: SECRET_HEADERS, body };
 }
 
-/** An answer without a body. */
 export function emptyResponse(status: 204, headers: readonly string[] = []): Response {
   return { status, headers: [...SAFE_HEADERS, ...headers], body: '' };
 }
 
-/** The answer to an error: `{"error": message}` and nothing else in the body. */
+/** `{"error": message}`. Anything but a DroverError is `internal`, without details. */
 export function errorResponse(thrown: unknown): Response {
   const error = thrown instanceof DroverError ? thrown : new DroverError('internal');
   const headers: string[] = [...JSON_HEADERS];
@@ -85,7 +81,7 @@ export function errorResponse(thrown: unknown): Response {
     status: error.status,
     headers,
     body: JSON.stringify({ error: error.message }),
-    // The rest of the body is still on its way, or its end is not known.
+    // The rest of the body is still arriving, or its end is unknown.
     close: CLOSING.has(error.code),
   };
 }

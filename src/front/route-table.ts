@@ -1,13 +1,14 @@
-// Pure; used by the fronts. Owns the table of all routes and who may call each. src/front/routes.ts has a handler for
-// every line of it and for nothing else: a route that is not here cannot be answered.
-
 import type { Scope } from '../shared/contract/tokens.js';
 
-/** What a caller needs: a scope, any token that is good, or nothing. */
+/** What a caller needs: a scope, any valid token, or nothing. */
 export type Access = Scope | 'any token' | 'nothing';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
+/**
+ * All routes, and who may call each. src/front/routes.ts has exactly one handler for each line: a route without a line cannot
+ * be called.
+ */
 export const ACCESS = {
   'GET /': 'nothing',
   'GET /assets/{file}': 'nothing',
@@ -43,14 +44,14 @@ export const ACCESS = {
 } as const satisfies Record<`${Method} /${string}`, Access>;
 
 export type RouteName = keyof typeof ACCESS;
-/** All routes. Where they are counted, the first has the number 1; 0 is what belongs to none. */
+/** All routes. Counters number them from 1; 0 is for requests without a route. */
 export const ROUTE_NAMES = Object.keys(ACCESS) as RouteName[];
 
 export function routeNumber(name: RouteName): number {
   return ROUTE_NAMES.indexOf(name) + 1;
 }
 
-/** Routes that anybody may call. */
+/** Routes without authentication. */
 export type OpenRoute = {
   [K in RouteName]: (typeof ACCESS)[K] extends 'nothing' ? K : never;
 }[RouteName];

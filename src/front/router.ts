@@ -1,8 +1,6 @@
-// Pure; used by the fronts. Owns which handler answers a method and a path.
-
 import { DroverError } from '../shared/errors.js';
 
-/** A route's handlers by method. HEAD is answered by GET's, OPTIONS by the router. */
+/** A route's handlers by method. HEAD uses that of GET; the router answers OPTIONS. */
 export type RouteMethods<H> = Partial<Record<'GET' | 'POST' | 'PATCH' | 'DELETE', H>>;
 
 interface Route<H> {
@@ -12,11 +10,10 @@ interface Route<H> {
 }
 
 interface PatternRoute<H> extends Route<H> {
-  /** Path segments; those that begin with `{` match anything. */
+  /** Segments that begin with `{` match anything. */
   segments: string[];
 }
 
-/** What was found: a handler with the values of the path's parameters, or that OPTIONS or 405 is to be answered. */
 export type Match<H> =
   | { found: 'handler'; handler: H; parameters: readonly string[] }
   | { found: 'options'; allow: string }
@@ -26,7 +23,7 @@ export type Match<H> =
 const NO_PARAMETERS: readonly string[] = [];
 
 export class Router<H> {
-  /** Paths without parameters, found with one look-up. */
+  /** Paths without parameters: one lookup. */
   readonly #fixed = new Map<string, Route<H>>();
   readonly #patterns: PatternRoute<H>[] = [];
 

@@ -1,6 +1,3 @@
-// Runs in a front thread. Owns this front's copy of every bot's snapshot, kept current from the ring: no other thread is
-// asked when a client wants the list, and what REST shows is never older than what the front's streams have had.
-
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
@@ -15,12 +12,15 @@ export interface MirroredSession {
   snapshot: BotSnapshot;
 }
 
+/**
+ * Runs in a front thread. Owns a copy of every bot's snapshot, kept current from the ring. Lists need no other thread, and
+ * REST never shows an older state than the front's streams have sent.
+ */
 export class SnapshotMirror {
-  /** Which labels the bots had, as far back as this front has seen. */
+  /** The bots' labels over time, as far back as this front has seen. */
   readonly labels = new LabelHistory();
   readonly #reader: RingReader;
   readonly #names: NameHasher;
-  /** How many bots there are of each kind with each status. */
   readonly counts = new BotCounts();
   readonly #sessions = new Map<string, MirroredSession>();
   /** Frames below this are in the mirror. */
@@ -35,19 +35,19 @@ export class SnapshotMirror {
     this.#rebase = rebase;
   }
 
-  /** Grows with every change. */
+  /** Increases with every change. */
   get version(): number {
     return this.#version;
   }
 
-  /** The sequence number that a stream goes on from when it has had these snapshots. */
+  /** The sequence number from which a stream continues after these snapshots. */
   get next(): number {
     return this.#next;
   }
 
   /** Starts over from what the broadcaster knows: the `session` events' JSON as of just before frame `next`. */
   reset(next: number, sessions: readonly string[]): void {
-    // What is still in the ring says exactly when labels changed. What was missed says it to nobody any more.
+    // Frames on the ring show exactly when labels changed. After missed frames that is unknown.
     if (!this.#read()) this.labels.restart(next);
     const gone = new Set(this.#sessions.keys());
     this.#sessions.clear();
@@ -59,8 +59,8 @@ export class SnapshotMirror {
   }
 
   /**
-   * Takes in all published frames. Protects and releases the ring itself; not to be called while it is protected.
-   * @returns false when frames were missed: what is here is old until {@link reset} is called.
+   * Reads all published frames. Protects and releases the ring; not to be called while it is protected.
+   * @returns false if frames were missed: the mirror is stale until {@link reset} is called.
    */
   sync(): boolean {
     const isCurrent = this.#read();
@@ -92,12 +92,12 @@ export class SnapshotMirror {
     return this.#sessions.get(id);
   }
 
-  /** All bots, in the order in which they appeared. */
+  /** All bots, in order of appearance. */
   all(): IterableIterator<MirroredSession> {
     return this.#sessions.values();
   }
 
-  /** Takes in a snapshot whose labels count from frame `from` on, those before it to before `until`. @returns the bot's id. */
+  /** Applies a snapshot: its labels count from frame `from`, the previous ones until before `until`. @returns the bot's id. */
   #apply(eventJson: string, from: number, until: number): string {
     const { snapshot } = JSON.parse(eventJson) as { snapshot: BotSnapshot };
     const { id, labels } = snapshot;

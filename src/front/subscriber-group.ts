@@ -1,25 +1,23 @@
-// Runs in a front thread. Owns which bytes of the ring the subscribers with one filter get.
-
 import type { RingReader, Slice } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
 import type { GatherArena } from './gather-arena.js';
 
-/** Frames that one gathering looks at, at most, so that a filter that lets little through cannot hold the front up. */
+/** Most frames that one call scans, so that a narrow filter cannot block the front. */
 const MAX_SCANNED = 8192;
 
 /**
- * Subscribers with the same filter. What a cursor gets next is found once, and the same bytes go to every member that
- * stands at that cursor. The bytes are valid until the next call for any group and while the ring is protected.
+ * Subscribers with the same filter. The next bytes for a cursor are found once and go to every member at that cursor. They
+ * are valid until the next call for any group, and while the ring is protected.
  */
 export class SubscriberGroup {
   readonly filter: Filter | null;
   members = 0;
-  /** How many frames the last {@link next} has found. */
+  /** Frames that the last {@link next} returned. */
   frames = 0;
   readonly #reader: RingReader;
   readonly #arena: GatherArena;
   readonly #maxWriteBytes: number;
-  // The last answer and what it answered. Members move in step, so one is enough.
+  // The last result and its arguments. Members move in step, so one is enough.
   #from = -1;
   #end = -1;
   #round = -1;
@@ -38,8 +36,8 @@ export class SubscriberGroup {
   }
 
   /**
-   * The next bytes for a cursor at `from`, which must be protected and below `head`; whole frames, at most one write
-   * or one frame, maybe none. `next` is where the cursor then stands.
+   * The next bytes for a cursor at `from`, which must be protected and below `head`: whole frames, at most one write
+   * or one larger frame, possibly none. `next` is the new cursor.
    */
   next(from: number, head: number): Slice {
     const end = this.filter ? Math.min(head, this.filter.known) : head;
@@ -62,7 +60,7 @@ export class SubscriberGroup {
     this.frames = 0;
     while (seq < end && !filter.matches(reader, seq)) seq += 1;
     if (seq >= end) return { bytes: new Uint8Array(), next: Math.max(from, end) };
-    // A frame that is larger than a write goes alone, as it lies in the ring.
+    // A frame that is larger than a write is sent alone, directly from the ring.
     if (reader.length(seq) > this.#maxWriteBytes) {
       this.frames = 1;
       return { bytes: reader.frame(seq), next: seq + 1 };

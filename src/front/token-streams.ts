@@ -1,7 +1,6 @@
-// Runs in a front thread. Owns which streams are open by which token, so that they end with it.
-
 import type { StreamSink } from './engine/engine.js';
 
+/** Runs in a front thread. Owns the open streams by token, so that they are closed with it. */
 export class TokenStreams {
   readonly #byToken = new Map<string, Set<StreamSink>>();
 

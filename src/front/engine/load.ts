@@ -1,19 +1,17 @@
-// Runs in a front thread. Owns the choice of the engine. This is the one place that knows that a binary may be missing.
-
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
 import type { EngineKind } from './engine.js';
 import { canSharePort, nodeEngine } from './node/node.js';
 
-/** The engine that runs here, and one line that says which it is and why. */
+/** The engine, and a line that says which it is and why. */
 export interface ChosenEngine {
   kind: EngineKind;
   line: string;
 }
 
 /**
- * Chooses the engine: the one that is asked for, or uWebSockets.js where its binary loads and node:http elsewhere.
- * @throws Error, in one line, when what is asked for does not run here.
+ * Chooses the configured engine; `auto` is uWebSockets.js if its binary loads, otherwise node:http.
+ * @throws Error, in one line, if the configured engine does not run here.
  */
 export async function loadEngine(wanted: Config['engine'], fronts: number): Promise<ChosenEngine> {
   if (wanted === 'node') return nodeHttp('as configured', fronts);
@@ -39,13 +37,13 @@ function nodeHttp(why: string, fronts: number): ChosenEngine {
   return { kind: nodeEngine, line: `engine: node:http, ${why}` };
 }
 
-/** @returns the reason, when the binary does not load. */
+/** @returns the engine, or the reason why the binary does not load. */
 async function loadUws(): Promise<EngineKind | string> {
   try {
     return (await import('./uws/uws.js')).uwsEngine;
   } catch (thrown) {
     const { platform, arch, version } = process;
-    // Its message begins with a long list of what it supports; what did not load comes after `Error: `.
+    // The message begins with a long list of supported platforms; the reason follows `Error: `.
     const reason = messageOf(thrown).split('Error: ').at(-1);
     return `no binary of uWebSockets.js loads on ${platform} ${arch} with Node ${version} (${reason})`;
   }

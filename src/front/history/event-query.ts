@@ -1,5 +1,3 @@
-// Pure; used by the fronts. Owns what the query of `GET /api/events` and `GET /api/stats` may hold.
-
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
 import type { NameHasher } from '../../shared/contract/name-hash.js';
 import {
@@ -19,14 +17,14 @@ import { readLimit } from '../query-string.js';
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 const SECRETS = new Set(['token', 'ticket']);
-/** Bytes of a page, about: a frame may have 64 KiB. It is in memory until the client has taken it, and many may ask. */
+/** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;
 const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
-/** Of a day alone, which is UTC's, or with a time and a zone. */
+/** A day (UTC), or a date with a time and a zone. */
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 const MILLISECONDS = /^[0-9]{1,15}$/;
 
-/** What is asked for. `whole` is a download: all pages, one behind the other. */
+/** `whole` is a download: all pages, one after the other. */
 export interface EventQuery {
   request: PageRequest;
   whole: boolean;
@@ -90,7 +88,7 @@ export function parseStatsQuery(pairs: Pairs): StatsRequest {
   return { after: time('after'), before: time('before'), stepS: step ? Number(step) : null };
 }
 
-/** The parameters of a query that may be given once; those of `lists` may come several times and are left out. */
+/** The parameters that may be given once, without those of `lists`. */
 function singles<Q extends QuerySchema, List extends keyof Q & string>(
   pairs: Pairs,
   query: Q,
@@ -151,7 +149,7 @@ function bound(
   return seq === undefined ? { ms: timeOf(name, value) } : { seq };
 }
 
-/** The number of an id, undefined when it is none. */
+/** The number of an id, undefined if it is not an id. */
 function seqOf(name: string, value: string, epoch: string): number | undefined {
   const match = EVENT_ID.exec(value);
   if (!match) return undefined;
@@ -161,7 +159,7 @@ function seqOf(name: string, value: string, epoch: string): number | undefined {
   return Number(match[2]);
 }
 
-/** Unix epoch milliseconds, or a date as ISO 8601 has it: whose time of day it is must be said. */
+/** Unix epoch milliseconds, or an ISO 8601 date; a time of day needs a zone. */
 function timeOf(name: string, value: string): number {
   const isDate = DATE.test(value);
   const ms = MILLISECONDS.test(value) ? Number(value) : isDate ? Date.parse(value) : Number.NaN;

@@ -11,10 +11,10 @@ import { streamReach } from '../stream-route.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
 import type { JournalClient } from './journal-client.js';
 
-/** Events of one part of a download, and bytes of one write. */
+/** Events and bytes of one page of a download. */
 const PART_EVENTS = 1000;
 const PART_BYTES = 256 * 1024;
-/** A download whose client takes nothing for this long is cut, in ms; uWebSockets would cut it then too. */
+/** A download is cut if its client reads nothing for this long, in ms, as uWebSockets would do. */
 const STALL_MS = 10_000;
 
 const DOWNLOAD_HEADERS = [
@@ -70,8 +70,8 @@ export function historyRoutes(
 }
 
 /**
- * The whole range, page by page, as fast as the client takes it: one page is in memory at a time. It counts as a stream
- * and ends with its token as one.
+ * The whole range, page by page, as fast as the client reads: one page is in memory at a time. It counts as a stream and
+ * ends when its token does.
  */
 async function download(
   parts: HistoryRoutesParts,
@@ -97,11 +97,11 @@ async function sendPages(
 ): Promise<void> {
   const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
-  // Before the answer begins, so that a journal that is not there is an error and not an empty file.
+  // Before the response begins, so that an unavailable journal is an error and not an empty file.
   let page = await journal.page(wanted, signal);
   if (signal.aborted) return;
   auth.recheck(caller);
-  // It ends where the journal ended then: under load it would never come to an end of what is.
+  // Later events are left out: under load the download would never end.
   wanted.beforeSeq = page.end;
   const flow = new Flow();
   const sink = exchange.stream(
@@ -123,7 +123,7 @@ async function sendPages(
     }
     sink.end();
   } catch {
-    // Half of it is sent: a connection that is cut says so, an end would not.
+    // The client must notice that the download is incomplete.
     if (!flow.isClosed) sink.close();
   }
 }
@@ -143,7 +143,7 @@ async function send(
   }
 }
 
-/** Whether the client takes more. */
+/** Backpressure of a download. */
 class Flow {
   isClosed = false;
   isBlocked = false;
@@ -159,7 +159,7 @@ class Flow {
     this.#wake();
   }
 
-  /** @returns false when it takes nothing for too long. */
+  /** @returns false if the client reads nothing for too long. */
   async untilOpen(): Promise<boolean> {
     const end = performance.now() + STALL_MS;
     while (this.isBlocked && !this.isClosed) {

@@ -1,63 +1,61 @@
-// Runs in a front thread. Owns the streams that are still in the past: what they get comes from the journal until they have
-// come up to the ring, and the fan-out takes them over there.
+// Runs in a front thread. Owns the streams that are replaying: their frames come from the journal until they reach the ring,
+// where the fan-out continues.
 //
-// Each has a cursor, never a queue. They take turns of one write each, so that all come forward alike; a turn of all
-// together lasts 1 ms at most, between which the live streams and requests run. What is read for one is there for all that
-// stand at the same place: after a restart they come in crowds.
+// Each has a cursor, never a queue. They are served round-robin, one write each. A round lasts 1 ms at most; live streams and
+// requests run in between. A part that is read for one stream serves all at the same position: after a restart many resume
+// at once.
 
 import type { ReplayPart, ReplayRequest } from '../../shared/contract/journal-messages.js';
 import type { Filter } from '../../shared/stream/filter.js';
 import type { Subscriber } from '../subscriber.js';
 import { ReplayParts } from './replay-parts.js';
 
-/** Longest that the front stays with the past in one turn of its loop, in ms. */
+/** Longest time that replays block the event loop, in ms. */
 const TURN_MS = 1;
-/** Rest after a turn while there are live streams too, in ms: the journal, the clients and they need the time. */
+/** Rest after a round while there are live streams, in ms: these, the journal and clients need the time. */
 const REST_MS = 1;
-/** Bytes that the journal is asked for at once. */
+/** Bytes per request to the journal. */
 const PART_BYTES = 256 * 1024;
-/** Parts that may be on their way from the journal, or there and not looked at yet by anybody. */
+/** Parts that are requested, or received and not looked at by any stream yet. */
 const MAX_ASKED = 16;
-/** Pause before a journal is asked again that could not answer, in ms. */
+/** Pause after a failed request, in ms. */
 const RETRY_MS = 250;
 /**
- * How long a stream keeps its place while the journal cannot answer, in ms; and how long the journal may fail all that ask
- * before nobody waits for it any more.
+ * How long a stream waits while the journal fails, in ms; and how long the journal may fail all streams before none waits
+ * any longer.
  */
 const GIVE_UP_MS = 60_000;
 
 export interface ReplaySource {
-  /** There is a journal in this service, whether it can be asked just now or not. */
+  /** The service has a journal, whether it is available at the moment or not. */
   readonly isThere: boolean;
-  /** Rejects when it cannot say now what it has: that is not to say that it has nothing. */
+  /** Rejects if the journal is unavailable, which does not mean that it has nothing. */
   replay(request: ReplayRequest): Promise<ReplayPart>;
 }
 
-/** What becomes of a stream in the fan-out. */
 export interface ReplayActions {
   /** Sends bytes; the stream may be blocked or gone after this. */
   write(subscriber: Subscriber, bytes: Uint8Array): void;
-  /** Frames before `next` are not there any more, or never were: they are to be declared, and it goes on from there. */
+  /** Frames before `next` are lost: declare a gap and continue there. */
   missing(subscriber: Subscriber, next: number): void;
-  /** The journal has nothing for it: it goes on where the fan-out says. */
+  /** The journal has nothing for the stream: the fan-out decides where it continues. */
   lost(subscriber: Subscriber): void;
   /** Its cursor is on the ring. */
   arrived(subscriber: Subscriber): void;
-  /** Whether there are streams that are live. */
   hasLive(): boolean;
-  /** Whether a cursor here is far enough on the ring to go on there. */
+  /** Whether the stream can continue on the ring at this cursor. */
   isOnRing(cursor: number, filter: Filter | null): boolean;
 }
 
-/** Where a stream stands in what was read for it. */
+/** A stream's position in a part. */
 interface Place {
   subscriber: Subscriber;
   key: string | undefined;
   piece: number;
   isQueued: boolean;
-  /** For what the journal is asked for. */
+  /** Waits for a part. */
   isWaiting: boolean;
-  /** Since when it has asked in vain, by performance.now(); 0 when it has not. */
+  /** Since when its requests fail, by performance.now(); 0 if they do not. */
   failingSince: number;
 }
 
@@ -66,17 +64,17 @@ export class Replays {
   readonly #actions: ReplayActions;
   readonly #pieceBytes: number;
   readonly #places = new Map<Subscriber, Place>();
-  /** Those that can go on now, in the order of their turns. */
+  /** Streams that can continue now, in order. */
   #ready: Place[] = [];
   readonly #parts = new ReplayParts();
-  /** Who waits for a part that is on its way. */
+  /** Streams by the part that is requested for them. */
   readonly #asked = new Map<string, Place[]>();
-  /** Who waits until one more may be asked for. */
+  /** Streams that wait until another part may be requested. */
   readonly #postponed = new Set<Place>();
   #turning = false;
-  /** Runs while the journal is left alone, because it could not answer. */
+  /** Runs during the pause after a failed request. */
   #pause: NodeJS.Timeout | undefined;
-  /** When the journal first failed without an answer since, and last, by performance.now(). */
+  /** First and last failure without a success in between, by performance.now(). */
   #failing: { since: number; last: number } | undefined;
 
   constructor(source: ReplaySource, pieceBytes: number, actions: ReplayActions) {
@@ -85,12 +83,11 @@ export class Replays {
     this.#actions = actions;
   }
 
-  /** There is a journal that may have what the ring has not. */
   get isThere(): boolean {
     return this.#source.isThere;
   }
 
-  /** How many streams are in the past. */
+  /** Number of replaying streams. */
   get size(): number {
     return this.#places.size;
   }
@@ -99,7 +96,7 @@ export class Replays {
     return this.#places.has(subscriber);
   }
 
-  /** Takes a stream, whose cursor says where it goes on. */
+  /** Adds a stream, which continues at its cursor. */
   add(subscriber: Subscriber): void {
     const place: Place = {
       subscriber,
@@ -113,17 +110,17 @@ export class Replays {
     this.#queue(place);
   }
 
-  /** The stream is gone, or the fan-out has it. */
+  /** The stream was closed, or continues on the ring. */
   remove(subscriber: Subscriber): void {
     const place = this.#places.get(subscriber);
     if (!place) return;
     this.#places.delete(subscriber);
-    // Clients come and go while the journal does not answer.
+    // Otherwise streams would pile up here while the journal fails.
     this.#postponed.delete(place);
     if (this.#places.size === 0) this.#parts.clear();
   }
 
-  /** It takes bytes again, or its prelude is over. */
+  /** The stream accepts bytes again, or its initial state is sent. */
   resume(subscriber: Subscriber): void {
     const place = this.#places.get(subscriber);
     if (place) this.#queue(place);
@@ -146,7 +143,7 @@ export class Replays {
   #turn(): void {
     this.#turning = false;
     const end = performance.now() + TURN_MS;
-    // A round of all, and another, until the time is over; who is not through stands at the head of the next turn.
+    // Rounds until the time is over. Streams that were not served come first next time.
     while (this.#ready.length > 0) {
       const round = this.#ready;
       this.#ready = [];
@@ -162,12 +159,12 @@ export class Replays {
     }
   }
 
-  /** One turn of one stream: at most one write. */
+  /** Serves one stream: at most one write. */
   #serve(place: Place): void {
     const { subscriber } = place;
     if (place.key !== undefined && this.#parts.see(place.key)) this.#askPostponed();
     if (!this.#isHere(place) || subscriber.blockedAt !== 0) return;
-    // The fan-out has it resumed when it has had what comes before.
+    // The fan-out calls resume() after the initial state.
     if (!subscriber.isLive) return;
     if (this.#actions.isOnRing(subscriber.cursor, subscriber.group.filter)) {
       this.remove(subscriber);
@@ -177,7 +174,7 @@ export class Replays {
     const part = place.key === undefined ? undefined : this.#parts.get(place.key);
     const piece = part?.pieces[place.piece];
     const before = part?.pieces[place.piece - 1];
-    // One that was let go of and read again may be cut into other pieces.
+    // A part that was evicted and read again may have other pieces.
     if (!part || !piece || (before ? before.next : part.first) !== subscriber.cursor) {
       this.#ask(place);
       return;
@@ -215,7 +212,7 @@ export class Replays {
       filter,
       pieceBytes: this.#pieceBytes,
       maxBytes: PART_BYTES,
-      // Of what a filter lets through a part may be small.
+      // A filtered part may be small.
       memory: filter === null ? this.#parts.takeMemory() : undefined,
     };
     this.#source.replay(request).then(
@@ -227,7 +224,7 @@ export class Replays {
   #answered(key: string, part: ReplayPart): void {
     const waiting = this.#waitingFor(key);
     this.#failing = undefined;
-    // One that has nothing is asked for again: by then there may be more.
+    // An empty part is not kept: later there may be more.
     if (part.first !== null && this.#places.size > 0) this.#parts.keep(key, part);
     for (const place of waiting) {
       place.failingSince = 0;
@@ -236,7 +233,7 @@ export class Replays {
     this.#askPostponed();
   }
 
-  /** The journal does not answer now: who waits keeps its place, and asks again a little later. */
+  /** The request failed: the streams that wait keep their position, and try again later. */
   #refused(key: string): void {
     const now = performance.now();
     const isNew = !this.#failing || now - this.#failing.last >= GIVE_UP_MS;
@@ -247,7 +244,7 @@ export class Replays {
       if (isHopeless || now - place.failingSince >= GIVE_UP_MS) this.#lost(place);
       else this.#postpone(place);
     }
-    // It is asked for all that wait, without a pause: an answer for one of them is hope for the others.
+    // The journal counts as down, but every stream still tries once, without a pause.
     if (isHopeless) this.#askPostponed();
     else this.#pause ??= setTimeout(() => this.#endPause(), RETRY_MS);
   }
@@ -257,7 +254,7 @@ export class Replays {
     this.#askPostponed();
   }
 
-  /** Takes those out who waited for this and are still here. */
+  /** Removes and returns the streams that wait for this part and are still open. */
   #waitingFor(key: string): Place[] {
     const waiting = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
@@ -274,13 +271,13 @@ export class Replays {
     this.#postponed.add(place);
   }
 
-  /** Whether as much is on its way, or there and not looked at yet, as may be; or nothing may be asked for now. */
+  /** Whether the limit of parts is reached, or requests are paused. */
   get #isFull(): boolean {
     return this.#pause !== undefined || this.#asked.size + this.#parts.unseen >= MAX_ASKED;
   }
 
   #askPostponed(): void {
-    // Whoever finds its part here, or on its way, needs no room: the next has it.
+    // A stream whose part is here or requested needs no room, so the next one is tried too.
     for (const place of this.#postponed) {
       if (this.#isFull) return;
       this.#postponed.delete(place);
@@ -295,7 +292,7 @@ export class Replays {
     if (first === null) {
       this.#lost(place);
     } else if (first > subscriber.cursor) {
-      // What is missing begins where this stream stands, whatever the journal says of where it begins.
+      // The gap begins at the stream's cursor, regardless of where the journal says that it begins.
       place.key = undefined;
       this.#actions.missing(subscriber, part.firstIsGap ? first + 1 : first);
     } else {
@@ -307,7 +304,7 @@ export class Replays {
     }
   }
 
-  /** What comes after this part is read while this one is sent. */
+  /** Requests the next part while this one is sent. */
   #askAhead({ group: { filter } }: Subscriber, next: number): void {
     if (this.#pause || this.#asked.size + this.#parts.unseen >= MAX_ASKED / 2) return;
     if (this.#actions.isOnRing(next, filter)) return;

@@ -1,6 +1,3 @@
-// Runs in a front thread, loaded when somebody asks for metrics. Owns the names of the metrics and their text: every one of
-// them is made anew from a sample, so that requests that cross cannot mix. docs/METRICS.md lists them.
-
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.js';
 import type { Buckets, Sample } from './sample.js';
@@ -8,12 +5,16 @@ import type { Buckets, Sample } from './sample.js';
 export const CONTENT_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
 type Labels = Readonly<Record<string, string>>;
-/** One number, or one for each of these labels. */
+/** A number, or one for each set of labels. */
 type Values = number | readonly (readonly [labels: Labels, value: number])[];
 
+/**
+ * The response of `GET /metrics` (docs/METRICS.md). The registry is rebuilt from each sample, so that concurrent scrapes
+ * cannot mix. Loaded on the first scrape.
+ */
 export function exposition(sample: Sample): Promise<string> {
   const registry = new Registry();
-  // The names of labels are given apart: without them a metric that has no value yet would be shown as one without labels.
+  // Label names are explicit: otherwise a metric without values would appear as one without labels.
   const counter = (name: string, help: string, values: Values, labelNames: string[] = []): void => {
     const made = new Counter({ name, help, labelNames, registers: [registry] });
     for (const [labels, value] of listed(values)) made.inc(labels, value);
@@ -159,7 +160,7 @@ interface Histogram {
   buckets: Buckets;
 }
 
-/** A histogram that was counted elsewhere: prom-client's own can only be given single values. */
+/** A histogram of counts from shared memory: that of prom-client only accepts single observations. */
 class GivenHistogram {
   readonly name: string;
   readonly help: string;
@@ -173,7 +174,7 @@ class GivenHistogram {
     this.#series = series;
   }
 
-  /** As prom-client's metrics have it. */
+  /** Called by prom-client's registry. */
   async get(): Promise<object> {
     const { name, help, type, aggregator } = this;
     return {

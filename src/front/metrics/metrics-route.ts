@@ -114,7 +114,7 @@ function named(names: readonly string[], count: (at: number) => number) {
   return names.map((name, at) => ({ name, count: count(at) }));
 }
 
-/** Answers by route and status, those that there were. */
+/** Responses by route and status, without zeros. */
 function requests(ofFronts: (cell: number) => number): Sample['requests'] {
   return ['other other', ...ROUTE_NAMES].flatMap((name, number) => {
     const [method = '', route = ''] = name.split(' ');

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns what the operating system says of the process, for GET /metrics.
-
 import { readFileSync, statSync } from 'node:fs';
 import { residentMemory } from '../../shared/process-memory.js';
 
@@ -8,9 +6,9 @@ export interface ProcessMetrics {
   residentBytes: number;
   /** Unix epoch, in s. */
   startedAt: number;
-  /** Null where the system does not tell without a look at each: before Linux 6.2, and elsewhere. */
+  /** Null before Linux 6.2 and on other systems, where counting them means listing them. */
   openFiles: number | null;
-  /** Null where there is no such limit, or it is not told. */
+  /** Null if unlimited or unknown. */
   maxFiles: number | null;
 }
 
@@ -27,7 +25,7 @@ export function processMetrics(): ProcessMetrics {
   };
 }
 
-/** The size of this directory is the number of open files, so that 20,000 streams need not be listed. */
+/** The size of this directory is the number of open files: 20,000 streams need not be listed. */
 function openFiles(): number | null {
   try {
     return statSync('/proc/self/fd').size || null;

@@ -1,15 +1,14 @@
-// Pure; used by the fronts. Owns what one answer of GET /metrics is made of.
-
 import type { MainMetrics } from '../../shared/contract/metric-layout.js';
 import type { ProcessMetrics } from './process-metrics.js';
 
-/** Counts of the buckets of a histogram, the last above all bounds, and the sum. */
+/** A histogram: counts per bucket, the last one above all bounds, and the sum. */
 export interface Buckets {
   bounds: readonly number[];
   counts: readonly number[];
   sum: number;
 }
 
+/** What one response of `GET /metrics` shows. */
 export interface Sample {
   main: MainMetrics;
   process: ProcessMetrics;
@@ -26,7 +25,7 @@ export interface Sample {
     writes: number;
     gaps: number;
     evictions: number;
-    /** How long passes took, in s. */
+    /** Durations of passes, in s. */
     flush: Buckets;
   };
   pin: { failures: number; lockedForS: number };

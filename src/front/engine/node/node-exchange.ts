@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns one request on node:http and its answer.
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DroverError } from '../../../shared/errors.js';
 import type { BodyShare } from '../../body-room.js';
@@ -9,11 +7,12 @@ import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js
 import { NodeStream } from './node-stream.js';
 
 /**
- * How long a connection that is to be closed is still read from, in ms: closed with unread bytes it would be reset, and
- * the client could lose the answer.
+ * How long to read from a connection before closing it, in ms: closing it with unread bytes would reset it, and the client
+ * could lose the response.
  */
 export const LINGER_MS = 1000;
 
+/** Runs in a front thread. Owns one request on node:http and its response. */
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -21,12 +20,12 @@ export class NodeExchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #idleTimeoutMs: number;
-  /** Expects an interim answer before it sends its body. */
+  /** The client waits for `100 Continue` before it sends its body. */
   readonly #expectsContinue: boolean;
   #goes: AbortController | undefined;
   #done = false;
   #isClosing = false;
-  /** Length of the answer's body. */
+  /** Length of the response's body. */
   bytes = 0;
   aborted = false;
   slot: InFlightSlot | undefined;
@@ -55,23 +54,23 @@ export class NodeExchange implements Exchange {
     return this.#request.socket.remoteAddress ?? '';
   }
 
-  /** An answer has been given, whole; `closing` when the connection is closed after it. */
+  /** Whether the response is complete; `closing` if the connection is closed after it. */
   get responded(): 'no' | 'yes' | 'closing' {
     if (this.#isClosing) return 'closing';
     return this.#response.writableEnded ? 'yes' : 'no';
   }
 
-  /** Waits no longer for the rest of a request whose answer closes the connection. */
+  /** Stops waiting for the rest of a request whose response closes the connection. */
   endLinger(): void {
     this.#response.end();
   }
 
-  /** The system has taken the answer. */
+  /** The system has accepted the response. */
   get isSent(): boolean {
     return this.#response.writableFinished;
   }
 
-  /** Calls `then` when the system has taken the answer, at once when it has already. */
+  /** Calls `then` when the system has accepted the response, at once if it already has. */
   whenSent(then: () => void): void {
     if (this.isSent) then();
     else this.#response.once('finish', then);
@@ -140,7 +139,7 @@ export class NodeExchange implements Exchange {
     return new NodeStream(this.#response, headers, closed, writable);
   }
 
-  /** The handler goes on after its synchronous part. */
+  /** The handler is asynchronous. */
   respondLater(pending: Promise<void>): void {
     if (!this.#done) this.#request.socket.once('close', this.#gone);
     pending.catch(() => this.respond(BROKEN));
@@ -174,7 +173,7 @@ export class NodeExchange implements Exchange {
     }
   }
 
-  /** The answer is out; the connection ends when the client has sent all, or after a while. */
+  /** The response is sent; closes the connection when the client has sent everything, or after a while. */
   #linger(): void {
     const end = (): void => {
       clearTimeout(timer);

@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns the sending end of a stream on node:http.
-
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StreamSink } from '../engine.js';
@@ -7,17 +5,17 @@ import type { StreamSink } from '../engine.js';
 /** The most bytes that one write sends in one piece. */
 export const MAX_WRITE_BYTES = 65_536;
 /**
- * What may wait in the process before a stream counts as blocked. A plain socket takes a write at once or is full. A TLS
- * socket takes none at once: it always has the last one in hand.
+ * Bytes that may be buffered before a stream counts as blocked. A plain socket takes a write at once or is full. A TLS
+ * socket always buffers the last write.
  */
 const MOST_WAITING = { plain: 0, tls: MAX_WRITE_BYTES - 1 };
 
-// The chunk that was made last, and of what. Subscribers move in step: the same bytes go to many sockets, and what one of
-// them does not take at once is kept by all that do not in one copy.
+// The last chunk and its source. Subscribers move in step, so the same bytes go to many sockets; those that buffer them
+// share one copy.
 let framedBytes: Uint8Array | undefined;
 let framed: Buffer = Buffer.alloc(0);
 
-/** A chunk of the chunked coding. A copy: a socket may hold on to it for long, and the ring is overwritten. */
+/** A chunk of the chunked coding. A copy: a socket may buffer it for long, and the ring is overwritten. */
 function chunkOf(bytes: Uint8Array): Buffer {
   if (bytes === framedBytes) return framed;
   const size = `${bytes.length.toString(16)}\r\n`;
@@ -30,6 +28,8 @@ function chunkOf(bytes: Uint8Array): Buffer {
 }
 
 /**
+ * Runs in a front thread. Owns the sending end of a stream on node:http.
+ *
  * Chunks are written to the socket itself: ServerResponse.write() sends each in four pieces, on a later tick, and does not
  * tell whether the socket took them. What is buffered is at most one write on a plain socket and two on a TLS socket, and
  * three bytes for each heartbeat that a blocked stream gets until it is closed.
@@ -73,7 +73,7 @@ export class NodeStream implements StreamSink {
       this.#early.push(chunk);
       return false;
     }
-    // It has failed or ended, and 'close' is on its way: whatever is written now would be kept.
+    // It has failed or ended, and 'close' will follow: writes would only be buffered.
     if (!this.#socket.writable) return false;
     this.#socket.write(chunk, this.#written);
     this.#blocked = this.#socket.writableLength > this.#mostWaiting;

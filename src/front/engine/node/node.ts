@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns the engine on node:http, for where no binary of uWebSockets.js loads.
-
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -21,31 +19,31 @@ import { LINGER_MS, NodeExchange } from './node-exchange.js';
 import { MAX_WRITE_BYTES } from './node-stream.js';
 import { brokenHead, CONNECT_REFUSED, unreadable } from './refusals.js';
 
-/** How often requests that are late are looked for, in ms. */
+/** How often Node checks for late requests, in ms. */
 const CHECK_EVERY_MS = 1000;
-/** Connections that the system may hold until they are accepted; it has a bound of its own too. */
+/** Connections that the system may queue until they are accepted; it has its own limit too. */
 const BACKLOG = 4096;
 /** How long close() lets connections send what is written, in ms. */
 const CLOSE_MS = 1000;
 
-/** Bytes of answers that may wait for a client which asks on and does not read. The connection of one that goes on is cut. */
+/** Unsent bytes of responses to a client that keeps sending requests and does not read. Above this it is disconnected. */
 const MOST_UNSENT = 1_048_576;
 
 interface Connection {
   last: NodeExchange | undefined;
-  /** Nothing that still comes on it counts. */
+  /** What still arrives on it is ignored. */
   isRefused: boolean;
-  /** Bytes of answers before the last that the system has not taken. */
+  /** Bytes of earlier responses that the system has not accepted. */
   unsent: number;
 }
 
+/** Runs in a front thread. Owns the server on node:http, for systems without a binary of uWebSockets.js. */
 class NodeEngine implements Engine {
   readonly #server: http.Server;
   readonly #handler: Handler;
   readonly #options: EngineOptions;
-  /** Every connection that counts, also those that are still in the TLS handshake. */
+  /** Every counted connection, including those in the TLS handshake. */
   readonly #sockets = new Set<Socket>();
-  /** What is to be known of a connection on which a request came, or which was refused. */
   readonly #connections = new WeakMap<Socket, Connection>();
 
   constructor(handler: Handler, options: EngineOptions) {
@@ -58,13 +56,13 @@ class NodeEngine implements Engine {
       requestTimeout: headerTimeoutMs + options.bodyTimeoutMs,
       keepAliveTimeout: options.idleTimeoutMs,
       connectionsCheckingInterval: CHECK_EVERY_MS,
-      // Its own answer to a missing Host has no body.
+      // Node's response to a missing Host has no body.
       requireHostHeader: false,
     };
     this.#server = tls
       ? https.createServer({ ...settings, ...readTls(tls), handshakeTimeout: headerTimeoutMs })
       : http.createServer(settings);
-    // No silent cut: brokenHead() counts.
+    // Node would drop headers silently: brokenHead() counts instead.
     this.#server.maxHeadersCount = 0;
     this.#server
       .prependListener('connection', (socket: Socket) => this.#connected(socket))
@@ -73,7 +71,7 @@ class NodeEngine implements Engine {
       // Other expectations are ignored.
       .on('checkExpectation', (request, response) => this.#handle(request, response, false))
       .on('connect', (_, socket) => {
-        // Node has taken its own listeners off, and an error that nobody hears ends the thread.
+        // Node has removed its listeners, and an unhandled error would end the thread.
         socket.on('error', () => {});
         socket.end(rawResponse(CONNECT_REFUSED));
         (socket as Socket).destroySoon();
@@ -99,7 +97,7 @@ class NodeEngine implements Engine {
       server.once('error', failed);
       server.listen(options, () => {
         server.off('error', failed);
-        // What comes later is about one connection that could not be accepted.
+        // Later errors are about single connections that could not be accepted.
         server.on('error', () => {});
         resolve();
       });
@@ -130,14 +128,13 @@ class NodeEngine implements Engine {
     const timer = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, CLOSE_MS);
-    // It must not keep a thread alive that has closed everything.
     timer.unref();
   }
 
   #connected(socket: Socket): void {
     socket.on('error', () => {});
     const address = socket.remoteAddress;
-    // Gone before it was looked at.
+    // Already closed.
     if (address === undefined) return;
     const { connections, tls } = this.#options;
     const refusal = connections.entered(address);
@@ -159,7 +156,7 @@ class NodeEngine implements Engine {
     const connection = this.#connection(socket);
     const { last } = connection;
     if (connection.isRefused || last?.responded === 'closing') return;
-    // As uWebSockets.js does: one request at a time is all that a connection gets.
+    // As in uWebSockets.js: one request at a time on a connection.
     if (last?.responded === 'no' || !keepsUp(connection)) {
       socket.destroy();
       return;
@@ -188,7 +185,7 @@ class NodeEngine implements Engine {
     return connection;
   }
 
-  /** What came is no HTTP, or came too late. Node calls this again for each piece that still comes. */
+  /** The request is not HTTP, or too late. Node calls this again for each piece that still arrives. */
   #unreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     const connection = this.#connection(socket);
     if (connection.isRefused) return;
@@ -198,7 +195,7 @@ class NodeEngine implements Engine {
       last.endLinger();
       return;
     }
-    // Nobody to answer to, or an answer is half out.
+    // The client cannot read a response, or one is half sent.
     if (!socket.writable || error.code === 'ECONNRESET' || last?.responded === 'no') {
       socket.destroy();
       return;
@@ -209,13 +206,13 @@ class NodeEngine implements Engine {
       const timer = setTimeout(() => socket.destroy(), LINGER_MS);
       socket.once('close', () => clearTimeout(timer));
     };
-    // Requests before it on the connection get their answers first.
+    // Earlier requests on the connection get their responses first.
     if (last) last.whenSent(refuse);
     else refuse();
   }
 }
 
-/** Adds what the client has not taken of the last answer. @returns false when that is too much. */
+/** Adds the unsent bytes of the last response. @returns false above the limit. */
 function keepsUp(connection: Connection): boolean {
   const { last } = connection;
   if (!last || last.isSent) return true;

@@ -1,20 +1,18 @@
-// Pure; used by the engine on node:http. Owns what is answered to heads that break the rules of HTTP, and how.
-
 import type { IncomingMessage } from 'node:http';
 import { DroverError, type ErrorCode } from '../../../shared/errors.js';
 import { errorResponse } from '../../responses.js';
 import type { Response } from '../engine.js';
 
-/** As many as uWebSockets.js takes. */
+/** The limit of uWebSockets.js. */
 const MAX_HEADERS = 98;
 
 const TOO_LARGE = refusal('headers_too_large');
 const NO_HTTP = refusal('bad_request', 'the request is not valid HTTP/1.1');
 const LATE = refusal('timeout', 'the request did not arrive in time');
-/** A target of another kind than this server has. */
+/** CONNECT has a target that this server does not serve. */
 export const CONNECT_REFUSED = refusal('not_found');
 
-/** What Node's parser and its clock complain about. All else is {@link NO_HTTP}. */
+/** Errors of Node's parser and timers. Others are {@link NO_HTTP}. */
 const BY_CODE: Record<string, Response> = {
   HPE_HEADER_OVERFLOW: TOO_LARGE,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal('too_large'),
@@ -24,12 +22,12 @@ const BY_CODE: Record<string, Response> = {
   ERR_HTTP_REQUEST_TIMEOUT: LATE,
 };
 
-/** What is answered when a request could not be read. The connection is closed after it. */
+/** The response to a request that could not be read. The connection is closed after it. */
 export function unreadable({ code = '' }: NodeJS.ErrnoException): Response {
   return BY_CODE[code] ?? NO_HTTP;
 }
 
-/** What is wrong with a head that Node's parser lets through, if anything. The connection is closed after it. */
+/** Refuses heads that Node's parser accepts and Drover does not. The connection is closed after it. */
 export function brokenHead(request: IncomingMessage): Response | undefined {
   if (request.httpVersion !== '1.1') return BY_CODE['HPE_INVALID_VERSION'];
   if (request.rawHeaders.length > 2 * MAX_HEADERS) return TOO_LARGE;

@@ -18,7 +18,7 @@ export class UwsExchange implements Exchange {
   readonly #req: HttpRequest;
   readonly #mustLeave: boolean;
   #address: string | undefined;
-  /** The response is over: answered, streaming or aborted. uWebSockets throws when it is touched after that. */
+  /** Responded, streaming or aborted. uWebSockets throws if the response is used after that. */
   #done = false;
   #watched = false;
   #inHandler = true;
@@ -29,7 +29,7 @@ export class UwsExchange implements Exchange {
   route = 0;
   readonly #responded: EngineOptions['responded'];
 
-  /** @param mustLeave closes the connection behind its answer. */
+  /** @param mustLeave closes the connection after the response. */
   constructor(
     res: HttpResponse,
     req: HttpRequest,
@@ -59,7 +59,7 @@ export class UwsExchange implements Exchange {
 
   body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
     this.#watch();
-    // It goes by the first; somebody on the way may have gone by another (request smuggling).
+    // uWebSockets uses the first; a proxy may have used another (request smuggling).
     if (this.#lengths() > 1) return Promise.reject(new DroverError('ambiguous_length'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
@@ -83,7 +83,7 @@ export class UwsExchange implements Exchange {
           reject(thrown);
           return;
         }
-        // A copy: uWebSockets takes the memory back when this returns.
+        // A copy: the memory is invalid after this callback.
         parts.push(Buffer.from(part.slice(0)));
         if (!isLast) return;
         clearTimeout(timer);
@@ -123,7 +123,7 @@ export class UwsExchange implements Exchange {
     return new UwsStream(this.#res, headers, closed, writable);
   }
 
-  /** The handler goes on after its synchronous part. */
+  /** The handler is asynchronous. */
   respondLater(pending: Promise<void>): void {
     this.#inHandler = false;
     if (!this.#done) this.#watch();
@@ -164,7 +164,7 @@ export class UwsExchange implements Exchange {
     }
   }
 
-  /** A body that may not fit the cork buffer: sent as far as the client takes it, and then as it goes on. */
+  /** For a body that may not fit the cork buffer: sends what the socket takes, and the rest when it is writable. */
   #writeLarge(body: Uint8Array): void {
     this.#watch();
     const res = this.#res;

@@ -7,7 +7,7 @@ import type { StreamSink } from '../engine.js';
  */
 export const MAX_CORKED_BYTES = 16_300;
 
-// What corked writes work on. One function for all streams instead of a closure for each write or each stream.
+// State of the current corked write. One function for all streams, instead of a closure for each write.
 let corkedResponse: HttpResponse | undefined;
 let corkedBytes: Uint8Array = new Uint8Array();
 let corkedOk = false;
@@ -32,7 +32,7 @@ export class UwsStream implements StreamSink {
       this.#open = false;
       closed();
     });
-    // Without this handler a client that was slow for 12 s is closed, even if it has recovered.
+    // Without this handler, a client that was slow for 12 s is disconnected even if it has recovered.
     res.onWritable(() => {
       if (this.#open) writable();
       return true;
@@ -42,8 +42,8 @@ export class UwsStream implements StreamSink {
 
   write(bytes: Uint8Array): boolean {
     corkedResponse = this.#res;
-    // Only a single frame can be larger than a cork; its pieces belong together, and what the client does not take is
-    // buffered whole.
+    // Only a single frame can be larger than a cork. Its pieces belong together; uWebSockets buffers what the socket does
+    // not take.
     for (let at = 0; at < bytes.length; at += MAX_CORKED_BYTES) {
       if (!this.#open) return true;
       corkedBytes =

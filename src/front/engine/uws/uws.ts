@@ -1,5 +1,3 @@
-// Runs in a front thread. Owns everything that is particular to uWebSockets.js; its facts are in docs/ENGINES.md.
-
 import uws, {
   type HttpRequest,
   type HttpResponse,
@@ -25,17 +23,18 @@ import { MAX_CORKED_BYTES, writeHeaders } from './uws-stream.js';
 const EXCLUSIVE_PORT = 1;
 const SHARED_PORT = 0;
 
-/** An app and how many connections it has. */
+/** An app and its number of connections. */
 interface App {
   readonly app: TemplatedApp;
   open: number;
 }
 
+/** Runs in a front thread. Owns the uWebSockets.js apps; docs/ENGINES.md has the facts about it. */
 class UwsEngine implements Engine {
   readonly #handler: Handler;
   readonly #fixed: FixedResponses;
   readonly #options: EngineOptions;
-  /** The last is the one that listens. Those before it have connections of certificates that were in use before. */
+  /** The last one listens. Earlier ones have connections with previous certificates. */
   #apps: App[];
   #socket: us_listen_socket | undefined;
   #bound: { host: string; port: number; shared: boolean } | undefined;
@@ -64,8 +63,8 @@ class UwsEngine implements Engine {
   }
 
   /**
-   * A context cannot be given another certificate; one for a server name would not be used by clients that come by
-   * address. So another app takes over the port, within one turn of the loop.
+   * A TLS context cannot change its certificate, and one for a server name would not apply to clients that connect by
+   * address. So another app takes over the port, within one turn of the event loop.
    */
   prepareTls(files: TlsFiles): PreparedTls {
     const app = this.#createApp(files);
@@ -76,7 +75,7 @@ class UwsEngine implements Engine {
     const before = this.#apps.at(-1) as App;
     if (!this.#socket || !this.#bound) throw new Error('the front does not listen');
     const { host, port, shared } = this.#bound;
-    // A port that others may have too is never let go of.
+    // A shared port is never released.
     const old = this.#socket;
     if (!shared) this.stopListening();
     const socket = listenOn(next.app, host, port, shared);
@@ -91,7 +90,7 @@ class UwsEngine implements Engine {
     this.#dropIfIdle(before);
   }
 
-  /** One that does not listen any more goes with its last connection. Not at once: that one is just being closed. */
+  /** Closes an app that no longer listens after its last connection. Not at once: that connection is just being closed. */
   #dropIfIdle(entry: App): void {
     if (entry.open > 0 || entry === this.#apps.at(-1)) return;
     setImmediate(() => {
@@ -125,7 +124,7 @@ class UwsEngine implements Engine {
     for (const [path, { headers, body, status, route }] of this.#fixed) {
       const [name, value] = inOneHeader(headers);
       app.get(path, (res, req) => {
-        // What is not to be answered so goes the way of all others.
+        // Everything else goes to the handler.
         if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
         if (path.length + (req.getQuery()?.length ?? 0) > maxUrlBytes) return handle(res, req);
         if (this.#mustLeave(res)) return handle(res, req);
@@ -134,12 +133,12 @@ class UwsEngine implements Engine {
         responded(route, status);
       });
     }
-    // One catch-all route: the front's own router decides, so that every engine answers alike.
+    // One catch-all route: the front's router decides, so that all engines behave alike.
     app.any('/*', handle);
     return entry;
   }
 
-  /** A connection has come (1) or gone (-1). Of one that has gone nothing is known any more, not even its address. */
+  /** A connection was opened (1) or closed (-1). Nothing is known about a closed one, not even its address. */
   #count(entry: App, res: HttpResponse, change: number): void {
     entry.open += Math.sign(change);
     if (change < 0) this.#dropIfIdle(entry);
@@ -153,7 +152,7 @@ class UwsEngine implements Engine {
     const refusal = crowd ?? connections.entered(null);
     if (!refusal) return;
     this.#refused += 1;
-    // Before the handshake there is no way to say anything.
+    // Before the TLS handshake a response is impossible.
     if (tls) res.close();
     else res.cork(() => writeRefusal(res, refusal));
   }
@@ -168,7 +167,7 @@ function sslApp({ cert, key }: TlsFiles): TemplatedApp {
   try {
     return uws.SSLApp({ cert_file_name: cert, key_file_name: key });
   } catch {
-    // It does not say why. Main has made sure that Node's OpenSSL can read them.
+    // It gives no reason. Main has checked that Node's OpenSSL can read them.
     throw new Error(`BoringSSL cannot use the certificate ${cert} with the key ${key}`);
   }
 }
@@ -180,7 +179,7 @@ function listenOn(
   shared: boolean,
 ): us_listen_socket | undefined {
   let socket: us_listen_socket | undefined;
-  // The types know no options for a listen() with a host.
+  // The types lack listen() with both a host and options.
   const untyped = app as unknown as {
     listen(
       host: string,
@@ -202,8 +201,8 @@ function writeRefusal(res: HttpResponse, { status, headers, body }: Response): v
 }
 
 /**
- * A header whose value brings the other headers' lines with it: uWebSockets.js writes it as it stands, and each call of it
- * costs more than all of these bytes.
+ * One header whose value contains the lines of the others. uWebSockets.js writes the value verbatim, and each call into it
+ * costs more than the copied bytes.
  */
 function inOneHeader([name = '', value = '', ...others]: readonly string[]): [string, string] {
   const lines = [value];
