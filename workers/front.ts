@@ -22,7 +22,7 @@ import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamLeases } from '../src/front/stream-lease.js';
 import { TokenStreams } from '../src/front/token-streams.js';
 import { TokenUses } from '../src/front/token-uses.js';
-import { FRONT, httpCell } from '../src/shared/contract/metric-layout.js';
+import { FRONT_CELLS, responseCell } from '../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../src/shared/contract/name-hash.js';
 import { Rpc } from '../src/shared/contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart } from '../src/shared/contract/threads.js';
@@ -88,7 +88,7 @@ const connections = new Connections(connectionQuota, names);
 const engine = kind.create((exchange) => front.handle(exchange), fixedResponses({ cors, log }), {
   // The configuration has both files or neither.
   tls: tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key } : null,
-  responded: (route, status) => counters.add(httpCell(route, status), 1),
+  responded: (route, status) => counters.add(responseCell(route, status), 1),
   connections,
   maxUrlBytes: http.max_url_bytes,
   maxHeaderBytes: http.max_header_bytes,
@@ -138,7 +138,7 @@ const front = createFront({
     room: new BodyRoom(http.max_bodies_bytes),
   },
   pin: new PinExchange(start.pin, bucket, (refusal) => {
-    counters.add(FRONT.wrongPins, 1);
+    counters.add(FRONT_CELLS.wrongPins, 1);
     control.tell('pinRefused', refusal);
   }),
   leases: new StreamLeases(streamQuota, names, streams),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../shared/contract/event-kinds.js';
 import type { BotSnapshot, Item, LogItem } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
-import { BROADCASTER } from '../shared/contract/metric-layout.js';
+import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
 import { type NameHash, NameHasher } from '../shared/contract/name-hash.js';
 import type { StreamIdentity } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
@@ -55,7 +55,7 @@ export class Broadcaster {
   constructor(
     stream: StreamIdentity,
     wake: (front: number) => void,
-    counters: Counters = Counters.alone(BROADCASTER.cells),
+    counters: Counters = Counters.alone(BROADCASTER_CELLS.size),
   ) {
     this.#counters = counters;
     this.#writer = new RingWriter(stream.ring, (to) => this.#lastLines.save(to));
@@ -139,7 +139,7 @@ export class Broadcaster {
     const seq = this.#writer.next;
     this.#append('log', logJson(event, scope.json, session.json));
     if (event.session_id !== null) this.#lastLines.note(event.session_id, session, seq);
-    this.#counters.add(BROADCASTER.levels + meta.level, 1);
+    this.#counters.add(BROADCASTER_CELLS.levels + meta.level, 1);
   }
 
   #refused(reason: string): void {
@@ -176,14 +176,14 @@ export class Broadcaster {
   #countWaits(): void {
     const { waits } = this.#writer;
     if (waits === 0) return;
-    this.#counters.add(BROADCASTER.waits, waits);
+    this.#counters.add(BROADCASTER_CELLS.waits, waits);
     this.#writer.waits = 0;
   }
 
   #append(kind: Kind, json: string): void {
     const id = eventId(this.#epoch, this.#writer.next);
     this.#writer.append(sseFrame(id, kind, json), this.#meta);
-    this.#counters.add(BROADCASTER.kinds + this.#meta.kind, 1);
+    this.#counters.add(BROADCASTER_CELLS.kinds + this.#meta.kind, 1);
   }
 }
 

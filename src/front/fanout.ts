@@ -8,7 +8,7 @@
 // share what is gathered, and little is buffered in sockets, where it would leave the CPU's cache before it is sent (16
 // writes in a row cost 1.1 to 1.6 times the CPU).
 
-import { FLUSH_BOUNDS, FRONT } from '../shared/contract/metric-layout.js';
+import { FLUSH_BOUNDS, FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import { Deferred } from '../shared/deferred.js';
 import type { Counters } from '../shared/memory/counters.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
@@ -90,7 +90,7 @@ export class Fanout {
     this.#keepalive = new Keepalive(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {
-        this.#counters.add(FRONT.evictions, 1);
+        this.#counters.add(FRONT_CELLS.evictions, 1);
         subscriber.sink.close();
       },
       wake: () => this.wake(),
@@ -206,8 +206,8 @@ export class Fanout {
   }
 
   #countPass(): void {
-    if (this.#sweeping) this.#counters.set(FRONT.blocked, this.#blocked);
-    if (this.size > 0) this.#counters.observe(FRONT.flush, FLUSH_BOUNDS, this.#passMs / 1000);
+    if (this.#sweeping) this.#counters.set(FRONT_CELLS.blocked, this.#blocked);
+    if (this.size > 0) this.#counters.observe(FRONT_CELLS.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
   #rest(): void {
@@ -259,7 +259,7 @@ export class Fanout {
     const { bytes, next } = subscriber.group.next(subscriber.cursor, head);
     subscriber.cursor = next;
     if (bytes.length === 0) return;
-    this.#counters.add(FRONT.frames, subscriber.group.frames);
+    this.#counters.add(FRONT_CELLS.frames, subscriber.group.frames);
     this.#write(subscriber, bytes);
   }
 
@@ -279,8 +279,8 @@ export class Fanout {
 
   #write(subscriber: Subscriber, bytes: Uint8Array): void {
     const now = performance.now();
-    this.#counters.add(FRONT.bytes, bytes.length);
-    this.#counters.add(FRONT.writes, 1);
+    this.#counters.add(FRONT_CELLS.bytes, bytes.length);
+    this.#counters.add(FRONT_CELLS.writes, 1);
     subscriber.writtenAt = now;
     if (!subscriber.sink.write(bytes)) subscriber.blockedAt = now;
   }

@@ -1,4 +1,4 @@
-import { FRONT } from '../shared/contract/metric-layout.js';
+import { FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import type { Counters } from '../shared/memory/counters.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
@@ -70,7 +70,7 @@ export class StreamStarts {
     if (loss) {
       const dropped = loss.first === null || filter ? null : next - loss.first;
       head += gapFrame(epoch, loss.from, next, dropped);
-      counters.add(FRONT.gaps, 1);
+      counters.add(FRONT_CELLS.gaps, 1);
     }
     subscriber.initialState = new InitialState([Buffer.from(head), ...current.parts, position]);
     subscriber.cursor = next;

@@ -1,6 +1,6 @@
 // Runs in main. Owns the allocation of counter blocks and loop histograms to threads. Each thread writes its own.
 
-import { blockCells, FRONT } from '../shared/contract/metric-layout.js';
+import { blockCells, FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import type { Counts } from '../shared/contract/threads.js';
 import { createCounters, type SharedCounters, setCell } from '../shared/memory/counters.js';
 import { createLags, LoopLag, type SharedLag } from '../shared/memory/loop-lag.js';
@@ -56,7 +56,7 @@ export class ThreadCounts {
 
   /** A front has exited: resets its gauges. Its counters stay. */
   frontGone(number: number): void {
-    setCell(this.#counters, number, FRONT.blocked, 0);
+    setCell(this.#counters, number, FRONT_CELLS.blocked, 0);
   }
 
   host(number: number): SharedLag {

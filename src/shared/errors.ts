@@ -1,6 +1,4 @@
-// Imported by every thread. The one table of errors: code, HTTP status and default message.
-
-/** Every error that a client can see. Messages without a variable part stand here; others are given where they arise. */
+/** The one table of errors that a client can see. A message with a variable part is given where the error is thrown. */
 export const ERRORS = {
   bad_request: { status: 400, message: 'bad request' },
   missing_token: { status: 401, message: 'missing token' },
@@ -54,7 +52,7 @@ export class DroverError extends Error {
   readonly retryAfterS: number | undefined;
 
   constructor(code: ErrorCode, message: string = ERRORS[code].message, retryAfterS?: number) {
-    // Nobody reads its stack, it is an answer; and taking the stack is the larger part of what a refused PIN costs.
+    // It is a response, so nobody reads its stack; to capture one is the larger part of the cost of a refused PIN.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(message);
@@ -80,7 +78,7 @@ export class DroverError extends Error {
 }
 
 /**
- * A fault of the operator's surroundings (port, directory, configuration): the process prints its message
+ * A fault of the environment (port, directory, configuration): the process prints its message
  * as one line on standard error and exits with code 1, without a stack trace.
  */
 export class StartupError extends Error {
@@ -90,13 +88,13 @@ export class StartupError extends Error {
   }
 }
 
-/** The message of whatever was thrown, on one line. Never throws itself: bots throw all sorts of things. */
+/** The message of any thrown value, on one line. Never throws: bots throw all kinds of values. */
 export function messageOf(thrown: unknown): string {
   let text: string;
   try {
     text = String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
   } catch {
-    text = 'something that cannot be shown was thrown';
+    text = 'a value that cannot be shown was thrown';
   }
   return text.replace(/\s*[\r\n]+\s*/g, ' ');
 }

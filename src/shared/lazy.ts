@@ -1,6 +1,4 @@
-// Pure; used where the start of a thread is kept short. Owns what is made only when it is needed.
-
-/** @returns a function that calls `make` the first time, and has what it made from then on. */
+/** Lazy initialization. @returns a function that calls `make` the first time and returns the same object from then on. */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const at = (path: string): URL => new URL(path, import.meta.url);
 
-/** For packages that are loaded when they are first needed, and are written for it. */
+/** For CommonJS modules, and packages that are loaded when they are first needed. */
 export const require = createRequire(import.meta.url);
 
 /** Entries of worker threads. */
@@ -18,7 +18,7 @@ export const WORKERS = {
   journal: at('../../workers/journal.js'),
 };
 
-/** Programs that run as processes of their own. */
+/** Programs that run as separate processes. */
 export const PROGRAMS = {
   benchService: fileURLToPath(at('../cli/commands/bench-service.js')),
   verifyJournal: fileURLToPath(at('../journal/verify-journal.js')),
@@ -33,5 +33,5 @@ export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 
 export const DEFAULT_CONFIG = at('../../../config/default.json');
 
-/** One of them is there: beside src in a checkout, one further up in what is built. */
+/** One of them exists: beside src in a checkout, one level further up in the build. */
 export const PACKAGE_JSONS = [at('../../package.json'), at('../../../package.json')];

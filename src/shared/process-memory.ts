@@ -1,23 +1,23 @@
-// Runs in main and in fronts. Owns how much memory the process holds.
+// Runs in main and in fronts. Owns an open descriptor of /proc/self/status.
 
 import { openSync, readSync } from 'node:fs';
 
-/** Kept open: when the files of the process have run out it cannot be opened, and that is no time to end for it. */
+/** Kept open: it could not be opened when the process has run out of file descriptors. */
 const STATUS = openStatus();
-/** It has some 1,500 bytes. */
+/** The file has some 1,500 bytes. */
 const text = Buffer.alloc(8192);
 const ANONYMOUS = /^RssAnon:\s*(\d+) kB$/m;
 const RESIDENT = /^VmRSS:\s*(\d+) kB$/m;
 
 /**
- * Resident memory in bytes, on Linux without what is mapped from files: of a journal of 1 GiB as much is mapped, and the
- * system takes it back when it needs it.
+ * Resident memory in bytes, on Linux without mapped files: a journal of 1 GiB is mapped as a whole, and the system reclaims
+ * these pages when it needs them.
  */
 export function anonymousRss(): number {
   return bytesOf(ANONYMOUS) ?? process.memoryUsage.rss();
 }
 
-/** Resident memory in bytes, with what is mapped from files. */
+/** Resident memory in bytes, with mapped files. */
 export function residentMemory(): number {
   return bytesOf(RESIDENT) ?? process.memoryUsage.rss();
 }
@@ -26,7 +26,7 @@ function openStatus(): number | undefined {
   try {
     return process.platform === 'linux' ? openSync('/proc/self/status', 'r') : undefined;
   } catch {
-    // There is no /proc here.
+    // No /proc.
     return undefined;
   }
 }

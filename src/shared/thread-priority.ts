@@ -1,21 +1,19 @@
-// Runs in any worker thread. Owns which threads the system prefers when there are fewer cores than work.
-
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 
-/** A third of the share that a thread of the ordinary priority gets of a core that both want. */
+/** A nice value: a third of the CPU time of a thread with the default priority, when both compete for a core. */
 const YIELDING = 5;
 
 /**
- * The calling thread lets the others of the machine go first. On Linux, where each thread has a priority of its own;
- * elsewhere it would be that of the whole process, so nothing happens there. It cannot be taken back without privileges.
+ * Lowers the priority of the calling thread. On Linux only, where each thread has its own priority; elsewhere it would be
+ * that of the whole process. It cannot be undone without privileges.
  */
 export function letOthersGoFirst(): void {
   if (process.platform !== 'linux') return;
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), YIELDING);
   } catch {
-    // A system without /proc, or one that forbids it: it is fair then, as without this.
+    // No /proc, or not permitted: the priority stays as it is.
   }
 }

@@ -17,7 +17,7 @@ import { StreamLeases } from '../../src/front/stream-lease.js';
 import type { StreamAdmission } from '../../src/front/stream-route.js';
 import { TokenStreams } from '../../src/front/token-streams.js';
 import { TokenUses } from '../../src/front/token-uses.js';
-import { FRONT, httpCell } from '../../src/shared/contract/metric-layout.js';
+import { FRONT_CELLS, responseCell } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import type { Shortage } from '../../src/shared/contract/pressure.js';
 import { Rpc, type Serves } from '../../src/shared/contract/rpc.js';
@@ -111,7 +111,7 @@ export class InjectedFront {
       },
       auth,
       pin: new PinExchange(start.pin, bucket, (refusal) => {
-        counters.add(FRONT.wrongPins, 1);
+        counters.add(FRONT_CELLS.wrongPins, 1);
         main.tell('pinRefused', refusal);
       }),
       log: this.#log,
@@ -144,7 +144,7 @@ export class InjectedFront {
   /** Resolves with the head of the answer. */
   handle(request: InjectedRequest): Promise<InjectedResponse> {
     const exchange = new InjectedExchange(request, (route, status) =>
-      this.#counters.add(httpCell(route, status), 1),
+      this.#counters.add(responseCell(route, status), 1),
     );
     void this.#front.handle(exchange);
     return exchange.response;

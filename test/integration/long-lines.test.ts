@@ -13,7 +13,7 @@ import { Fanout } from '../../src/front/fanout.js';
 import { SnapshotFrames } from '../../src/front/initial-state.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
-import { FRONT } from '../../src/shared/contract/metric-layout.js';
+import { FRONT_CELLS } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
 import { Counters } from '../../src/shared/memory/counters.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
@@ -60,7 +60,7 @@ class Pipe {
       journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,
       stallMs: 60_000,
-      counters: Counters.alone(FRONT.http),
+      counters: Counters.alone(FRONT_CELLS.http),
     });
     this.#fanout.add(this.#sink(), {
       filter: null,

@@ -1,10 +1,10 @@
 import { KINDS, LEVELS } from '../../shared/contract/event-kinds.js';
 import {
-  BROADCASTER,
+  BROADCASTER_CELLS,
   FLUSH_BOUNDS,
-  FRONT,
-  httpCell,
+  FRONT_CELLS,
   type MainMetrics,
+  responseCell,
   STATUSES,
 } from '../../shared/contract/metric-layout.js';
 import { DroverError } from '../../shared/errors.js';
@@ -76,30 +76,30 @@ function sample(
     main,
     process: processMetrics(),
     bots: bots.list(),
-    events: named(KINDS, (at) => ofBroadcaster(BROADCASTER.kinds + at)),
-    lines: named(LEVELS, (at) => ofBroadcaster(BROADCASTER.levels + at)),
+    events: named(KINDS, (at) => ofBroadcaster(BROADCASTER_CELLS.kinds + at)),
+    lines: named(LEVELS, (at) => ofBroadcaster(BROADCASTER_CELLS.levels + at)),
     ring: {
       ...reader.used(),
       capacity: reader.capacity,
-      waits: ofBroadcaster(BROADCASTER.waits),
+      waits: ofBroadcaster(BROADCASTER_CELLS.waits),
     },
     streams: {
       open: streams.total(),
-      blocked: ofFronts(FRONT.blocked),
-      frames: ofFronts(FRONT.frames),
-      bytes: ofFronts(FRONT.bytes),
-      writes: ofFronts(FRONT.writes),
-      gaps: ofFronts(FRONT.gaps),
-      evictions: ofFronts(FRONT.evictions),
+      blocked: ofFronts(FRONT_CELLS.blocked),
+      frames: ofFronts(FRONT_CELLS.frames),
+      bytes: ofFronts(FRONT_CELLS.bytes),
+      writes: ofFronts(FRONT_CELLS.writes),
+      gaps: ofFronts(FRONT_CELLS.gaps),
+      evictions: ofFronts(FRONT_CELLS.evictions),
       flush: {
         bounds: FLUSH_BOUNDS,
         counts: Array.from({ length: FLUSH_BOUNDS.length + 1 }, (_, n) =>
-          ofFronts(FRONT.flush + n),
+          ofFronts(FRONT_CELLS.flush + n),
         ),
-        sum: ofFronts(FRONT.flush + FLUSH_BOUNDS.length + 1),
+        sum: ofFronts(FRONT_CELLS.flush + FLUSH_BOUNDS.length + 1),
       },
     },
-    pin: { failures: ofFronts(FRONT.wrongPins), lockedForS: bucket.lockedForS() },
+    pin: { failures: ofFronts(FRONT_CELLS.wrongPins), lockedForS: bucket.lockedForS() },
     connections: connections.total(),
     requests: requests(ofFronts),
     lags: main.loops.map((thread, block) => ({
@@ -122,7 +122,7 @@ function requests(ofFronts: (cell: number) => number): Sample['requests'] {
       method,
       route,
       status: status === 0 ? 'other' : String(status),
-      count: ofFronts(httpCell(number, status)),
+      count: ofFronts(responseCell(number, status)),
     })).filter(({ count }) => count > 0);
   });
 }

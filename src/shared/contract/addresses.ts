@@ -1,11 +1,11 @@
-// Imported by main and the fronts. Owns how client addresses are written where they are compared, and who has too many
-// connections. One client can have as many IPv6 addresses as it likes: what counts is the network of 64 bits.
+// The form of client addresses in which they are compared. A client can use any address of its IPv6 network, so the network of
+// 64 bits counts as one client.
 
 /** Client addresses as {@link addressKey} writes them. */
 export interface CrowdedAddresses {
-  /** Those that have as many connections as they may, or more. */
+  /** Those at the limit of connections, or above. */
   full: string[];
-  /** Those that have more. */
+  /** Those above it. */
   over: string[];
 }
 
@@ -14,19 +14,19 @@ const IPV4_IN_IPV6 = '00000000000000000000ffff';
 const IPV6_DIGITS = 32;
 const NETWORK_DIGITS = 16;
 
-/** The bytes of an address in hexadecimal; those of IPv4 are the same where they come as IPv6. */
+/** The bytes of an address in hexadecimal; an IPv4 address in its IPv6 form is written as IPv4. */
 export function exactAddress(bytes: ArrayBuffer | Uint8Array): string {
   const text = Buffer.from(bytes as Uint8Array).toString('hex');
   return text.startsWith(IPV4_IN_IPV6) ? text.slice(IPV4_IN_IPV6.length) : text;
 }
 
-/** What counts as one client: an IPv4 address, or the network of an IPv6 address. */
+/** The key of one client: an IPv4 address, or the network of an IPv6 address. */
 export function addressKey(bytes: ArrayBuffer | Uint8Array): string {
   const text = exactAddress(bytes);
   return text.length === IPV6_DIGITS ? text.slice(0, NETWORK_DIGITS) : text;
 }
 
-/** The bytes of an address that is written in any of the usual ways; none when it is no address. */
+/** Parses an address in any of the usual notations; empty when it is none. */
 export function addressBytes(text: string): Uint8Array {
   const bare = text.split('%', 1)[0] ?? '';
   const colon = bare.lastIndexOf(':');

@@ -1,5 +1,5 @@
-// Imported by main and the fronts. Owns the JSON Schemas of bodies that belong to no bot, token or event: those are in
-// bots.ts, tokens.ts, event-schemas.ts and pressure.ts.
+// JSON Schemas of bodies. Those of bots, tokens, events and pressure are in bots.ts, tokens.ts, event-schemas.ts and
+// pressure.ts.
 
 import { anyJson, named } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
@@ -13,7 +13,7 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** Body of `POST /auth/pin` (interface-seed §2.1). Unknown fields are let through: the seed does not forbid them. */
+/** Body of `POST /auth/pin` (interface-seed §2.1). Unknown fields are allowed: the seed does not forbid them. */
 export const PinBody = Type.Object({ pin: Type.String() });
 
 /** Answer of `POST /auth/pin` (interface-seed §2.2). */
@@ -59,7 +59,7 @@ export type InvokeBody = Static<typeof InvokeBody>;
 
 const Result = Type.Object({ result: anyJson('What the command returned.') });
 
-/** What came of a command for one of many bots. */
+/** The outcome of a command for one of many bots. */
 export const InvokeOutcome = Type.Union([Result, Type.Object({ error: Type.String() })]);
 export type InvokeOutcome = Static<typeof InvokeOutcome>;
 

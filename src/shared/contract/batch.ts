@@ -1,5 +1,5 @@
-// Used by bot hosts (encode) and the broadcaster (decode). Owns the batch format: one msgpackr document,
-// an array of items packed as records, so that field names travel once per batch.
+// The format of a batch from a bot host to the broadcaster: one msgpackr document, an array of items packed as records, so
+// that field names are sent once per batch.
 
 import { Packr } from 'msgpackr';
 import type { Item } from './events.js';
@@ -13,14 +13,14 @@ export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Packs items into a buffer of their own that can be transferred. */
+/** Packs items into a new buffer that can be transferred. */
 export function encodeBatch(items: readonly Item[]): Uint8Array<ArrayBuffer> {
-  // pack() hands out a view on a buffer that it goes on using; a transfer would detach it under its feet.
+  // Copied: pack() returns a view on a buffer that it reuses, and a transfer would detach that buffer.
   return new Uint8Array(packr.pack(items));
 }
 
 /**
- * Unpacks what {@link encodeBatch} made.
+ * Unpacks a batch of {@link encodeBatch}.
  * @throws Error when the bytes are not one whole batch.
  */
 export function decodeBatch(bytes: Uint8Array): Item[] {

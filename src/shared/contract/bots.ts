@@ -1,4 +1,4 @@
-// Imported by main and the fronts. Owns the schemas of bots: what one is made of, and what can be asked of it.
+// JSON Schemas of bots, their kinds, actions and incidents.
 
 import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
@@ -24,21 +24,21 @@ export const Labels = Type.Record(
   },
 );
 
-/** When a bot that ended by itself is started again. */
+/** When a bot that ended by itself is restarted. */
 export const RestartPolicy = Type.Object(
   {
     policy: Type.Union(
       [Type.Literal('always'), Type.Literal('on-failure'), Type.Literal('never')],
       {
         description:
-          'always: also when its run just returned; on-failure: when it threw, could not be started, or is suspected of the loss of its host; never. Whatever the policy, a bot comes back when its host was lost through no fault of its own, and stays as it is when it was stopped by hand or says itself that starting it again is of no use.',
+          'always: also when its run just returned; on-failure: when it threw, could not be started, or is suspected of the loss of its host; never. Under every policy a bot is restarted when another bot broke its host, and is not when it was stopped by hand or reports itself that a restart is of no use.',
       },
     ),
     max_restarts: Type.Integer({
       minimum: 0,
       maximum: 1000,
       description:
-        'Restarts within window_ms; when one more would be due the bot has failed. Restarts through no fault of its own are not counted. A start by hand begins the count anew.',
+        'Restarts within window_ms; when one more would be due the bot has failed. Restarts because another bot broke the host are not counted. A start by hand resets the count.',
     }),
     window_ms: Type.Integer({
       minimum: 1000,
@@ -63,7 +63,7 @@ export const RestartPolicy = Type.Object(
 );
 export type RestartPolicy = Static<typeof RestartPolicy>;
 
-/** What is kept of a bot, on disk too. */
+/** A bot as it is stored, in memory and on disk. */
 export interface BotSpec {
   id: string;
   kind: string;
@@ -71,7 +71,7 @@ export interface BotSpec {
   labels: Record<string, string>;
   desired: 'running' | 'stopped';
   restart: RestartPolicy;
-  /** It has a host thread of its own. */
+  /** It has its own host thread. */
   dedicated: boolean;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
@@ -96,7 +96,7 @@ const botFields = {
   ),
   dedicated: Type.Boolean({
     default: false,
-    description: 'Give the bot a host thread of its own.',
+    description: 'Give the bot its own host thread.',
   }),
 };
 
@@ -159,7 +159,7 @@ export const INCIDENT_TYPES = [
   'failed',
 ] as const;
 
-/** What was found when a bot or a host broke: taken before anything was killed, kept for `GET /api/incidents`. */
+/** What was found when a bot or a host broke: collected before anything is killed, kept for `GET /api/incidents`. */
 export const Incident = Type.Object(
   {
     id: Type.String(),
@@ -210,13 +210,13 @@ export const BotConfig = Type.Object(
       "By the kind's schema, defaults filled in; what that marks as `writeOnly` is left out.",
     ),
     restart: RestartPolicy,
-    dedicated: Type.Boolean({ description: 'It has a host thread of its own.' }),
+    dedicated: Type.Boolean({ description: 'It has its own host thread.' }),
   },
   { description: 'The configuration of a bot.' },
 );
 export type BotConfig = Static<typeof BotConfig>;
 
-/** A bot that an incident tells of, as it was then: by this it is decided who may be told. Never shown. */
+/** A bot of an incident, as it was then: decides who may read the incident. Never shown. */
 export interface IncidentBot {
   id: string;
   /** {@link BotSpec.incarnation}, or ''. */
@@ -224,7 +224,7 @@ export interface IncidentBot {
   labels: Readonly<Record<string, string>>;
 }
 
-/** What a bot kind tells of itself; `config` and `args` are JSON Schemas. */
+/** The description of a bot kind; `config` and `args` are JSON Schemas. */
 export const KindInfo = Type.Object(
   {
     kind: Type.String(),
@@ -251,7 +251,7 @@ export const LoadedKinds = Type.Object({
 });
 export type LoadedKinds = Static<typeof LoadedKinds>;
 
-/** What came of an action on one of many bots. */
+/** The outcome of an action on one of many bots. */
 export const ActionOutcome = Type.Union([
   Type.Object({ status: Type.String({ description: "The bot's status after it." }) }),
   Type.Object({ error: Type.String() }),

@@ -1,12 +1,10 @@
-// Pure; used wherever Ajv validates. Owns how a validation error is said in one line.
-
 import type { ErrorObject } from 'ajv';
 
 type Errors = readonly ErrorObject[];
 
 /**
- * Where the fault is, as a dotted path that begins with `what`, and what it must be.
- * @param errors as Ajv leaves them: of alternatives there is one for each, and one for all of them at the end.
+ * A validation error in one line: a dotted path that begins with `what`, and what the value must be.
+ * @param errors as Ajv reports them: one for each alternative, then one for all of them.
  */
 export function explainSchemaError(what: string, errors: Errors | null | undefined): string {
   const first = errors?.[0];
@@ -20,10 +18,10 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   if (tried.every((error) => error.keyword === 'required' && isHere(error))) {
     return `${tried.map((error) => keyOf(path, error)).join(' or ')} is missing`;
   }
-  // Of the right type and wrong in another way, or wrong further in: that is the alternative that was meant.
+  // The alternative of the right type, or with an error deeper inside, is the one that was meant.
   const meant = tried.find((error) => !(error.keyword in ALLOWS) || !isHere(error));
   if (meant) return explainOne(what, meant);
-  // A value that must be just so needs no word of its type.
+  // Where the exact value is named, its type is not.
   const exact = new Set(tried.filter(({ keyword }) => keyword !== 'type').map(schemaOf));
   const telling = tried.filter((error) => error.keyword !== 'type' || !exact.has(schemaOf(error)));
   const words = telling.flatMap((error) => ALLOWS[error.keyword]?.(error) ?? []);
@@ -31,7 +29,7 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   return `${path} must be ${isMixed ? words.join(' or ') : `one of ${words.join(', ')}`}`;
 }
 
-/** What an error says that there may be instead. */
+/** The allowed values or types that an error names. */
 const ALLOWS: Readonly<Record<string, (error: ErrorObject) => readonly string[]>> = {
   const: ({ params }) => [String(params['allowedValue'])],
   enum: ({ params }) => (params['allowedValues'] as unknown[]).map(String),
@@ -42,7 +40,7 @@ function isChoice({ keyword }: ErrorObject): boolean {
   return keyword === 'anyOf' || keyword === 'oneOf';
 }
 
-/** The alternative that an error is about. */
+/** The alternative of an error. */
 function schemaOf({ schemaPath }: ErrorObject): string {
   return schemaPath.slice(0, schemaPath.lastIndexOf('/'));
 }
@@ -65,7 +63,7 @@ function explainOne(what: string, error: ErrorObject): string {
   }
 }
 
-/** Where Ajv's own words would be hard to read. */
+/** Messages in place of Ajv's. */
 const WORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {
   const: ({ params }) => `must be ${params['allowedValue']}`,
   enum: ({ params }) => `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`,
@@ -91,7 +89,7 @@ function pathOf(what: string, { instancePath }: ErrorObject): string {
   return [what, ...instancePath.split('/').slice(1)].filter(Boolean).join('.');
 }
 
-/** The path of the key that an error is about. */
+/** The path of the key in an error. */
 function keyOf(path: string, { params }: ErrorObject): string {
   const name = String(params['missingProperty'] ?? params['additionalProperty']);
   return path === '' ? name : `${path}.${name}`;

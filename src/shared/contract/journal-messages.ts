@@ -1,4 +1,4 @@
-// Imported by main, the fronts and the journal thread. Owns what is asked of the journal and what it answers.
+// Requests to the journal thread and its answers. Threads that validate nothing import the types from here and load no TypeBox.
 
 import type { JournalStatus, StatsAnswer } from './journal-schemas.js';
 
@@ -14,29 +14,29 @@ export const JOURNAL_OFF: JournalStatus = {
   holes: 0,
 };
 
-/** Frames from `from` on, for a stream that resumes. */
+/** Asks for frames from `from` on, for a stream that resumes. */
 export interface ReplayRequest {
   from: number;
   /** Key of the stream's filter (src/shared/stream/filter.ts), null for everything. */
   filter: string | null;
-  /** Bytes of one piece; a frame that is larger goes alone. */
+  /** Bytes of one piece; a larger frame is its own piece. */
   pieceBytes: number;
-  /** Bytes of all pieces together, about. */
+  /** Approximate bytes of all pieces. */
   maxBytes: number;
-  /** Memory for them, of a part that is used no more; it is transferred. Without it, or when it is too small, there is new. */
+  /** Memory of an earlier part, for reuse; it is transferred. New memory is allocated when it is missing or too small. */
   memory?: ArrayBuffer | undefined;
 }
 
 export interface ReplayPart {
-  /** In memory of its own, which is transferred. */
+  /** Its memory is transferred. */
   bytes: Uint8Array;
-  /** Of each piece: the offset behind it in `bytes`, and the sequence number that comes next. */
+  /** For each piece: its end in `bytes`, and the next sequence number. */
   pieces: { end: number; next: number }[];
-  /** The first frame that there is at or behind `from`; null when there is none. */
+  /** The first frame from `from` on; null when there is none. */
   first: number | null;
-  /** That frame declares itself what lies before it. */
+  /** That frame is a gap, which declares what is missing before it. */
   firstIsGap: boolean;
-  /** Where to go on. */
+  /** Where the next request continues. */
   next: number;
 }
 
@@ -50,22 +50,22 @@ export interface PageRequest {
   beforeSeq: number | null;
   afterMs: number | null;
   beforeMs: number | null;
-  /** Text to be found, in whatever case; null for none. */
+  /** Text to find, case-insensitive; null for none. */
   text: string | null;
   limit: number;
-  /** Bytes of the page, about. */
+  /** Approximate bytes of the page. */
   maxBytes: number;
-  /** Lines instead of a whole answer. */
+  /** NDJSON instead of one JSON document. */
   lines: boolean;
 }
 
 export interface Page {
-  /** The answer as clients get it: JSON with `events` and `cursor`, or one event on each line. */
+  /** The response body: JSON with `events` and `cursor`, or one event on each line. */
   body: Uint8Array;
   count: number;
-  /** Sequence number to go on from, exclusive in the order asked for; null at the end of the range. */
+  /** Sequence number to continue from, exclusive in the requested order; null at the end of the range. */
   cursor: number | null;
-  /** Events from this sequence number on came later than the request, or are not in its range. */
+  /** Events from this sequence number on are newer than the request, or outside its range. */
   end: number;
 }
 

@@ -1,4 +1,4 @@
-// Imported by the fronts; the other threads import the types only (journal.ts). Owns what is answered from the journal.
+// JSON Schemas of what the journal answers. Loads TypeBox: import the types from journal-messages.ts.
 
 import { GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 import { named, nullable, oneOf } from './json-schema.js';
@@ -8,7 +8,7 @@ export const JOURNAL_STATES = ['off', 'opening', 'on', 'failed'] as const;
 
 const state = oneOf(JOURNAL_STATES, {
   description:
-    '`off` by configuration; `opening` while it is checked; `on`; `failed` while the service goes on without it and it tries again by itself.',
+    '`off` by configuration; `opening` while it is checked; `on`; `failed` while the service runs without it; it retries by itself.',
 });
 const reason = nullable(Type.String(), 'Why it has failed.');
 
@@ -75,5 +75,5 @@ export const PastEvent = Type.Union(
 /** Answer of `GET /api/events`. */
 export const EventPage = Type.Object({
   events: Type.Array(PastEvent),
-  cursor: nullable(Type.String(), 'Where to go on, null at the end of the range.'),
+  cursor: nullable(Type.String(), 'Where the next page continues; null at the end of the range.'),
 });

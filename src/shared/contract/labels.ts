@@ -1,5 +1,3 @@
-// Pure; imported by all threads that look at labels, also by those that need no schemas and so no TypeBox.
-
 /** Whether all wanted labels are there, with their values. */
 export function hasLabels(
   labels: Readonly<Record<string, string>>,

@@ -1,7 +1,5 @@
-// Pure; used by whoever writes lines: bot hosts and main. Owns how a line's message is bounded and made JSON.
-//
-// The writer does this and not the broadcaster: there are many writers and one broadcaster, and escaping is a large part
-// of what an event costs.
+// Bounds a line's message and encodes it as JSON. The writer of the line does this, not the broadcaster: there are many writers
+// and one broadcaster, and escaping is a large part of the cost of an event.
 
 /**
  * Longest message of a log event in UTF-16 units. JSON takes at most 6 bytes for one (an escape), so that every frame
@@ -10,7 +8,7 @@
 export const MAX_MESSAGE_UNITS = 8192;
 
 /** What JSON must escape in a string: quotes, backslashes, control characters, and lone surrogates (well-formed JSON). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it matches
 const NEEDS_ESCAPE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
 /** A message as JSON, bounded. */

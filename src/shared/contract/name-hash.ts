@@ -1,12 +1,12 @@
-// Pure; used by the broadcaster and the fronts. Owns how a session id or scope becomes 64 bits (one of them fixed) of the ring's index.
+// Hashes a session id or scope to 64 bits (one of them fixed) for the ring's index.
 //
 // A keyed hash instead of a table of names: nothing to share, nothing that grows with bots that come and go, and a
 // frame never waits for a name to become known. The key is random per process, so nobody can choose names that collide;
-// among 10,000 names two collide by chance with a probability of about 5 in a million million.
+// among 10,000 names two collide with a probability of about 5 in 10^12.
 
 import { createHmac } from 'node:crypto';
 
-/** A name's place in the index. Never 0 and 0, which stands for "none". */
+/** A name in the index. Never 0 and 0, which stands for "none". */
 export interface NameHash {
   low: number;
   high: number;
@@ -14,10 +14,10 @@ export interface NameHash {
   json: string;
 }
 
-/** Bounded; the oldest half goes when it is full, and is computed anew when asked for again. */
+/** Names in the cache. When it is full the oldest half is dropped. */
 const MAX_CACHED = 65_536;
-/** Characters of a name that is remembered. Bots have shorter ones; a longer one comes from a query, and may be very long. */
-const MAX_REMEMBERED = 128;
+/** Longest name that is cached. Bots have shorter ones; a longer one comes from a query, and may be very long. */
+const MAX_CACHED_LENGTH = 128;
 
 export class NameHasher {
   readonly #key: string;
@@ -44,7 +44,7 @@ export class NameHasher {
       high: digest.readUInt32LE(4),
       json: JSON.stringify(name),
     };
-    if (name.length > MAX_REMEMBERED) return hash;
+    if (name.length > MAX_CACHED_LENGTH) return hash;
     if (this.#cache.size >= MAX_CACHED) {
       let surplus = MAX_CACHED / 2;
       for (const oldest of this.#cache.keys()) {
@@ -52,7 +52,7 @@ export class NameHasher {
         this.#cache.delete(oldest);
       }
     }
-    // A copy: what was cut out of a query keeps all of the query in memory.
+    // A copy: a slice of a query would keep the whole query in memory.
     this.#cache.set(Buffer.from(name).toString(), hash);
     return hash;
   }

@@ -1,14 +1,12 @@
-// Imported by main and the fronts. Owns what is said of how near the service is to its bounds.
-
 import { JournalState } from './journal-schemas.js';
 import { oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
-/** What can be short. */
+/** Resources that can run short. */
 export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** A share of something, 0 to 1, and where it is short. */
+/** A utilisation from 0 to 1, and its limit. */
 const Share = (description: string) =>
   Type.Object({ used: Type.Number(), limit: Type.Number() }, { description });
 
@@ -16,13 +14,11 @@ const Share = (description: string) =>
 export const PressureReport = Type.Object(
   {
     running: Type.Integer({ description: 'Bots that run.' }),
-    capacity: Type.Integer({ description: 'Bots that there may be.' }),
+    capacity: Type.Integer({ description: 'The bot limit.' }),
     short: Type.Array(oneOf(RESOURCES), {
-      description: 'What is short; new streams or new bots are refused while something is.',
+      description: 'Resources at their limit; new streams or new bots are refused meanwhile.',
     }),
-    cpu: Share(
-      'Busiest of the fronts and the broadcaster: how much of its time it has worked lately, 0 to 1.',
-    ),
+    cpu: Share('Recent utilisation of the busiest front or the broadcaster, 0 to 1.'),
     memory: Type.Object(
       { used_bytes: Type.Integer(), limit_bytes: Type.Integer() },
       { description: 'Resident memory of the process.' },
@@ -34,14 +30,11 @@ export const PressureReport = Type.Object(
     queue: Share(
       'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
     ),
-    bots: Type.Object(
-      { present: Type.Integer(), limit: Type.Integer() },
-      { description: 'Bots that there are.' },
-    ),
+    bots: Type.Object({ present: Type.Integer(), limit: Type.Integer() }, { description: 'Bots.' }),
     journal: JournalState,
   },
   {
-    description: 'How near the service is to its bounds.',
+    description: 'How close the service is to its limits.',
     examples: [
       {
         running: 3,
@@ -59,9 +52,9 @@ export const PressureReport = Type.Object(
 );
 export type PressureReport = Static<typeof PressureReport>;
 
-/** Why something new is refused. */
+/** Why new streams or bots are refused. */
 export interface Shortage {
   resource: Resource;
-  /** For the answer. */
+  /** For the response. */
   message: string;
 }

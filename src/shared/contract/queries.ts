@@ -1,5 +1,5 @@
-// Imported by the fronts. Owns the schemas of query strings: which parameters a route takes, and their bounds. The code that
-// reads them and their description (src/front/reference) both go by these.
+// Schemas of query strings: the parameters of a route and their bounds. Used by the code that reads them and by the API
+// reference.
 
 import { oneOf } from './json-schema.js';
 import Type, { type TSchema } from './typebox.js';
@@ -11,7 +11,7 @@ export const FORMATS = ['json', 'ndjson'] as const;
 /** Steps of `GET /api/stats` are multiples of this, in s. */
 export const STEP_S = 10;
 
-/** What a route takes behind the `?`; each parameter may be left out. */
+/** The query parameters of a route; all are optional. */
 export type QuerySchema = Readonly<Record<string, TSchema>>;
 
 /** Several values: comma-separated, repeated, or both. */
@@ -41,7 +41,7 @@ export const STREAM_QUERY = {
 /** `GET /api/bots`. */
 export const BOTS_QUERY = {
   status: list('Only bots with this status.', ['in_world']),
-  kind: list('Only bots of this kind.', ['demo']),
+  kind: list('Only bots with this kind.', ['demo']),
 } satisfies QuerySchema;
 
 /** `GET /api/incidents` and `GET /api/bots/{id}/incidents`. */

@@ -1,4 +1,4 @@
-// Used by every thread that calls another. Owns request and answer over a MessagePort, typed on both sides.
+// Used by every thread that calls another. Owns the open calls over one MessagePort, typed on both sides.
 
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { DroverError, messageOf, type PlainError } from '../errors.js';
@@ -8,7 +8,7 @@ export type Methods = { [name: string]: (input: never) => unknown };
 
 /**
  * What the offering thread writes: each method may answer at once or later.
- * `cancelled` is there when the caller gave a signal, and is aborted when the caller does not wait for the answer any more.
+ * `cancelled` is present when the caller passed a signal, and is aborted when the caller no longer waits for the answer.
  */
 export type Serves<M extends Methods> = {
   [K in keyof M]: (
@@ -17,7 +17,7 @@ export type Serves<M extends Methods> = {
   ) => Output<M, K> | Handover<Output<M, K>> | Promise<Output<M, K> | Handover<Output<M, K>>>;
 };
 
-/** An output whose parts are handed over instead of copied. */
+/** An output whose parts are transferred instead of copied. */
 export class Handover<T> {
   readonly output: T;
   readonly transfer: Transferable[];
@@ -28,8 +28,8 @@ export class Handover<T> {
   }
 
   /**
-   * Hands over the bytes in this field. A small Buffer lies in memory that Node shares between many and lets nobody hand
-   * over: such bytes get memory of their own.
+   * Transfers the bytes in this field. A small Buffer is part of a pool that Node does not let anybody transfer: such bytes are
+   * copied first.
    */
   static bytes<K extends string, T extends Record<K, Uint8Array>>(
     output: T,
@@ -56,33 +56,33 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** What a caller above the bound is told to wait, in s. What is open is answered, or given up, within a few seconds. */
+/** `Retry-After` of a call above the bound, in s: open calls end within a few seconds. */
 const RETRY_AFTER_S = 1;
 
-/** What a port offers here: Worker, parentPort and MessagePort all have it. */
+/** The common part of Worker, parentPort and MessagePort. */
 export type RpcPort = Pick<MessagePort, 'postMessage'> & {
   on(event: 'message', listener: (message: unknown) => void): unknown;
 };
 
-/** How many calls may wait for their answers at one time. */
+/** How many calls may be open at once. */
 export interface CallBounds<Remote extends Methods> {
   open: number;
-  /** So many more of these methods: what is always to get through while others wait long. */
+  /** Additional calls for these methods, which must get through while others wait long. */
   reserve?: { calls: number; methods: ReadonlySet<keyof Remote> };
 }
 
 /**
  * One end of a two-way call channel. `Local` is what this end offers, `Remote` what the other end does.
  * The calls that wait for an answer are the one queue here. The fronts bound it (src/front/control.ts): a call above its bound
- * rejects with `overloaded` and is not sent. That bounds what main has at hand, and with it the calls that main makes
- * for it, so that main's own ends need no bound.
+ * rejects with `overloaded` and is not sent. That bounds the work of main, and with it the calls that main makes in turn, so
+ * that main's own ends need no bound.
  * Messages keep their order, so a `tell` before a `call` is handled before it.
  */
 export class Rpc<Local extends Methods, Remote extends Methods> {
   readonly #port: RpcPort;
   readonly #methods: Serves<Local>;
   readonly #pending = new Map<number, Pending>();
-  /** Calls of the peer's that run here and that it may cancel, by their id. */
+  /** Calls of the peer that run here and can be cancelled, by id. */
   readonly #cancellable = new Map<number, AbortController>();
   readonly #bounds: CallBounds<Remote>;
   #nextId = 1;
@@ -161,7 +161,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     return reserve?.methods.has(method) ? open + reserve.calls : open;
   }
 
-  /** Tells the peer something that needs no answer. */
+  /** Sends the peer a message that needs no answer. */
   tell<K extends keyof Remote & string>(
     method: K,
     input: Input<Remote, K>,
@@ -170,7 +170,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     if (!this.#closed) this.#post({ type: 'tell', method, input }, transfer);
   }
 
-  /** Rejects every open call, and cancels what runs here for the peer: it is gone. */
+  /** The peer is gone: rejects every open call, and cancels the calls that run here for it. */
   close(reason: Error): void {
     this.#closed = reason;
     for (const pending of this.#pending.values()) pending.reject(reason);
@@ -236,15 +236,15 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     try {
       this.#post(reply, transfer);
     } catch (thrown) {
-      // The output cannot be cloned (a function, a symbol): the caller must still hear of it.
+      // The output cannot be cloned (a function, a symbol): the caller must still get an answer.
       this.#post({ type: 'throw', id, error: answerable(method, thrown).toPlain() });
     }
   }
 }
 
 /**
- * What the caller of a method is told of what it threw. The answer may go on to a client: only what was thrown for it keeps its message, all else is for
- * the operator, on standard error.
+ * The error that a caller gets. It may reach a client, so only a DroverError keeps its message; all others are logged to
+ * standard error for the operator.
  */
 export function answerable(method: string, thrown: unknown): DroverError {
   if (thrown instanceof DroverError) return thrown;

@@ -1,9 +1,9 @@
-// Pure; used by main and bot hosts. Owns what of a bot's configuration may be shown: its schema marks secrets as `writeOnly`.
+// The secrets of a bot's configuration: its schema marks them as `writeOnly`.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from './json.js';
 
-/** Keywords whose schemas apply to the same value. Which of them holds is not looked at: secret in one is secret. */
+/** Keywords whose schemas apply to the same value. A value that is secret in one of them is secret. */
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf', 'if', 'then', 'else'];
 
 /** A copy of the configuration without its secrets. */
@@ -12,8 +12,8 @@ export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObje
 }
 
 /**
- * The strings of a configuration that its schema marks as secret. Where that is said of an object and of something in it
- * too, only the latter: what stands beside a password may be a name that is everywhere.
+ * The strings of a configuration that its schema marks as secret. Where an object and a field in it are marked, only the field
+ * counts: the string beside a password may be a common name.
  */
 export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
   return marked(config, [schema], schema) ?? [];
@@ -41,15 +41,15 @@ function strings(value: Json): string[] {
 }
 
 /**
- * Lists are replaced whole by a change, and whoever sends one has not seen the secrets in it: an entry that is just what
- * is shown of an old one keeps what is not shown, wherever it stands now.
- * @param changed the configuration after the change. @param before the one before it. @param views what is shown of that,
- *   with and without defaults filled in.
+ * A change replaces lists as a whole, and its sender has not seen the secrets in them: an entry that equals the visible part
+ * of an old entry keeps its secrets, at any index.
+ * @param changed the configuration after the change. @param before the one before it. @param views its visible parts, with
+ *   and without defaults.
  */
 export function keepSecretsInLists(changed: Json, before: Json, views: readonly Json[]): Json {
   if (Array.isArray(changed) && Array.isArray(before)) {
     if (views.some((view) => isDeepStrictEqual(changed, view))) return before;
-    // Entries that are secret as a whole are not shown; the others could not be told apart then.
+    // Entries that are secret as a whole are not shown, so the others could not be matched.
     const lists = views.filter((view) => Array.isArray(view) && view.length === before.length);
     const free = new Set(before.keys());
     return changed.map((entry) => {
@@ -73,7 +73,7 @@ export function keepSecretsInLists(changed: Json, before: Json, views: readonly 
   return Object.fromEntries(entries);
 }
 
-/** What of a value its schemas let be read; undefined when nothing of it is. */
+/** The readable part of a value; undefined when nothing of it is. */
 function visible(value: Json, schemas: Json[], root: JsonObject): Json | undefined {
   const all = expand(schemas, root);
   if (all.some((schema) => schema['writeOnly'] === true)) return undefined;

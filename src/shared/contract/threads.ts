@@ -1,5 +1,5 @@
-// Imported by every thread. Owns what the threads say to each other: start data and the methods each end of a channel
-// offers (rpc.ts carries them). docs/OWNERSHIP.md lists the channels.
+// The messages between threads: start data, and the methods that each end of a channel offers (rpc.ts carries them).
+// docs/OWNERSHIP.md lists the channels.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { SharedCounters } from '../memory/counters.js';
@@ -34,7 +34,7 @@ import type { MainMetrics } from './metric-layout.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 
-/** Where a thread counts what it does. */
+/** Where a thread counts its metrics. */
 export interface Counts {
   counters: SharedCounters;
   /** Its block. */
@@ -42,7 +42,7 @@ export interface Counts {
   lag: SharedLag;
 }
 
-/** Everything that names the stream: which ring, which numbering, which hash key. */
+/** Identifies the stream: its ring, its numbering, and the key of its name hashes. */
 export interface StreamIdentity {
   ring: SharedRing;
   epoch: string;
@@ -65,12 +65,12 @@ export type BroadcasterMethods = {
   attachFront(input: { front: number; port: MessagePort }): void;
   detachFront(input: { front: number }): void;
   /**
-   * What a new broadcaster has to know of the dead one's time: all snapshots. It publishes a `gap`, for what was on its
-   * way to the dead one, and then these.
+   * Gives a new broadcaster all snapshots. It publishes a `gap` for events that were in flight to the dead one, then these
+   * snapshots.
    */
   restore(input: { snapshots: BotSnapshot[] }): void;
   /**
-   * Publishes main's own items behind everything that hosts have posted until now.
+   * Publishes main's items after everything that hosts have posted until now.
    * Answers with the sequence number after the last.
    */
   publish(input: { items: Item[] }): { head: number };
@@ -116,7 +116,7 @@ export interface Bound {
   port: number;
   /** Which engine it is and why, in a line. */
   engine: string;
-  /** Whether it has to be told by {@link FrontMethods.crowded} which addresses have too many connections. */
+  /** Whether it needs {@link FrontMethods.crowded} to know which addresses have too many connections. */
   wantsCensus: boolean;
 }
 
@@ -146,7 +146,7 @@ export type FrontMethods = {
   crowded(input: CrowdedAddresses): void;
   /** Ends every stream once it has had the frames below `head`, then closes every socket and ends the thread. */
   close(input: { head: number; withinMs: number }): void;
-  /** For drills: breaks the front as a fault of its own would. */
+  /** For drills: breaks the front as a defect in it would. */
   drill(input: null): void;
 };
 
@@ -164,7 +164,7 @@ export type ControlMethods = {
   /** When tokens were last used, by id, in Unix epoch milliseconds. */
   tokensUsed(input: { uses: Record<string, number> }): void;
   createTicket(input: { token: string }): Ticket;
-  /** Takes the ticket in: the next who asks with it gets null. Answers with the id of the token that it stands for. */
+  /** Consumes the ticket: a second call gets null. Answers with the id of the token that it stands for. */
   redeemTicket(input: { ticket: string }): { token: string | null };
   /** Lines of the access log. */
   logAccess(input: { text: string }): void;
@@ -207,29 +207,29 @@ export interface JournalStart {
   dir: string;
   stream: StreamIdentity;
   lag: SharedLag;
-  /** Number of its cells on the ring. */
+  /** Index of its cells on the ring. */
   reader: number;
   /** First sequence number of this run. */
   first: number;
   previousShutdown: PreviousShutdown;
-  /** Why the numbering could not be kept at the start: the stream's is then one that the journal does not know yet. */
+  /** Why the numbering could not be written at the start; the journal does not know the stream's numbering then. */
   fault: string | null;
 }
 
 export type JournalMethods = {
-  /** How it is. Answers when the thread gets to it: one that waits for a disk does not. */
+  /** Its status. A thread that waits for the disk does not answer. */
   ask(input: null): JournalStatus;
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
   /** Gives a front its channel; a new one replaces the old. */
   attachFront(input: { front: number; port: MessagePort }): void;
   detachFront(input: { front: number }): void;
-  /** Keeps everything that is on the ring, says where numbering goes on, and ends the thread. */
+  /** Writes everything that is on the ring, records where numbering continues, and ends the thread. */
   close(input: null): void;
 };
 
 export type JournalControlMethods = {
-  /** It has changed. `notice` is what the operator should know beyond that. */
+  /** The status has changed. `notice` is a message for the operator. */
   status(input: { status: JournalStatus; notice: string | null }): void;
 };
 
@@ -243,7 +243,7 @@ export type JournalFrontMethods = {
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
 
-/** What a bot host's piscina task gets. */
+/** Input of a bot host's piscina task. */
 export interface HostStart {
   host: number;
   control: MessagePort;
@@ -279,11 +279,11 @@ export interface BotExit {
 
 export type HostMethods = {
   /**
-   * The broadcaster is a new one: events go to this port from now on. Answers with the state of every bot here, of which
-   * the dead one's last events may be lost.
+   * There is a new broadcaster: events go to this port from now on. Answers with the state of every bot here, because its last
+   * events may be lost.
    */
   attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
-  /** Loads a kind from a module URL and tells what it is, or why it does not load. */
+  /** Loads a kind from a module URL. Answers with its description, or why it does not load. */
   load(input: { module: string }): LoadedKinds;
   /**
    * Starts a bot; answers when it runs, that is before it has done anything. `run` is a number that no other run of any
@@ -309,7 +309,7 @@ export type HostControlMethods = {
   exited(input: BotExit): void;
   /**
    * The kind's `run` has returned or thrown, for each run that was started. It comes after its end when the bot ignores
-   * its signal: until then it goes on in the thread, unheard.
+   * its signal: until then it keeps running in the thread, unheard.
    */
   settled(input: { run: number }): void;
 };

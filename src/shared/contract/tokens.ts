@@ -1,4 +1,4 @@
-// Imported by main and the fronts. Owns what a token is, what it may do and which bots it reaches.
+// Tokens: their schemas, their scopes, and the bots that they reach.
 
 import { BOT_ID, Labels } from './bots.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
@@ -95,7 +95,7 @@ export const CreateTokenBody = Type.Object(
         description: 'Ids of the bots that it is limited to; they need not exist yet.',
       }),
     ),
-    // Not empty: that would be every bot there is.
+    // Not empty: that would select every bot.
     labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
     expires_at_ms: Type.Optional(
       Type.Integer({

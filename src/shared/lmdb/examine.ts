@@ -1,12 +1,12 @@
-// Runs in the verifiers' processes. Owns how one of them ends: with the code for a broken file only when what went wrong can
-// be blamed on what is in the file. A good file that just cannot be opened or read must not be taken for a broken one.
+// Runs in the verifiers' processes. The exit code for a broken file is used only for errors that the file's contents cause: a
+// good file that cannot be opened or read must not count as broken.
 
 import { closeSync, openSync } from 'node:fs';
 import { messageOf } from '../errors.js';
 import { BROKEN_EXIT_CODE, UNKNOWN_EXIT_CODE } from './file-fault.js';
 
 /**
- * Errors of LMDB that tell of what is in the file: MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_INVALID, MDB_CURSOR_FULL,
+ * Errors of LMDB that the file's contents cause: MDB_PAGE_NOTFOUND, MDB_CORRUPTED, MDB_INVALID, MDB_CURSOR_FULL,
  * MDB_INCOMPATIBLE, MDB_PROBLEM. What is above 0 is an errno.
  */
 const BROKEN: ReadonlySet<unknown> = new Set([-30797, -30796, -30793, -30787, -30784, -30779]);

@@ -1,5 +1,5 @@
-// Runs in main and the journal thread. Owns how it is found out whether an LMDB file can be used, and how one that cannot is
-// put out of the way: never opened here before it is known, never deleted.
+// Finds out in another process whether an LMDB file can be used, and sets a broken one aside. A file is never opened here before
+// it is checked, and never deleted.
 
 import { execFile } from 'node:child_process';
 import { renameSync, statSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { reserveLockFile } from './lock-file.js';
 
 export const MISSING = 'it is missing';
 
-/** How a verifier ends when the file is broken. Any other end says nothing of the file. */
+/** Exit code of a verifier for a broken file. Any other end says nothing about the file. */
 export const BROKEN_EXIT_CODE = 65;
-/** How it ends when it could not find out, with the reason as its last line. */
+/** Exit code when it could not check the file; its last line has the reason. */
 export const UNKNOWN_EXIT_CODE = 74;
-/** How a process ends that reads a broken file. By another signal it was ended, which says nothing of the file. */
+/** Signals of a process that reads a broken file. Any other signal says nothing about the file. */
 const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'];
-/** What is printed by a process that crashes because it gets no memory: that is no fault of the file. */
+/** Output of a process that crashes for lack of memory, which is not the file's fault. */
 const NO_MEMORY = /out of memory|\bOOM\b|allocation failed|bad_alloc/i;
 const run = promisify(execFile);
 
-/** How a process ended that did not end with 0. */
+/** The end of a process that failed. */
 interface Ending {
   code: unknown;
   signal: unknown;
@@ -27,9 +27,9 @@ interface Ending {
 }
 
 /**
- * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in a process of its own.
- * @param scope what of it, for the verifier. @param isOpen this process has it open with LMDB.
- * @throws Error when that was not found out.
+ * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in another process.
+ * @param scope passed to the verifier: which part to read. @param isOpen this process has the file open with LMDB.
+ * @throws Error when it could not be checked.
  */
 export async function faultOf(
   path: string,
@@ -41,7 +41,7 @@ export async function faultOf(
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
   if (size === 0) return 'it is empty';
-  // Or a full disk would end the verifier as a broken file does.
+  // Otherwise a full disk would crash the verifier as a broken file does.
   if (!isOpen) reserveLockFile(path);
   try {
     await run(process.execPath, [verifier, path, scope], { ...(stopping && { signal: stopping }) });
@@ -58,7 +58,7 @@ export async function faultOf(
   }
 }
 
-/** In bytes, undefined when there is no such file. @throws Error when that was not found out. */
+/** In bytes, undefined when there is no such file. @throws Error when it could not be checked. */
 export function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -1,5 +1,3 @@
-// Runs in main and the journal thread. Owns that the lock file of an LMDB file has its place on the disk before LMDB maps it.
-
 import {
   closeSync,
   constants,
@@ -10,16 +8,16 @@ import {
   writeFileSync,
 } from 'node:fs';
 
-/** More than LMDB takes for its readers; it is content with more. */
+/** More than LMDB needs for its readers. */
 const LOCK_BYTES = 16 * 1024;
 
 export const lockFileOf = (path: string): string => `${path}-lock`;
 
 /**
- * To be called before each opening, and never while this process has the file open: whoever closes a file gives up all of
- * the process's locks on it (fcntl), LMDB's too, and the next process to open it would begin the lock file anew, below those
- * that use it. LMDB makes the file as a hole and maps it: when the disk then has no room for a page
- * of it, touching that page ends the process with SIGBUS. Written here, a full disk is an error like any other.
+ * Allocates the lock file of an LMDB file on the disk. LMDB creates it as a sparse file and maps it: when the disk has no room
+ * for one of its pages, access to that page ends the process with SIGBUS. Allocated here, a full disk is an ordinary error.
+ * Call it before each opening, never while this process has the file open: closing a file releases all of the process's locks
+ * on it (fcntl), LMDB's too, and the next process to open it would reset the lock file under those that use it.
  * @throws Error when the directory or the disk does not allow it.
  */
 export function reserveLockFile(path: string): void {
@@ -28,7 +26,7 @@ export function reserveLockFile(path: string): void {
     const { size, blocks } = fstatSync(file);
     const bytes = Buffer.alloc(Math.max(size, LOCK_BYTES));
     if (size === bytes.length && blocks * 512 >= size) return;
-    // What is in it stays: somebody may be reading that.
+    // Its content stays: another process may be using it.
     readSync(file, bytes, 0, size, 0);
     writeFileSync(file, bytes);
     fsyncSync(file);

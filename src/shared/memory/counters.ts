@@ -1,11 +1,11 @@
-// Owns what threads count for GET /metrics: one block of cells for each front and one for the broadcaster.
+// The counters of threads for GET /metrics: one block of cells for each front and one for the broadcaster.
 //
 // Contract: one writer for each block, any number of readers. A cell is an 8-byte float that is read and written plainly,
 // not with Atomics: there is none for floats, and on the hot path a count must cost no more than an addition. Nothing is
 // ordered by a cell. A reader may see it a moment late; in two halves it cannot, on the 64-bit machines that the service
-// runs on. A thread that takes another's place goes on with its block: counts only grow. Numbers are exact up to 2^53.
+// runs on. A thread that replaces another continues with its block: counts only grow. Numbers are exact up to 2^53.
 
-/** The blocks as they are handed to a thread. */
+/** The blocks, as passed to a thread. */
 export interface SharedCounters {
   buffer: SharedArrayBuffer;
   /** Cells of one block. */
@@ -26,7 +26,7 @@ export class Counters {
     this.#cells = cellsOf(shared, block);
   }
 
-  /** A block of its own, shared with nobody. */
+  /** A private block. */
   static alone(cells: number): Counters {
     return new Counters(createCounters(1, cells), 0);
   }
@@ -43,7 +43,7 @@ export class Counters {
     return this.#cells[cell] as number;
   }
 
-  /** Counts a value in its bucket. `first` is the cell of the first bucket; the sum comes behind the last. */
+  /** Counts a value in its bucket. `first` is the cell of the first bucket; the sum follows the last. */
   observe(first: number, bounds: readonly number[], value: number): void {
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
@@ -52,14 +52,14 @@ export class Counters {
   }
 }
 
-/** What all of these blocks have in a cell. */
+/** The sum of a cell over all blocks. */
 export function sumOf(shared: SharedCounters, blocks: number, cell: number): number {
   let sum = 0;
   for (let block = 0; block < blocks; block++) sum += cellsOf(shared, block)[cell] as number;
   return sum;
 }
 
-/** Sets a cell of a thread that is gone: what it had open is open no more. */
+/** Sets a cell of a thread that has ended, for example its open streams. */
 export function setCell(shared: SharedCounters, block: number, cell: number, value: number): void {
   cellsOf(shared, block)[cell] = value;
 }

@@ -1,13 +1,13 @@
 // One per bot host; owns the count of the host's heartbeats, and what memory it used at the last one.
 //
-// Contract: one adder (the host, from a timer of its loop), one reader (main). A count that stands still means that the
-// host's loop does. The figures are there for a host that cannot be asked any more.
+// Contract: one adder (the host, from a timer of its loop), one reader (main). A count that does not change means that
+// the host's loop is blocked. The figures are for a host that cannot answer any more.
 
 const COUNT = 0;
 const USED_KB = 1;
 const LIMIT_KB = 2;
 
-/** What a thread uses, its heap and what lies outside of it (Buffers), and what it may use, in bytes. */
+/** Memory of a thread, heap and Buffers, and its limit, in bytes. */
 export interface HeapFigures {
   used: number;
   limit: number;

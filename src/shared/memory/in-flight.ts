@@ -1,7 +1,7 @@
 // One per bot host; owns the count of bytes that the host has posted and the broadcaster has not yet taken.
 //
-// Contract: one adder (the host), one subtracter (the broadcaster). A MessagePort has no bound and no
-// backpressure of its own; this count is what the host bounds itself by.
+// Contract: one adder (the host), one subtracter (the broadcaster). A MessagePort has neither a
+// bound nor backpressure; by this count the host bounds itself.
 
 export class InFlight {
   readonly #cell: Int32Array;

@@ -1,7 +1,7 @@
 // One per bot host; owns the number of the run whose code ran last there.
 //
-// Contract: one writer (the host, whenever another bot's code begins to run), one reader (main, of a host that is stuck
-// or gone: a thread that has run out of memory cannot be asked any more).
+// Contract: one writer (the host, when another bot's code begins to run), one reader (main, for a host that is stuck or gone:
+// a thread that has run out of memory cannot answer).
 
 export class LastRun {
   readonly #cell: Int32Array;

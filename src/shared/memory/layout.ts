@@ -1,4 +1,4 @@
-// Imported by the threads that share memory. Owns every offset in it; nobody else does arithmetic on shared memory.
+// Every offset in shared memory; no other module does arithmetic on it.
 //
 // The frame ring, one SharedArrayBuffer:
 //
@@ -9,9 +9,9 @@
 //   | be published     | still whole      |  +64 ARMED   i64      | per frame             | piece, ready to send   |
 //   +------------------+------------------+-----------------------+-----------------------+------------------------+
 //
-// Each atomic cell has a cache line (64 bytes) of its own, so that one thread's store does not slow another's load.
+// Each atomic cell has its own cache line (64 bytes), so that one thread's store does not slow another's load.
 //
-// An index record. `position` counts bytes since the ring was made and never wraps (exact up to 2^53);
+// An index record. `position` counts bytes since the ring was created and never wraps (exact up to 2^53);
 // the place in the byte ring is position % bytes. A frame never crosses the end of the byte ring.
 //
 //   0               8          12      13      14       16             24            32
@@ -40,12 +40,12 @@ export interface RingSize {
   fronts: number;
 }
 
-/** A ring as it is handed to a thread: structured clone shares the buffer. */
+/** A ring, as passed to a thread: structured clone shares the buffer. */
 export interface SharedRing extends RingSize {
   buffer: SharedArrayBuffer;
 }
 
-/** What the index says of a frame besides its place: enough to filter it without reading it. */
+/** The index fields of a frame besides its place: enough to filter it without reading it. */
 export interface FrameMeta {
   /** Index in KINDS. */
   kind: number;
@@ -83,7 +83,7 @@ export const LEVEL_OCTET = 13;
 export const SESSION_WORD = 4;
 export const SCOPE_WORD = 6;
 
-/** Makes a ring in fresh shared memory: empty, nobody reading, numbering from `first` on. */
+/** Creates a ring in new shared memory: empty, without readers, numbered from `first` on. */
 export function createRing(size: RingSize, first: number): SharedRing {
   if (size.slots < 1 || (size.slots & (size.slots - 1)) !== 0) {
     throw new RangeError('slots must be a power of two');
@@ -96,7 +96,7 @@ export function createRing(size: RingSize, first: number): SharedRing {
   return ring;
 }
 
-/** Views on a ring that {@link createRing} made. */
+/** Views on a ring of {@link createRing}. */
 export function openRing(ring: SharedRing): RingViews {
   const { buffer, bytes, slots, fronts } = ring;
   const header = headerBytes(ring);

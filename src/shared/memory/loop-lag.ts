@@ -1,7 +1,7 @@
-// Owns how late the loops of the threads were: one histogram for each thread, and one that dedicated hosts share.
+// Histograms of event loop lag: one for each thread, and one that dedicated hosts share.
 //
 // Contract: any number of writers and readers; Atomics, because a block may have several writers. Ten additions a second
-// and thread. A block outlives its thread: what takes its place goes on with it.
+// and thread. A block outlives its thread: the thread that replaces it continues with the block.
 //
 // A block, i64 each:  | count of each bucket, the last above all bounds | sum, in microseconds |
 
@@ -9,10 +9,10 @@
 export const LAG_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const CELLS = LAG_BOUNDS.length + 2;
 const SUM = CELLS - 1;
-/** How often a loop is looked at, in ms. */
+/** How often a loop is measured, in ms. */
 const EVERY_MS = 100;
 
-/** One block as it is handed to a thread. */
+/** One block, as passed to a thread. */
 export interface SharedLag {
   buffer: SharedArrayBuffer;
   block: number;
@@ -29,7 +29,7 @@ export class LoopLag {
     this.#cells = new BigInt64Array(buffer, block * CELLS * 8, CELLS);
   }
 
-  /** Measures the loop of this thread from now on, and does not keep it alive. @returns what ends it. */
+  /** Measures the loop of this thread from now on, without keeping it alive. @returns a function that stops it. */
   watch(): () => void {
     let last = performance.now();
     const timer = setInterval(() => {
@@ -41,7 +41,7 @@ export class LoopLag {
     return () => clearInterval(timer);
   }
 
-  /** @param seconds that a timer was late; one that is early was in time. */
+  /** @param seconds that a timer was late; an early one counts as on time. */
   observe(seconds: number): void {
     const late = Math.max(0, seconds);
     const at = LAG_BOUNDS.findIndex((bound) => late <= bound);

@@ -11,15 +11,15 @@ export interface PinBucketSize {
   refillPerMinute: number;
 }
 
-/** A bucket as it is handed to a thread. */
+/** A bucket, as passed to a thread. */
 export interface SharedPinBucket extends PinBucketSize {
   buffer: SharedArrayBuffer;
 }
 
-/** Nanoseconds on a clock that all threads share and that nobody sets. */
+/** Nanoseconds on a monotonic clock that all threads share. */
 export type Clock = () => bigint;
 
-/** Makes a full bucket in fresh shared memory. */
+/** Creates a full bucket in new shared memory. */
 export function createPinBucket(size: PinBucketSize): SharedPinBucket {
   return { ...size, buffer: new SharedArrayBuffer(8) };
 }

@@ -1,15 +1,14 @@
 // Used by every front; owns counts of what is open in the whole process, streams or connections: in total and by name
 // (a token, an address).
 //
-// Contract: each front adds and subtracts in a block of its own; all fronts read all blocks. A front adds first and looks
-// then, so that two that come at once can both be refused at the very edge, but never both let in. When a front dies
-// main clears its block.
+// Contract: each front adds and subtracts in its own block; all fronts read all blocks. A front adds before it checks, so that
+// of two requests at the limit both may be refused, but never both accepted. When a front dies main clears its block.
 //
 // A block, i32 each:  | total | 2 x ROW counts of the first kind of name | 2 x ROW of the second | ...
 //
 // Names are counted by hash, each in two rows at two independent places; the smaller of the two is the count (a
-// count-min sketch). Memory is fixed however many names there are, and an error can only be one of counting too much:
-// for a name that meets another in both rows, one in 16 million pairs.
+// count-min sketch). Memory is fixed for any number of names. The only possible error is to count too much: for a name
+// that collides with another in both rows, one in 16 million pairs.
 
 const ROW = 4096;
 
@@ -22,7 +21,7 @@ export interface SharedQuota<K extends string> {
   fronts: number;
 }
 
-/** Under which names something counts. A kind that is left out is not counted. */
+/** The names that something counts under. A missing kind is not counted. */
 export type QuotaNames<K extends string> = Readonly<Partial<Record<K, QuotaName>>>;
 
 /** A name's two words of hash. */

@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns that front's READING and ARMED cells; reads the rest of the ring.
 //
-// Contract: one reader object per READING cell. Bytes and records may be looked at only between protect() and
-// release(), and only from the protected sequence number on. The argument for this stands in ring-writer.ts.
+// Contract: one reader object per READING cell. Bytes and records may be read only between protect() and release(), and
+// only from the protected sequence number on. ring-writer.ts has the proof.
 
 import {
   armedCell,
@@ -44,12 +44,12 @@ export class RingReader {
     this.#armed = armedCell(front);
   }
 
-  /** Sequence number of the next frame to be published: all frames below it are there, or were. */
+  /** Sequence number of the next frame to be published. */
   head(): number {
     return Number(Atomics.load(this.#ring.cells, HEAD));
   }
 
-  /** Sequence number of the oldest frame that is still whole. May be gone by the time of the next statement. */
+  /** Sequence number of the oldest frame that is still whole. It may be overwritten before the next statement. */
   tail(): number {
     return Number(Atomics.load(this.#ring.cells, TAIL));
   }
@@ -90,7 +90,7 @@ export class RingReader {
     const { bytes, data } = this.#ring;
     const start = this.position(from);
     const place = start % bytes;
-    // A frame fits when it ends within maxBytes and has not gone on to the next round of the byte ring.
+    // A frame fits when it ends within maxBytes and does not wrap around the byte ring.
     const limit = Math.min(start + maxBytes, start - place + bytes);
     let last = head - 1;
     if (this.end(last) > limit) {
@@ -112,7 +112,7 @@ export class RingReader {
   used(): { frames: number; bytes: number } {
     const tail = this.tail();
     const head = this.head();
-    // The writer may just have moved on; then it is as full as it gets.
+    // The writer may just have overwritten it; the next call finds more.
     if (head <= tail || !this.protect(tail)) return { frames: 0, bytes: 0 };
     const bytes = this.end(head - 1) - this.position(tail);
     this.release();
@@ -181,13 +181,13 @@ export class RingReader {
 
   /**
    * Asks the writer to wake this front at the next publish after `seen`.
-   * @returns false when there is news already: then no wake-up comes.
+   * @returns false when there are newer frames already: then no wake-up comes.
    */
   arm(seen: number): boolean {
     const { cells } = this.#ring;
     Atomics.store(cells, this.#armed, 1n);
     if (this.head() === seen) return true;
-    // The writer may have taken the bell in between; then a wake-up comes that finds nothing, which is harmless.
+    // The writer may have seen the cell in between; then a spurious wake-up comes, which is harmless.
     Atomics.store(cells, this.#armed, 0n);
     return false;
   }

@@ -1,6 +1,6 @@
 // Runs in the broadcaster thread, the ring's one writer. Owns HEAD, TAIL, the index ring and the byte ring.
 //
-// Contract: one writer, many readers (ring-reader.ts), each reader with a READING cell of its own.
+// Contract: one writer, many readers (ring-reader.ts), each reader with its own READING cell.
 //
 // Why no reader sends bytes that are being overwritten. All cells are read and written with Atomics, which are
 // sequentially consistent: all threads agree on one order of these operations.
@@ -35,19 +35,19 @@ import {
 /** Pending text is written when it would grow beyond this, in UTF-16 units; as UTF-8 it is below the largest frame. */
 const MAX_PENDING_UNITS = 16_384;
 
-/** Longest that the writer sleeps before it looks at a READING cell again, in ms; a front's slice lasts 2 ms. */
+/** Longest sleep of the writer before it checks a READING cell again, in ms; a front's slice lasts 2 ms. */
 const RECHECK_MS = 1;
 
 export class RingWriter {
   readonly #ring: RingViews;
   readonly #slotMask: number;
-  /** How far ahead of need space is reclaimed, so that the READING cells are looked at rarely. */
+  /** How far ahead space is reclaimed, so that the READING cells are checked rarely. */
   readonly #stepBytes: number;
   readonly #stepSlots: number;
   readonly #maxPending: number;
   #head: number;
   #tail: number;
-  /** Where the next frame goes: bytes since the ring was made. */
+  /** Where the next frame goes: bytes since the ring was created. */
   #position: number;
   /** The bytes before this position, and the slots before this frame, may be overwritten: no reader is there. */
   #clearBytes: number;
@@ -58,14 +58,14 @@ export class RingWriter {
   #pendingText = '';
   /** How often the writer had to wait for a reader. */
   waits = 0;
-  readonly #givesUp: (to: number) => void;
+  readonly #onReclaim: (to: number) => void;
 
   /**
    * Opens the ring where the last writer left it; a frame that was not published is not there.
-   * @param givesUp is called before the frames before `to` are given up, while {@link text} still has them.
+   * @param onReclaim is called before the frames before `to` are overwritten, while {@link text} can still read them.
    */
-  constructor(shared: SharedRing, givesUp: (to: number) => void = () => {}) {
-    this.#givesUp = givesUp;
+  constructor(shared: SharedRing, onReclaim: (to: number) => void = () => {}) {
+    this.#onReclaim = onReclaim;
     const ring = openRing(shared);
     this.#ring = ring;
     this.#slotMask = ring.slots - 1;
@@ -99,7 +99,7 @@ export class RingWriter {
     return this.#ring.data.toString('utf8', start, start + this.#lengthOf(seq));
   }
 
-  /** What the index says of a frame that is whole: its kind, and the hash of its session id. */
+  /** The kind of a whole frame, and the hash of its session id. */
   about(seq: number): Pick<FrameMeta, 'kind' | 'sessionLow' | 'sessionHigh'> {
     const { words, octets } = this.#ring;
     const slot = seq & this.#slotMask;
@@ -112,7 +112,7 @@ export class RingWriter {
   }
 
   /**
-   * Puts one frame behind the last. Readers see it after {@link publish}.
+   * Appends one frame. Readers see it after {@link publish}.
    * @throws RangeError when it is larger than the largest frame; the ring is then as before.
    */
   append(frame: string, meta: FrameMeta): void {
@@ -192,16 +192,16 @@ export class RingWriter {
     }
   }
 
-  /** Gives up the oldest frames until all before `toPosition` and `toSlot` is free, and waits for their readers. */
+  /** Frees the oldest frames until everything before `toPosition` and `toSlot` is free, and waits for their readers. */
   #reclaim(toPosition: number, toSlot: number): void {
     const { bytes, slots, cells } = this.#ring;
-    // Pending frames have no place yet; what is written but not published may be given up too, in a burst larger than
+    // Pending frames have no place yet; what is written but not published may be freed too, in a burst larger than
     // the ring: TAIL then runs ahead of HEAD until the next publish, and readers take that as an empty ring.
     const written = this.#head - this.#pending.length;
     let tail = Math.min(Math.max(this.#tail, toSlot - slots), written);
     while (tail < written && this.#positionOf(tail) < toPosition - bytes) tail += 1;
     if (tail !== this.#tail) {
-      this.#givesUp(tail);
+      this.#onReclaim(tail);
       this.#tail = tail;
       Atomics.store(cells, TAIL, BigInt(tail));
       this.#awaitReaders();
@@ -210,7 +210,7 @@ export class RingWriter {
     this.#clearSlots = Math.max(this.#clearSlots, toSlot);
   }
 
-  /** Returns when no front reads a frame that was given up. */
+  /** Returns when no front reads a freed frame. */
   #awaitReaders(): void {
     const { cells, fronts } = this.#ring;
     const limit = BigInt(this.#tail);

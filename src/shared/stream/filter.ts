@@ -1,5 +1,3 @@
-// Pure; used by the fronts. Owns which frames a stream with a filter gets.
-
 import type { BotSnapshot } from '../contract/events.js';
 import { hasLabels } from '../contract/labels.js';
 import type { NameHasher } from '../contract/name-hash.js';
@@ -19,23 +17,23 @@ export const FILTER_NAMES = [
   'scope',
 ] as const satisfies readonly StreamParameter[];
 type FilterName = (typeof FILTER_NAMES)[number];
-/** The other parameters of `GET /events`; all of its schema, which itself is not loaded here: the journal needs none. */
+/** The other parameters of `GET /events`. Checked against its schema as a type: the journal must not load TypeBox. */
 const OTHERS: ReadonlySet<string> = new Set(
   Object.keys({ snapshot: 1, last_event_id: 1, token: 1, ticket: 1 } satisfies Record<
     Exclude<StreamParameter, FilterName> | 'token' | 'ticket',
     1
   >),
 );
-/** Values of one parameter, at most. */
+/** Most values of one parameter. */
 const MAX_VALUES = 1000;
 
-/** What the index knows of a frame. */
+/** The index fields of frames. */
 export type IndexedFrames = Pick<
   RingReader,
   'kind' | 'level' | 'sessionLow' | 'sessionHigh' | 'scopeLow' | 'scopeHigh'
 >;
 
-/** Which bots a stream is limited to, whatever its query says. */
+/** The bots that a stream is limited to, in addition to its query. */
 export type StreamReach =
   | { bots: readonly string[] }
   | { labels: BotLabels; history: LabelHistory }
@@ -47,7 +45,7 @@ export type StreamReach =
  * Gaps always pass.
  */
 export class Filter {
-  /** The same for the same filter, however it was written. */
+  /** Equal for equal filters, however they are written. */
   readonly key: string;
   readonly #names: NameHasher;
   readonly #kinds: ReadonlySet<number> | undefined;
@@ -64,7 +62,7 @@ export class Filter {
   ) {
     this.#names = names;
     this.#labelled = labelled;
-    // Not given lets everything through, given without a value nothing: null and [] are not the same.
+    // Without the parameter everything passes, with an empty one nothing: null and [] differ.
     const lists = FILTER_NAMES.map((name) => values.get(name)).map((set) => set && [...set].sort());
     const labels = labelled ? Object.entries(labelled.labels).sort() : null;
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
@@ -84,10 +82,10 @@ export class Filter {
     return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The sessions that it lets through, by their hashes; undefined when that is not limited by name. */
+  /** Hashes of the sessions that pass; undefined when they are not limited by name. */
   get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
     if (!this.#sessions || this.#named) return this.#named;
-    // The journal alone asks for them: streams need not keep the names beside the key.
+    // Only the journal needs them: streams do not keep the names beside the key.
     const lists = JSON.parse(this.key) as readonly (readonly string[])[];
     this.#named = (lists[FILTER_NAMES.indexOf('session')] ?? []).map((name) => {
       const { low, high } = this.#names.of(name);
@@ -109,7 +107,7 @@ export class Filter {
     return new Filter(values, names, labelled);
   }
 
-  /** Whether a frame can pass that is of one of these kinds and has one of these levels: bit sets of their codes. */
+  /** Whether a frame with one of these kinds and levels (bit sets of codes) can pass. */
   mayMatch(kinds: number, levels: number): boolean {
     if (kinds & (1 << KIND_CODE.gap)) return true;
     const some = (wanted: ReadonlySet<number> | undefined, there: number): boolean =>

@@ -1,5 +1,3 @@
-// Pure; used by the fronts. Owns a set of names by their hashes, as filters look them up: one for each frame and stream.
-
 /** A name's two words; the low one is never 0 (src/shared/contract/name-hash.ts). */
 export interface HashWords {
   low: number;
@@ -7,11 +5,11 @@ export interface HashWords {
 }
 
 /**
- * Fixed once it is made, and small: 16 to 32 bytes for each name, where a Map of Sets takes hundreds. A query may bring a
- * thousand names, and each stream may have another query.
+ * An immutable set of names by their hashes, looked up for each frame and stream. It takes 16 to 32 bytes for each name, where
+ * a Map of Sets takes hundreds: a query may have a thousand names, and each stream its own query.
  */
 export class HashSet {
-  /** Open addressing: pairs of words, at most every second one taken; 0 stands for nothing. */
+  /** Open addressing: pairs of words, at most half of them used; 0 is empty. */
   readonly #cells: Uint32Array;
   readonly #mask: number;
 
@@ -34,7 +32,7 @@ export class HashSet {
   /** Where it is, or would be. */
   #find(low: number, high: number): number {
     const cells = this.#cells;
-    // The lowest bit is set in every name's.
+    // The lowest bit of every name is set.
     let at = (low >>> 1) & this.#mask;
     while (cells[2 * at] !== 0 && (cells[2 * at] !== low || cells[2 * at + 1] !== high)) {
       at = (at + 1) & this.#mask;

@@ -1,5 +1,5 @@
-// Runs in a front thread. Owns which labels each bot had at each frame of the ring, so that a stream that is limited by
-// labels gets exactly what its bots wrote while they had them, wherever its cursor stands.
+// Runs in a front thread and in the journal thread. Owns the labels that each bot had at each frame, so that a stream that is
+// limited by labels gets exactly what its bots wrote while they had them, at any cursor.
 
 import { hasLabels } from '../contract/labels.js';
 import type { NameHash } from '../contract/name-hash.js';
@@ -16,24 +16,24 @@ interface Span {
 interface Session {
   readonly low: number;
   readonly high: number;
-  /** Oldest first; the last has no end while the bot is there. */
+  /** Oldest first; the last has no end while the bot exists. */
   spans: Span[];
 }
 
 export class LabelHistory {
   readonly #sessions = new Map<number, Session[]>();
-  /** Sessions with a span that has ended, in the order of the ends; each is looked at again when the ring has passed it. */
+  /** Sessions with a span that has ended, in the order of the ends; pruned when the ring has passed them. */
   readonly #ended: { session: Session; until: number }[] = [];
   /** Frames below this are accounted for. */
   known = 0;
   #since = 0;
 
-  /** Of frames below this nobody here knows what labels their bots had. */
+  /** The labels at frames below this are unknown. */
   get since(): number {
     return this.#since;
   }
 
-  /** Frames were missed before frame `seq`: what labels bots had until then is not known, also where it was. */
+  /** After missed frames before `seq`: all labels until then are unknown. */
   restart(seq: number): void {
     this.#since = seq;
     this.#sessions.clear();
@@ -41,8 +41,8 @@ export class LabelHistory {
   }
 
   /**
-   * A bot has these labels from frame `from` on. What it had before ends before frame `until`: one later for a change
-   * that is seen on the ring, because the frame that tells of it belongs to both.
+   * A bot has these labels from frame `from` on. Its earlier labels end before frame `until`: one later than `from` for a change
+   * on the ring, because the frame of the change belongs to both.
    */
   set({ low, high }: NameHash, labels: BotLabels, from: number, until: number): void {
     const session = this.#find(low, high) ?? this.#add(low, high);
@@ -54,14 +54,14 @@ export class LabelHistory {
     session.spans.push({ from, until: Number.POSITIVE_INFINITY, labels });
   }
 
-  /** There is no such bot any more from frame `until` on. */
+  /** The bot does not exist from frame `until` on. */
   remove({ low, high }: NameHash, until: number): void {
     const session = this.#find(low, high);
     const last = session?.spans.at(-1);
     if (session && last?.until === Number.POSITIVE_INFINITY) this.#end(session, last, until);
   }
 
-  /** Forgets what lies before frame `tail`, the oldest that can still be read. */
+  /** Removes what ended before frame `tail`, the oldest that can still be read. */
   prune(tail: number): void {
     let done = 0;
     for (const { session, until } of this.#ended) {
@@ -82,7 +82,7 @@ export class LabelHistory {
     );
   }
 
-  /** Whether something is known of what labels the session had at frame `seq`. */
+  /** Whether the labels of the session at frame `seq` are known. */
   knows(low: number, high: number, seq: number): boolean {
     const spans = this.#find(low, high)?.spans ?? [];
     return spans.some(({ from, until }) => from <= seq && seq < until);

@@ -1,4 +1,4 @@
-// Run by vitest. What bots have said last, on a ring that is lapped many times.
+// What bots have said last, on a ring that is lapped many times.
 
 import { expect, it } from 'vitest';
 import { Broadcaster } from '../../../src/broadcaster/broadcaster.js';

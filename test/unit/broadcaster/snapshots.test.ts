@@ -1,4 +1,4 @@
-// Run by vitest. The latest snapshot of every bot, from changes.
+// The latest snapshot of every bot, from changes.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

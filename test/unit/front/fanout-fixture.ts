@@ -10,7 +10,7 @@ import { SnapshotFrames } from '../../../src/front/initial-state.js';
 import { SnapshotMirror } from '../../../src/front/snapshot-mirror.js';
 import type { Subscriber } from '../../../src/front/subscriber.js';
 import type { BotSnapshot, Item } from '../../../src/shared/contract/events.js';
-import { FRONT } from '../../../src/shared/contract/metric-layout.js';
+import { FRONT_CELLS } from '../../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';
 import { Counters } from '../../../src/shared/memory/counters.js';
 import { createRing, MAX_FRAME_BYTES, type SharedRing } from '../../../src/shared/memory/layout.js';
@@ -109,7 +109,7 @@ export class TestFront {
   readonly mirror: SnapshotMirror;
   readonly reader: RingReader;
   readonly broadcaster: Broadcaster;
-  readonly counters = Counters.alone(FRONT.http);
+  readonly counters = Counters.alone(FRONT_CELLS.http);
   readonly #names = new NameHasher('key');
   /** Whether the broadcaster answers when the front asks it for the snapshots. */
   answers = true;

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Item } from '../../../src/shared/contract/events.js';
-import { FLUSH_BOUNDS, FRONT } from '../../../src/shared/contract/metric-layout.js';
+import { FLUSH_BOUNDS, FRONT_CELLS } from '../../../src/shared/contract/metric-layout.js';
 import { logLine } from '../shared/ring-fixture.js';
 import { EPOCH, type Limit, type Opened, type Pairs, TestFront } from './fanout-fixture.js';
 
@@ -169,7 +169,7 @@ describe('every subscriber', () => {
         await play(front, script, false);
         await settleAll(front);
         expect(front.checkAll()).toBe(0);
-        expect(front.counters.get(FRONT.gaps)).toBe(0);
+        expect(front.counters.get(FRONT_CELLS.gaps)).toBe(0);
       }),
       { numRuns: 120 },
     );
@@ -185,7 +185,7 @@ describe('every subscriber', () => {
           await play(front, script, keepsUp);
           await settleAll(front);
           front.checkAll();
-          gaps += front.counters.get(FRONT.gaps);
+          gaps += front.counters.get(FRONT_CELLS.gaps);
           abandon();
         }),
         { numRuns: 150, endOnFailure: true },
@@ -229,7 +229,7 @@ describe('a lapped subscriber', () => {
     expect(front.rebases).toBeGreaterThan(0);
     expect(front.check(stream)).toEqual({ gaps: 1, at: front.head });
     expect(front.check(filtered).gaps).toBe(1);
-    expect(front.counters.get(FRONT.gaps)).toBe(2);
+    expect(front.counters.get(FRONT_CELLS.gaps)).toBe(2);
   });
 
   it('waits for the snapshots when the broadcaster does not answer yet, instead of repeating its gap', async () => {
@@ -239,7 +239,7 @@ describe('a lapped subscriber', () => {
     front.answers = false;
     front.publish(lines(500));
     await setTimeout(50);
-    expect(front.counters.get(FRONT.gaps)).toBeLessThanOrEqual(1);
+    expect(front.counters.get(FRONT_CELLS.gaps)).toBeLessThanOrEqual(1);
     front.answers = true;
     front.publish(lines(1));
     await front.settle();
@@ -341,7 +341,7 @@ describe('a subscriber that comes or goes', () => {
       removed: () => {},
     });
     await front.settle();
-    expect(front.counters.get(FRONT.gaps)).toBe(0);
+    expect(front.counters.get(FRONT_CELLS.gaps)).toBe(0);
     expect(front.check(stream).gaps).toBe(0);
   });
 });
@@ -408,13 +408,13 @@ describe('with time', () => {
     expect(slow.socket.chunks).toHaveLength(1 + slow.socket.touches);
     expect(slow.socket.touches).toBeGreaterThan(0);
     expect(slow.socket.touches).toBeLessThanOrEqual(7);
-    expect(front.counters.get(FRONT.blocked)).toBe(1);
+    expect(front.counters.get(FRONT_CELLS.blocked)).toBe(1);
     await step(2500);
     expect(slow.socket.closed).toBe(true);
     expect(healthy.socket.closed).toBe(false);
-    expect(front.counters.get(FRONT.evictions)).toBe(1);
+    expect(front.counters.get(FRONT_CELLS.evictions)).toBe(1);
     await step(1000);
-    expect(front.counters.get(FRONT.blocked)).toBe(0);
+    expect(front.counters.get(FRONT_CELLS.blocked)).toBe(0);
     expect(front.fanout.size).toBe(1);
     expect(slow.socket.faults).toEqual([]);
     expect(front.check(healthy).at).toBe(front.head);
@@ -432,10 +432,10 @@ describe('with time', () => {
     const { chunks: first } = all.socket;
     const { chunks: second } = warnings.socket;
     const sent = Buffer.concat([...first, ...second]);
-    expect(front.counters.get(FRONT.frames)).toBe(5);
-    expect(front.counters.get(FRONT.writes)).toBe(first.length + second.length);
-    expect(front.counters.get(FRONT.bytes)).toBe(sent.length);
-    const buckets = FLUSH_BOUNDS.map((_, at) => front.counters.get(FRONT.flush + at));
+    expect(front.counters.get(FRONT_CELLS.frames)).toBe(5);
+    expect(front.counters.get(FRONT_CELLS.writes)).toBe(first.length + second.length);
+    expect(front.counters.get(FRONT_CELLS.bytes)).toBe(sent.length);
+    const buckets = FLUSH_BOUNDS.map((_, at) => front.counters.get(FRONT_CELLS.flush + at));
     expect(buckets.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(4);
   });
 
@@ -448,7 +448,7 @@ describe('with time', () => {
       if (second % 4 === 3) front.drain(slow, 1);
     }
     expect(slow.socket.closed).toBe(false);
-    expect(front.counters.get(FRONT.evictions)).toBe(0);
+    expect(front.counters.get(FRONT_CELLS.evictions)).toBe(0);
     expect(slow.socket.faults).toEqual([]);
   });
 

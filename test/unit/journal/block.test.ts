@@ -1,4 +1,4 @@
-// Unit tests. A block gives back exactly what was put into it.
+// A block gives back exactly what was put into it.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Unit tests. When what was committed is flushed in the background. The disk is a model: real ones rarely fail.
+// When what was committed is flushed in the background. The disk is a model: real ones rarely fail.
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { BackgroundSync } from '../../../src/journal/tables.js';

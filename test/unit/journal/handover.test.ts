@@ -1,4 +1,4 @@
-// Unit tests. What the journal answers comes over a real port, and memory of parts goes back and forth with it.
+// What the journal answers comes over a real port, and memory of parts goes back and forth with it.
 
 import { MessageChannel } from 'node:worker_threads';
 import { expect, it, onTestFinished, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Unit tests. What the journal gives out of its blocks: pieces for streams that resume, and pages that are searched for.
+// What the journal gives out of its blocks: pieces for streams that resume, and pages that are searched for.
 // The tables are real.
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Unit tests. How the journal takes frames from the ring: it never keeps the broadcaster waiting.
+// How the journal takes frames from the ring: it never keeps the broadcaster waiting.
 
 import { expect, it } from 'vitest';
 import { JournalLabels } from '../../../src/journal/label-table.js';

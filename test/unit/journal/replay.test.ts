@@ -1,4 +1,4 @@
-// Unit tests. What a filtered stream gets that resumes is what an unfiltered one gets, filtered, and what cannot match is not
+// What a filtered stream gets that resumes is what an unfiltered one gets, filtered, and what cannot match is not
 // read for it. The tables are real.
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Unit tests. When there is something to forget by age.
+// When there is something to forget by age.
 
 import { expect, it } from 'vitest';
 import { Block, BlockBuilder } from '../../../src/journal/block.js';

@@ -1,4 +1,4 @@
-// Unit tests. Who searches the journal is in nobody's way for longer than it wants to know.
+// Who searches the journal is in nobody's way for longer than it wants to know.
 
 import { expect, it, onTestFinished } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';

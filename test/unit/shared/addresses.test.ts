@@ -1,4 +1,4 @@
-// Run by vitest. One client, however its address is written.
+// One client, however its address is written.
 
 import { expect, it } from 'vitest';
 import { addressKeyOf } from '../../../src/shared/contract/addresses.js';

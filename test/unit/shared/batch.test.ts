@@ -1,4 +1,4 @@
-// Run by vitest. Batches between bot hosts and the broadcaster: each stands alone.
+// Batches between bot hosts and the broadcaster: each stands alone.
 
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import fc from 'fast-check';

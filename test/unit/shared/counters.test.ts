@@ -1,9 +1,9 @@
-// Run by vitest. What threads count for GET /metrics: blocks of cells, and the histograms of their loops.
+// What threads count for GET /metrics: blocks of cells, and the histograms of their loops.
 
 import { expect, it } from 'vitest';
 import { ROUTE_NAMES } from '../../../src/front/route-table.js';
 import { ThreadCounts } from '../../../src/main/thread-counts.js';
-import { blockCells, httpCell, STATUSES } from '../../../src/shared/contract/metric-layout.js';
+import { blockCells, responseCell, STATUSES } from '../../../src/shared/contract/metric-layout.js';
 import { ERRORS } from '../../../src/shared/errors.js';
 import { Counters, createCounters, setCell, sumOf } from '../../../src/shared/memory/counters.js';
 import { createLags, LAG_BOUNDS, LoopLag } from '../../../src/shared/memory/loop-lag.js';
@@ -29,14 +29,14 @@ it('every route has a cell for every status, and any other status has one too', 
   const cells = new Set<number>();
   const routes = ROUTE_NAMES.length + 1;
   for (let route = 0; route < routes; route++) {
-    for (const status of STATUSES) cells.add(httpCell(route, status));
+    for (const status of STATUSES) cells.add(responseCell(route, status));
   }
   expect(cells.size).toBe(routes * STATUSES.length);
   expect(Math.max(...cells)).toBeLessThan(blockCells(routes));
   for (const { status } of Object.values(ERRORS)) {
-    expect(httpCell(1, status)).not.toBe(httpCell(1, 0));
+    expect(responseCell(1, status)).not.toBe(responseCell(1, 0));
   }
-  expect(httpCell(1, 418)).toBe(httpCell(1, 0));
+  expect(responseCell(1, 418)).toBe(responseCell(1, 0));
 });
 
 it('there is room for all routes', () => {

@@ -1,4 +1,4 @@
-// Run by vitest. What a client or an operator reads of a value that does not fit its schema.
+// What a client or an operator reads of a value that does not fit its schema.
 
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Run by vitest. Filters as the ring's index sees them, beside a filter that looks at the events themselves.
+// Filters as the ring's index sees them, beside a filter that looks at the events themselves.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

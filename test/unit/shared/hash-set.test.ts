@@ -1,4 +1,4 @@
-// Run by vitest. A set of names' hashes, beside a Set.
+// A set of names' hashes, beside a Set.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Run by vitest. Which labels a bot had at which frame, beside a model that keeps every frame's labels.
+// Which labels a bot had at which frame, beside a model that keeps every frame's labels.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

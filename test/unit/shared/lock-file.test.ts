@@ -1,4 +1,4 @@
-// Run by vitest. The lock file of an LMDB file, which must not be a hole when LMDB maps it. The files are real ones.
+// The lock file of an LMDB file, which must not be a hole when LMDB maps it. The files are real ones.
 
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';

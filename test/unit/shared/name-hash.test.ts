@@ -1,4 +1,4 @@
-// Run by vitest. Names in the ring's index, and the bound of what is remembered of them.
+// Names in the ring's index, and the bound of what is remembered of them.
 
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';

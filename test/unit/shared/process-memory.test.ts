@@ -1,4 +1,4 @@
-// Run by vitest. What of a real LMDB file is mapped counts as resident, and not as the process's own.
+// What of a real LMDB file is mapped counts as resident, and not as the process's own.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

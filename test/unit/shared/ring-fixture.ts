@@ -1,4 +1,4 @@
-// Unit tests. A ring that is written and read in one thread, and text that is hard on encoders.
+// A ring that is written and read in one thread, and text that is hard on encoders.
 
 import fc from 'fast-check';
 import type { LogEvent, LogItem } from '../../../src/shared/contract/events.js';

@@ -1,4 +1,4 @@
-// Run by vitest. Ring writer and ring reader in one thread, beside a list of all frames that were ever written.
+// Ring writer and ring reader in one thread, beside a list of all frames that were ever written.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

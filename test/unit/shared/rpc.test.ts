@@ -1,4 +1,4 @@
-// Run by vitest. Calls over a real MessageChannel.
+// Calls over a real MessageChannel.
 
 import { getEventListeners } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';

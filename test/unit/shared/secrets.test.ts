@@ -1,4 +1,4 @@
-// Run by vitest. What a schema lets be read, for all the ways in which it can say that something is secret.
+// What a schema lets be read, for all the ways in which it can say that something is secret.
 
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/shared/contract/json.js';

@@ -1,4 +1,4 @@
-// Run by vitest. The pieces of a stream that are not on the ring, and what a Last-Event-ID means.
+// The pieces of a stream that are not on the ring, and what a Last-Event-ID means.
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import fc from 'fast-check';
