@@ -39,7 +39,7 @@ describe('login', () => {
         '--url',
         `http://127.0.0.1:${await freePort()}`,
       ]);
-      expectFailure(elsewhere, EXIT.not_allowed, /there is no token for http:/);
+      expectFailure(elsewhere, EXIT.not_allowed, /no token for http:/);
       const second = await run(['login', '--pin-file', pinPath]);
       expect(second).toMatchObject({ code: 0, stderr: '' });
       // Nobody has the first token any more.
