@@ -1,16 +1,11 @@
 // Clocks and the memory of the process are mocked.
 
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { MemoryGuard } from '../../../src/main/bots/memory-guard.js';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import type { MemoryGuard } from '../../../src/main/bots/memory-guard.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 
 const MB = 2 ** 20;
 const LIMIT_MB = 1000;
-
-vi.mock('../../../src/shared/process-memory.js', () => ({
-  anonymousRss: () => ownMb * MB,
-  residentMemory: () => (ownMb + mappedMb) * MB,
-}));
 
 let ownMb: number;
 /** Pages of files that are mapped. */
@@ -36,13 +31,29 @@ class Host {
   }
 }
 
+// Test files share their modules: the guard with this memory is loaded for this file alone.
+const MEASURED = '../../../src/shared/process-memory.js';
+let Guard: typeof MemoryGuard;
+beforeAll(async () => {
+  vi.resetModules();
+  vi.doMock(MEASURED, () => ({
+    anonymousRss: () => ownMb * MB,
+    residentMemory: () => (ownMb + mappedMb) * MB,
+  }));
+  ({ MemoryGuard: Guard } = await import('../../../src/main/bots/memory-guard.js'));
+});
+afterAll(() => {
+  vi.doUnmock(MEASURED);
+  vi.resetModules();
+});
+
 beforeEach(() => {
   vi.useFakeTimers();
   ownMb = 500;
   mappedMb = 0;
   vi.spyOn(process.memoryUsage, 'rss').mockImplementation(() => (ownMb + mappedMb) * MB);
   hosts = [new Host(), new Host(), new Host()];
-  guard = new MemoryGuard(() => hosts as unknown as HostThread[], LIMIT_MB);
+  guard = new Guard(() => hosts as unknown as HostThread[], LIMIT_MB);
 });
 afterEach(() => {
   guard.stop();
