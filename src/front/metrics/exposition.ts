@@ -24,7 +24,7 @@ export function exposition(sample: Sample): Promise<string> {
     for (const [labels, value] of listed(values)) made.set(labels, value);
   };
   const histogram = (name: string, help: string, of: readonly Histogram[]): void =>
-    registry.registerMetric(new GivenHistogram(name, help, of) as unknown as Metric);
+    registry.registerMetric(new CountedHistogram(name, help, of) as unknown as Metric);
 
   const { main, process: own, streams, ring, pin } = sample;
   gauge(
@@ -161,7 +161,7 @@ interface Histogram {
 }
 
 /** A histogram of counts from shared memory: that of prom-client only accepts single observations. */
-class GivenHistogram {
+class CountedHistogram {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
