@@ -125,7 +125,9 @@ export class Http {
       }
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new ApiError(0, `the response of ${this.url} broke off: ${reasonOf(cause)}`, { cause });
+      throw new ApiError(0, `the response of ${this.url} was cut off: ${reasonOf(cause)}`, {
+        cause,
+      });
     } finally {
       await reader.cancel().catch(() => {});
     }

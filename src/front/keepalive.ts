@@ -57,7 +57,7 @@ export class Keepalive {
       if (now - subscriber.blockedAt >= stallMs) {
         evict(subscriber);
       } else if (now - subscriber.writtenAt >= TOUCH_MS) {
-        // Two reasons: uWebSockets closes a connection that is not written to for 10 s, whatever the stall limit is; and
+        // Two reasons: uWebSockets closes a connection that is not written to for 10 s, regardless of the stall limit; and
         // a client that reads slowly but steadily accepts three bytes long before the engine reports it as writable.
         const { blockedAt } = subscriber;
         subscriber.blockedAt = 0;

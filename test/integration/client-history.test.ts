@@ -115,7 +115,7 @@ describe('on one service', () => {
   });
 
   it.each([
-    ['cut in the middle', '{"id":"a-1","event":"log","data":{}}\n{"id":"a-2","ev', /broke off/],
+    ['cut in the middle', '{"id":"a-1","event":"log","data":{}}\n{"id":"a-2","ev', /was cut off/],
     [
       'one that is ended in the middle of a line',
       '{"id":"a-1","event":"log","data":{}}\n{"id"',

@@ -7,7 +7,7 @@ import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import { UwsStream, writeHeaders } from './uws-stream.js';
 
-/** A body of at most this many characters fits the cork buffer with its headers, whatever its UTF-8 length. */
+/** A body of at most this many characters fits the cork buffer with its headers, at any UTF-8 length. */
 const MAX_CORKED_CHARACTERS = 5_000;
 
 /** Runs in a front thread. Owns one request on uWebSockets.js and its response. */
