@@ -1,4 +1,4 @@
-// Entry of the journal thread: wiring only. Nobody waits for it: it reads the ring as a front does.
+// Entry of the journal thread: wiring only. It reads the ring as a front does; no other thread waits for it.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { frontMethods } from '../src/journal/front-methods.js';
@@ -19,7 +19,7 @@ import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
 const parent = parentPort;
 
-// Live streams do not wait for the past.
+// Live streams go before replays.
 letOthersGoFirst();
 const start = workerData as JournalStart;
 new LoopLag(start.lag).watch();

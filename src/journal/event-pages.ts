@@ -1,23 +1,16 @@
 // The pages of `GET /api/events`: which frames a page has, and their JSON.
 
-import { withoutEscapes } from '../shared/contract/escapes.js';
 import { KINDS } from '../shared/contract/event-kinds.js';
 import type { Page, PageRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
-import {
-  eventId,
-  frameData,
-  frameId,
-  frameMessage,
-  gapJson,
-  KIND_CODE,
-} from '../shared/stream/frame.js';
+import { eventId, frameData, frameId, gapJson } from '../shared/stream/frame.js';
 import { type Block, CLOCK_SLACK_MS, type Head } from './block.js';
 import type { JournalReader } from './journal-reader.js';
 import { isPosted, NOBODY, placesIn } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
 import { type Readable, Slices } from './slices.js';
 import { type NameKey, SEGMENT, type Tables } from './tables.js';
+import { Needle } from './text-search.js';
 
 /** Longest search for one page, in ms: then the page ends where it is, with a cursor. */
 const SEARCH_MS = 1500;
@@ -265,39 +258,4 @@ class Collected {
     const next = cursor === null ? 'null' : JSON.stringify(eventId(this.#epoch, cursor));
     return `{"events":[${this.#events.join(',')}],"cursor":${next}}`;
   }
-}
-
-/** A text to search for. */
-class Needle {
-  readonly #plain: string;
-  /** As JSON, whose escapes are always written the same way. */
-  readonly #json: string;
-
-  constructor(text: string) {
-    this.#plain = text.toLowerCase();
-    this.#json = JSON.stringify(text).slice(1, -1).toLowerCase();
-  }
-
-  /** Whether some frame of the block can have it. One search is several times as fast as one for each frame. */
-  mayBeIn(block: Block): boolean {
-    const text = block.data.toString();
-    return text.toLowerCase().includes(this.#json) || hasEscapes(text);
-  }
-
-  /** In the message of a line, without its colour codes; anywhere in the data of another event. */
-  isIn(text: string, kind: number): boolean {
-    if (kind !== KIND_CODE.log) return frameData(text).toLowerCase().includes(this.#json);
-    const message = frameMessage(text);
-    const isColored = hasEscapes(message);
-    if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
-    // A match may be a part of an escape, as the n of a line break is.
-    if (!isColored && !message.includes('\\')) return true;
-    const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
-    return said.toLowerCase().includes(this.#plain);
-  }
-}
-
-/** Whether JSON may contain terminal escapes. */
-function hasEscapes(json: string): boolean {
-  return json.includes('\\u001b') || json.includes('\u009b');
 }

@@ -1,0 +1,38 @@
+import { withoutEscapes } from '../shared/contract/escapes.js';
+import { frameData, frameMessage, KIND_CODE } from '../shared/stream/frame.js';
+import type { Block } from './block.js';
+
+/** A text to search for. */
+export class Needle {
+  readonly #plain: string;
+  /** As JSON, whose escapes are always written the same way. */
+  readonly #json: string;
+
+  constructor(text: string) {
+    this.#plain = text.toLowerCase();
+    this.#json = JSON.stringify(text).slice(1, -1).toLowerCase();
+  }
+
+  /** Whether some frame of the block can have it. One search is several times as fast as one for each frame. */
+  mayBeIn(block: Block): boolean {
+    const text = block.data.toString();
+    return text.toLowerCase().includes(this.#json) || hasEscapes(text);
+  }
+
+  /** In the message of a line, without its colour codes; anywhere in the data of another event. */
+  isIn(text: string, kind: number): boolean {
+    if (kind !== KIND_CODE.log) return frameData(text).toLowerCase().includes(this.#json);
+    const message = frameMessage(text);
+    const isColored = hasEscapes(message);
+    if (!isColored && !message.toLowerCase().includes(this.#json)) return false;
+    // A match may be a part of an escape, as the n of a line break is.
+    if (!isColored && !message.includes('\\')) return true;
+    const said = withoutEscapes(JSON.parse(`"${message}"`) as string);
+    return said.toLowerCase().includes(this.#plain);
+  }
+}
+
+/** Whether JSON may contain terminal escapes. */
+function hasEscapes(json: string): boolean {
+  return json.includes('\\u001b') || json.includes('\u009b');
+}
