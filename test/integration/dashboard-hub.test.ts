@@ -69,7 +69,7 @@ it('has the token that is in use outlive what a tab has had from before, and giv
   // When that one ends nobody is put back to what was before it.
   await revoke(service, newer.id);
   await expect.poll(() => first.token).toBeNull();
-  expect(first.sessions.at(-1)?.reason).toMatch('revoked or has run out');
+  expect(first.sessions.at(-1)?.reason).toMatch('revoked or has expired');
   expect(second.token).toBeNull();
 });
 
