@@ -6,7 +6,7 @@ import { BotCounts, OTHER_STATUS } from '../../../src/front/bot-counts.js';
 
 type Bot = { kind: string; status: string };
 
-it('are what a recount gives, whatever happens', () => {
+it('match a recount after any sequence of changes', () => {
   const state = fc.option(
     fc.record({
       kind: fc.constantFrom('a', 'b'),

@@ -1,5 +1,3 @@
-// Unit tests. What the query of the past takes, and what it refuses.
-
 import { expect, it } from 'vitest';
 import { parseEventQuery, parseStatsQuery } from '../../../src/front/history/event-query.js';
 import { NameHasher } from '../../../src/shared/contract/name-hash.js';

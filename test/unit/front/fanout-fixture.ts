@@ -408,7 +408,7 @@ export class TestFront {
     return gaps;
   }
 
-  /** Closes every socket and lets go of all timers, whatever state a test has left. */
+  /** Closes every socket and stops all timers, in any state. */
   abandon(): void {
     for (const stream of this.streams) this.drop(stream);
     this.fanout.stop();

@@ -114,7 +114,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 60, size: 'max' },
 );
 
-/** Fronts of the running test: one that fails must not go on in the next. */
+/** Fronts of the running test: one that fails must not continue in the next. */
 const fronts: TestFront[] = [];
 function open(...args: ConstructorParameters<typeof TestFront>): TestFront {
   const front = new TestFront(...args);
@@ -283,7 +283,7 @@ describe('a stream that is limited by labels', () => {
     }
   });
 
-  it('goes on without a gap when the broadcaster was replaced and its front missed nothing', async () => {
+  it('continues without a gap when the broadcaster was replaced and its front missed nothing', async () => {
     const front = open(4 * 1024 * 1024, 1024);
     const limit = { labels: { team: 'x' } };
     front.publish([labelled('a', { team: 'y' }), line('not for x')]);
@@ -480,14 +480,14 @@ describe('with time', () => {
     expect(stuck.socket.ended).toBe(false);
     expect(finished).toBe(true);
     expect(front.fanout.size).toBe(0);
-    // Whoever comes now is ended in the next turn.
+    // A stream that is added now ends in the next turn.
     const late = front.open();
     await step(100);
     expect(late.socket.ended).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('nobody is skipped by a pass, whoever is removed while it runs', async () => {
+  it('a pass skips no subscriber when others are removed while it runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 2, max: 12 }),
@@ -507,7 +507,7 @@ describe('with time', () => {
               return ok;
             };
           }
-          // The front sleeps: what comes now is one pass, and nobody is served by a later one.
+          // The front sleeps: what arrives now is one pass, and no later one serves a subscriber.
           await step(10);
           const begin = front.streams.map(({ socket }) => socket.chunks.length);
           front.publish([logLine({ message: 'news' })]);
@@ -523,7 +523,7 @@ describe('with time', () => {
     );
   });
 
-  it('finish with nobody there resolves at once', async () => {
+  it('finish without subscribers resolves at once', async () => {
     const front = open(65_536, 64);
     await front.fanout.finish(front.head, 3000);
     await step(0);

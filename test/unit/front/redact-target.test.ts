@@ -22,7 +22,7 @@ it('shows paths and other parameters as they were sent', () => {
   );
 });
 
-it('hides tokens and tickets, however they are written and under whatever name', () => {
+it('hides tokens and tickets, in any spelling and under any name', () => {
   fc.assert(
     fc.property(
       fc.oneof(tokens, tickets),
@@ -65,7 +65,7 @@ const WRAPPINGS: ((secret: string) => [string, string])[] = [
   (secret) => [hex(hex(hex(hex(hex(hex(hex(secret))))))), ''],
 ];
 
-it('hides tokens, tickets and the PIN in whatever they are wrapped', () => {
+it('hides tokens, tickets and the PIN inside other text', () => {
   fc.assert(
     fc.property(fc.oneof(tokens, tickets), fc.constantFrom(...WRAPPINGS), (secret, wrap) => {
       const shown = redactTarget(...wrap(secret), PIN);
@@ -104,7 +104,7 @@ it('hides the PIN wherever it stands', () => {
   );
 });
 
-it('gives one line of printable characters and bounded length, whatever is sent', () => {
+it('gives one line of printable characters and bounded length for any input', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (path, query) => {
       expect(redactTarget(`/${path}`, query, PIN)).toMatch(/^[\x21-\x7e]{1,512}$/);

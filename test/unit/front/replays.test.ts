@@ -1,5 +1,3 @@
-// Unit tests. Streams in the past take turns, share what is read, and are handed over where the ring begins for them.
-
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Replays } from '../../../src/front/history/replays.js';
 import type { Subscriber } from '../../../src/front/subscriber.js';
@@ -122,9 +120,9 @@ it('a crowd at one place is read for once, each gets everything, in turns of one
   }
 });
 
-it('one that was blocked while its part was let go of and read again anew misses nothing', async () => {
+it('a stream that was blocked while its part was evicted and read again misses nothing', async () => {
   const { journal, replays, open, until } = world(2_000_000);
-  // The journal ends within a piece, and goes on later: the same part is then cut into other pieces.
+  // The journal ends within a piece and continues later: the same part then has other pieces.
   journal.end = 45;
   const client = open(1);
   client.blocksAt = 45;
@@ -152,7 +150,7 @@ it('more places than there is memory for: each comes forward all the same', asyn
   expect(events).toEqual([]);
 });
 
-it('memory of parts that nobody needs any more is used for the next, and of no others', async () => {
+it('memory of evicted parts is reused, and of no others', async () => {
   const { journal, open, until } = world(Number.POSITIVE_INFINITY);
   journal.ownBytes = 512 * 1024;
   const first = open(1);
@@ -168,7 +166,7 @@ it('memory of parts that nobody needs any more is used for the next, and of no o
   }
 });
 
-it('one that is blocked holds nobody up, and goes on where it stood', async () => {
+it('a blocked stream delays no other, and continues at its cursor', async () => {
   const { replays, events, open, until } = world(201);
   const slow = open(1);
   slow.subscriber.blockedAt = 1;
@@ -182,7 +180,7 @@ it('one that is blocked holds nobody up, and goes on where it stood', async () =
   expect(slow.writes).toEqual(new Array(20).fill(10));
 });
 
-it('what is not there any more is told once, and it goes on from there when its prelude is over', async () => {
+it('a hole is declared once, and the stream continues after it when its initial state is sent', async () => {
   const { journal, replays, events, open, until } = world(581);
   journal.first = 501;
   const client = open(1);
@@ -207,7 +205,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('while the journal cannot answer each keeps its place, and goes on when it can', async () => {
+it('while the journal fails, streams keep their position, and continue when it recovers', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
   const { journal, events, open, until } = world(401);
   journal.fails = true;

@@ -87,7 +87,7 @@ describe('the router', () => {
     expect(router.match('OPTIONS', '/nothing')).toEqual({ found: 'nothing' });
   });
 
-  it('finds nothing for any other path, whatever the method', () => {
+  it('finds nothing for any other path, with any method', () => {
     const paths = [
       '',
       '/',

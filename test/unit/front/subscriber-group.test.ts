@@ -48,7 +48,7 @@ describe('a group', () => {
           const { bytes, next } = group.next(cursor, head);
           expect(bytes.length).toBeLessThanOrEqual(MAX_FRAME_BYTES);
           expect(next).toBeGreaterThan(cursor);
-          // Whoever stands at the same place gets the same memory.
+          // Members at the same cursor get the same memory.
           expect(group.next(cursor, head).bytes).toBe(bytes);
           const piece = Buffer.from(bytes).toString();
           if (piece !== '') expect(piece.startsWith('id: ') && piece.endsWith('\n\n')).toBe(true);
@@ -111,7 +111,7 @@ describe('a group', () => {
     expect(next).toBeLessThan(head);
   });
 
-  it('judges no frame before its labels are known, and then goes on from there', () => {
+  it('judges no frame before its labels are known, and then continues there', () => {
     const { reader, head } = filled(
       Array.from({ length: 20 }, (_, at) => logLine({ session_id: 'a', message: `${at}` })),
     );
@@ -124,7 +124,7 @@ describe('a group', () => {
     const first = group.next(1, head);
     expect(first.next).toBe(11);
     expect(group.next(11, head)).toMatchObject({ next: 11, bytes: { length: 0 } });
-    // The bot had lost its labels when frame 15 came: nobody could have known before.
+    // The bot had lost its labels when frame 15 came: this was unknown before.
     history.set(names.of('a'), { team: 'y' }, 15, 16);
     history.known = head;
     const second = group.next(11, head);
@@ -136,7 +136,7 @@ describe('a group', () => {
     reader.release();
   });
 
-  it('takes no memory of its own: hundreds of filters share what one has, and each gets its frames', () => {
+  it('hundreds of filters share the memory of one, and each gets its frames', () => {
     const bots = 500;
     const { reader, head } = filled(
       Array.from({ length: 3 * bots }, (_, at) =>
@@ -167,7 +167,7 @@ describe('a group', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20);
   });
 
-  it('a round that ends in between costs nobody a byte', () => {
+  it('a round that ends in between loses no byte', () => {
     const { reader, head } = filled(
       Array.from({ length: 40 }, (_, at) =>
         logLine({ session_id: at % 2 ? 'odd' : 'even', message: `${at}`.padEnd(30_000, '.') }),

@@ -62,7 +62,7 @@ it.runIf(loaded)(
     expect(await ask(first)).toBe('ok');
     for (let n = 0; n < 3; n++) await change();
     expect(closed).toEqual([1, 2]);
-    // It has a connection, which goes on.
+    // Its connection stays open.
     expect(await ask(first)).toBe('ok');
     const second = await RawConnection.open(port);
     expect(await ask(second)).toBe('ok');
