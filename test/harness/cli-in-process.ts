@@ -1,6 +1,6 @@
 // Runs a command in the test's own process, which takes milliseconds. One at a time: a command uses the environment, the
-// directory and the output of its process. What depends on signals, input, pipes or a terminal is tested in a process of its
-// own (cli.ts).
+// directory and the output of its process. What depends on signals, input, pipes or a terminal is tested in a separate
+// process (cli.ts).
 
 import { Semaphore } from '../../src/shared/semaphore.js';
 
@@ -33,7 +33,7 @@ export interface CliSurroundings {
 
 export function runCliInProcess(args: string[], surroundings: CliSurroundings): Promise<CliEnd> {
   return turns.run(async () => {
-    // Its handlers of signals are for a process of its own.
+    // Its signal handlers are for a separate process.
     const handlers = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
     const { createProgram } = (await import(BUILD)) as CommandLine;
     for (const [signal, before] of handlers) {

@@ -1,4 +1,4 @@
-// Test harness. Owns how a test gets a bot of the demo world whose whole life is on the stream.
+// Test harness: a bot of the demo world whose whole life is on the stream.
 
 import { type Answer, call } from './api.js';
 import type { Service } from './service.js';

@@ -1,4 +1,4 @@
-// Test harness. Owns what documents tell a reader to type: their code blocks, and a home with a shell to type them in.
+// Test harness: the code blocks of documents, and a home directory with a shell to type them in.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -137,7 +137,7 @@ export class Reader {
     return { service, pin };
   }
 
-  /** Types lines in bash, which ends at the first that fails, and goes on when all are done. Resolves with what is shown. */
+  /** Types lines in bash, which exits at the first failure. Resolves with what is shown. */
   async run(lines: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
     const typed = this.type(lines, env);
     expect(await typed.ended, typed.shown()).toBe(0);

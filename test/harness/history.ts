@@ -1,4 +1,4 @@
-// Test harness. Owns what tests of the journal ask again and again: pages, downloads, the journal's own account of itself.
+// Test harness: the journal's pages, downloads and state.
 
 import { expect } from 'vitest';
 import { call } from './api.js';

@@ -1,4 +1,4 @@
-// A front in the test's own thread: what workers/front.ts puts together, without an engine below it.
+// A front in the test's own thread: the same parts as in workers/front.ts, without an engine below it.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';

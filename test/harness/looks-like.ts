@@ -1,5 +1,5 @@
 // Test harness. Owns the comparison of what a document shows with what there really is: ids, times and figures differ, what
-// it is made of must not.
+// their structure must not.
 
 import { expect } from 'vitest';
 

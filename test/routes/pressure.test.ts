@@ -99,7 +99,7 @@ it('streams: full when there is room for no more, and then again not', async () 
   await open();
 });
 
-it('bots: one more than there may be is refused with the reason, of many at once too', async () => {
+it('bots: one above the limit is refused with the reason, of many at once too', async () => {
   service = await inject({ config: { bots, pressure: { max_bots: 4 } } });
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => create(service, { id: `b${n}`, kind: 'synthetic' })),

@@ -229,7 +229,7 @@ describe('over a restart', () => {
   });
 });
 
-describe('the PIN, when there are as many tokens as there may be', () => {
+describe('the PIN, when the token limit is reached', () => {
   it('takes the place of one that it made, and of no other that has the same name', async () => {
     const dir = makeDir();
     onTestFinished(() => removeDir(dir));

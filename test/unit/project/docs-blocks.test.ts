@@ -183,7 +183,8 @@ it.each(documents)('%s: the scripts, keys and variables that it names exist', (f
   }
   const variables = KEYS.map((key) => `DROVER_${key.toUpperCase().replaceAll('.', '_')}`);
   for (const [name] of text.matchAll(/\bDROVER_[A-Z_]*[A-Z]\b/g)) {
-    expect([...variables, ...OF_OTHERS], name).toContain(name);
+    if (name.startsWith('DROVER_TEST_')) expect(testVariables(), name).toContain(name);
+    else expect([...variables, ...OF_OTHERS], name).toContain(name);
   }
 });
 
@@ -191,7 +192,19 @@ it.each(documents)('%s: the scripts, keys and variables that it names exist', (f
 const OF_BOTS = new Set(['log.wire']);
 
 /** Variables that are not keys of the configuration. */
-const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE', 'DROVER_TEST_KILLS'];
+const OF_OTHERS = ['DROVER_URL', 'DROVER_TOKEN', 'DROVER_PROFILE'];
+
+/** Variables that tests read. */
+function testVariables(): string[] {
+  const sources = [...filesIn('test', '.ts'), ...filesIn('test', '.mjs')].filter(
+    (file) => !file.startsWith('test/unit/project/'),
+  );
+  return sources.flatMap((file) =>
+    [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/\bDROVER_TEST_[A-Z_]*[A-Z]\b/g)].map(
+      ([name]) => name,
+    ),
+  );
+}
 
 /** All keys of the configuration. */
 const KEYS = keysOf(JSON.parse(readFileSync(path.join(ROOT, 'config/default.json'), 'utf8')));
