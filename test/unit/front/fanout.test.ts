@@ -128,7 +128,7 @@ afterEach(abandon);
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** @param keepsUp whether the front gets its turn after each publish, so that only its subscribers are lapped. */
+/** @param keepsUp whether the front runs after each publish, so that only its subscribers are lapped. */
 async function play(front: TestFront, script: readonly Step[], keepsUp: boolean): Promise<void> {
   for (const step of script) {
     const { streams } = front;
