@@ -171,7 +171,7 @@ it('has the past as a download that can be left, the metrics, and what the API i
   expect(await page.evaluate('client.openapi().then(({ openapi }) => openapi)')).toBe('3.1.0');
 });
 
-it('goes on when the service was killed and comes back', async () => {
+it('reconnects after the service was killed and restarted', async () => {
   await open(BUSY);
   await read();
   const before = await until(({ ids }) => ids.length > 20);
@@ -188,7 +188,7 @@ it('goes on when the service was killed and comes back', async () => {
   expect(gaps.length).toBeGreaterThanOrEqual(epochs.size - 1);
 });
 
-it('is told of a gap', async () => {
+it('receives a gap', async () => {
   await open(BUSY);
   await read("lastEventId: '0123456789-7',");
   const { gaps, ids } = await until(({ ids }) => ids.length > 0);

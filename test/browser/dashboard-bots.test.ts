@@ -365,7 +365,7 @@ describe('one bot', () => {
     expect(JSON.parse(await page.getByLabel('frame').inputValue())).toEqual({ left: 1 });
   });
 
-  it('changes the labels that were touched, and keeps what others have made of the rest', async () => {
+  it('changes the edited labels, and keeps changes of others to the rest', async () => {
     const update = (labels: object) =>
       call(service, 'PATCH', '/api/bots/demo-2', { body: { labels } });
     await update({ team: 'a', zone: 'eu' });

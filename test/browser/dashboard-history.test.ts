@@ -68,7 +68,7 @@ it('scrolls back to the first line, and from the past into what comes, with each
   const last = async (): Promise<number> => (await numbers(page)).at(-1) ?? 0;
   // When it is tried again there are more.
   await expect.poll(last).toBeGreaterThanOrEqual(PAST);
-  // Live lines go on from there.
+  // Live lines continue from there.
   const live = (await last()) + 1;
   await invoke(service, 'painter-1', 'print', { text: `number ${live}.` });
   await page.locator('.log-row', { hasText: `number ${live}.` }).waitFor();
@@ -158,7 +158,7 @@ it('has the last lines of bots from before the page was opened, and newer ones a
   await openWithToken(page, service, await service.token());
   await show(page, '#/bots');
   const last = page.locator('[data-bot=painter-1] .cell-line');
-  // The table is drawn anew each second.
+  // The table is redrawn every second.
   await expect.poll(() => last.innerText()).toBe('print -> {"written":2}');
   await print('said since', 3);
   await expect.poll(() => last.innerText()).toBe('print -> {"written":3}');

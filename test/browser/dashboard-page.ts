@@ -44,7 +44,7 @@ export interface OpenOptions {
 /** How long is waited for something to be seen, in ms. */
 const WAIT_MS = 15_000;
 
-/** An empty page in a browser of its own: nothing is kept from others. */
+/** An empty page in a new browser context. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<Opened> {
   const { width = 1280, height = 800, dark = false } = options;
   const context = await browser.newContext({

@@ -39,7 +39,7 @@ async function keep(place: string, token: string): Promise<void> {
   await page.evaluate(`${place}.setItem('drover.token', ${JSON.stringify(token)})`);
 }
 
-it('goes on with the token of the other tabs, whatever a tab has had from before', async () => {
+it('uses the token of the other tabs, not one that a tab had stored', async () => {
   const [older, newer] = [await make('older'), await make('newer')];
   await keep('sessionStorage', older.token);
   const other = await context.newPage();
@@ -68,7 +68,7 @@ it.each([
   const isOne = !where.includes('by itself');
   if (isOne) await second.locator('[data-connection=open]').waitFor();
   else await signIn(second, service);
-  // After a reload it is still signed in, whoever leads then.
+  // After a reload it is still signed in, with any leader.
   for (const tab of [page, second]) {
     await tab.reload();
     await tab.locator('[data-connection=open]').waitFor();

@@ -63,7 +63,7 @@ function rowTexts(page: Page): Promise<string[]> {
 /** Another tab of the same browser. */
 async function anotherTab(context: BrowserContext, of = service): Promise<Page> {
   const page = await context.newPage();
-  // Without a token of its own: the others have one.
+  // Without a stored token: the other tabs have one.
   await page.goto(`${of.url}/#/log`);
   await page.locator('[data-connection=open]').waitFor();
   return page;
@@ -256,7 +256,7 @@ it('has no serious fault of accessibility in any view, in light and dark', async
   }
 });
 
-it('goes on in all tabs when the service was killed and is back, with a shared worker', async () => {
+it('reconnects all tabs after the service was killed and restarted, with a shared worker', async () => {
   const dir = makeDir();
   onTestFinished(() => removeDir(dir));
   const options = { dataDir: dir, port: await freePort() };
@@ -286,7 +286,7 @@ it('goes on in all tabs when the service was killed and is back, with a shared w
 });
 
 // Last: the harness ends a service with the test that has started it.
-it('shows that the service has gone, and goes on when it is back', async () => {
+it('shows that the service is gone, and continues when it is back', async () => {
   const { context, page, complaints } = await openPage(browser);
   // The stream is one of the page, where what it asks for can be held back.
   await context.addInitScript('delete globalThis.SharedWorker');

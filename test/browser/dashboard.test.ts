@@ -367,7 +367,7 @@ it('makes no markup and no script of text, and lets nobody add a way to', async 
   expect(await refused('trustedTypes.createPolicy("other", {})')).toBe('TypeError');
   // Nor once more under the name that there is.
   expect(await refused('trustedTypes.createPolicy("drover", {})')).toBe('TypeError');
-  // The page goes on, and has said why.
+  // The page still works, and has shown why.
   await print('not markup');
   await show(page, '#/log');
   await page.locator('.log-row', { hasText: 'not markup' }).waitFor();

@@ -92,7 +92,7 @@ it('gets log events with ids, among them the wire lines of a command', async () 
   expect(line.data).toMatchObject({ session_id: 'demo-1', transport: 'tcp', level: 'info' });
 });
 
-it('reconnects by itself when the service is restarted, and goes on with the next event', async () => {
+it('reconnects when the service is restarted, and continues with the next event', async () => {
   const { port } = service;
   expect(await service.stop()).toBe(0);
   service = await start(port);
