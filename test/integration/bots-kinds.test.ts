@@ -126,7 +126,9 @@ it('a kind that is slow to load on a host that is replaced is tried again, and i
       snapshotFrom(stream, from, id, (s) => s.restarts > 0 && s.status === 'online', 40_000);
     await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
     expect(await back('faulty')).toMatchObject({ host: 0 });
-    const line = await lineFrom(stream, from, ({ message }) => message.includes(' does without '));
+    const line = await lineFrom(stream, from, ({ message }) =>
+      message.includes(' runs without the bot kind '),
+    );
     expect(line.message).toMatch(/slow\.mjs: it did not load within 3000 ms$/);
     // The host that it is to have then does not load it either, the next does.
     const missing = /^no bot host has the bot kind slow: it did not load within 3000 ms$/;
@@ -147,7 +149,7 @@ it('a kind that is slow to load on a host that is replaced is tried again, and i
         .slice(from)
         .map(({ data }) => data)
         .join(),
-    ).not.toContain('does without');
+    ).not.toContain('runs without the bot kind');
     await create(other, { id: 'another', kind: 'slow' });
     expect(await statusFrom(stream, from, 'another', 'online')).toMatchObject({ host: 0 });
   } finally {
