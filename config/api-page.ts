@@ -2,8 +2,8 @@
 // `<!-- routes -->`, `<!-- query GET /events -->`, `<!-- body POST /invoke -->`, `<!-- fields LogEvent -->`, and its end with
 // `<!-- end -->`. Everything else on the page is written by hand.
 
+import { NAMED_SCHEMAS } from '../src/front/reference/named-schemas.js';
 import { OPERATIONS } from '../src/front/reference/operations.js';
-import { NAMED_SCHEMAS } from '../src/front/reference/schemas.js';
 import { ACCESS, ROUTE_NAMES } from '../src/front/route-table.js';
 import type { TSchema } from '../src/shared/contract/typebox.js';
 import { code, table } from './markdown.js';

@@ -1,6 +1,7 @@
 import { ErrorBody } from '../../shared/contract/api.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
 import { ACCESS, type Access, ROUTE_NAMES } from '../route-table.js';
+import { NAMED_SCHEMAS } from './named-schemas.js';
 import {
   type Content,
   type JsonSchema,
@@ -10,7 +11,6 @@ import {
 } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { type DocumentParameter, parametersOf } from './parameters.js';
-import { NAMED_SCHEMAS } from './schemas.js';
 
 const NAME_OF = new Map(
   Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]),
