@@ -255,11 +255,11 @@ describe('the table', () => {
     await field(/^greeting/).fill('hello');
     await create.click();
     await sees('painter-1 exists already');
-    await field(/^Id/).fill('not good');
+    await field(/^ID/).fill('not good');
     await create.click();
     await sees('must be 1 to 64 letters');
     expect(await dialog.locator('.field .fault').count()).toBe(1);
-    await field(/^Id/).fill('new-1');
+    await field(/^ID/).fill('new-1');
     // As far down as it goes.
     await dialog.getByLabel(/^greeting/).fill('');
     await dialog.getByLabel('Run on a dedicated host thread').focus();

@@ -219,7 +219,7 @@ it('wakes up with the present state after it has slept', async () => {
   expect(await page.locator('.log-row', { hasText: 'the last one' }).count()).toBe(1);
   // What it has is bounded: 20,000 lines, and a tenth more before they are cut.
   const foot = await page.locator('.log-foot').innerText();
-  expect(foot).toContain('older lines above');
+  expect(foot).toContain('scroll up for older lines');
   expect(Number(foot.replaceAll(',', '').match(/^\d+/)?.[0])).toBeLessThanOrEqual(22_000);
   await context.close();
 });
@@ -304,7 +304,7 @@ it('shows that the service is gone, and continues when it is back', async () => 
   const said = await page
     .locator('main [role=status]', { hasText: 'Connection lost' })
     .ariaSnapshot();
-  expect(said).toContain('What is shown may be old.');
+  expect(said).toContain('The data on this page may be out of date.');
   expect(said).not.toMatch(/Reconnecting/);
   await show(page, '#/bots/painter-1?tab=config');
   await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();

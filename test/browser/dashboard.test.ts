@@ -250,14 +250,14 @@ describe('log', () => {
         const { bottom } = document.querySelector('.log-row.is-active').getBoundingClientRect();
         return bottom <= document.querySelector('.log-list').getBoundingClientRect().bottom;
       })()`);
-    await page.getByLabel('Line details').waitFor();
+    await page.getByRole('region', { name: 'Line details' }).waitFor();
     expect(await isSeen()).toBe(true);
     await page.keyboard.press('Escape');
     // Once more with the keyboard, from the end.
     await page.keyboard.press('G');
     await page.locator('[data-following=true]').waitFor();
     await page.keyboard.press('Enter');
-    await page.getByLabel('Line details').waitFor();
+    await page.getByRole('region', { name: 'Line details' }).waitFor();
     expect(await isSeen()).toBe(true);
   });
 
