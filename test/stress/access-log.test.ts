@@ -1,4 +1,4 @@
-// Decision "log": the access log when its reader does not keep up. test/routes/access-log.test.ts has the rules.
+// Decision "log": the access log when its reader is too slow. test/routes/access-log.test.ts covers the rules.
 
 import type { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
@@ -25,7 +25,7 @@ const targets = (service: Service): string[] =>
     return `${method} ${target} ${status}`;
   });
 
-it('lines that nobody reads are left out above a bound, and counted when somebody reads again', async () => {
+it('lines beyond the buffer limit are dropped while nobody reads, and counted once reading resumes', async () => {
   const service = await start('all');
   const output = service.child.stdout as Readable;
   output.pause();
@@ -40,7 +40,7 @@ it('lines that nobody reads are left out above a bound, and counted when somebod
   connection.close();
   output.resume();
   await expect.poll(() => service.stdout()).toMatch(/Z [1-9]\d* lines dropped: nobody read/);
-  // On node:http it does not come so far.
+  // With node:http the buffer never gets that full.
   await raw(service.port, requestBytes('LONGERTHANSIXTEENLETTERS', '/method'));
   await call(service, 'GET', '/last');
   await expect.poll(() => targets(service).join('\n')).toContain('GET /last');
@@ -54,7 +54,7 @@ it('the service continues when its output is closed', async () => {
   service.child.stdout?.destroy();
   for (let n = 0; n < 20; n++) {
     expect((await call(service, 'GET', `/nowhere/${n}`)).status).toBe(404);
-    // Each written by itself, so that a broken pipe is met more than once: nothing tells when a line was written.
+    // One request per write, so that the broken pipe occurs more than once. Nothing reports when a line was written.
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
   expect((await call(service, 'GET', '/api/bots')).status).toBe(200);

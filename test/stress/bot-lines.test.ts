@@ -1,4 +1,4 @@
-// What a bot that talks too much loses: info lines only, and their number is told exactly.
+// A bot that logs too much loses info lines only, and the stream reports their exact number.
 
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -15,7 +15,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-/** What a stream says of one bot. */
+/** What a stream reports about one bot. */
 class BotStory {
   shown = 0;
   skipped = 0;
@@ -25,7 +25,7 @@ class BotStory {
   statuses: string[] = [];
   states: string[] = [];
   readonly faults: string[] = [];
-  /** Lines that the last report leaves as the least that the bot must have come to. */
+  /** The last report implies that the bot has written at least this many lines. */
   #reported = 0;
 
   take(block: string): void {
@@ -43,7 +43,7 @@ class BotStory {
   }
 
   #shown(number: number): void {
-    // Between two reports numbers may only grow; behind one they are above what it accounts for.
+    // Between two reports the line numbers only grow. After a report they exceed what it accounts for.
     if (number <= this.lastNumber) this.faults.push(`${number} after ${this.lastNumber}`);
     if (number <= this.#reported) this.faults.push(`${number}, but ${this.#reported} were told of`);
     this.lastNumber = number;
@@ -99,28 +99,28 @@ it('hosts.bot_lines_per_second: shown and skipped lines add up to what the bot w
 
   const { story } = loud;
   expect(story.faults).toEqual([]);
-  // A burst of as many as a second's, then the rate.
+  // A burst of one second's allowance, then the rate.
   expect(story.firstNumbers).toEqual(Array.from({ length: LIMIT }, (_, n) => n + 1));
   expect(story.shown).toBeLessThanOrEqual(LIMIT * (1 + seconds) + 1);
   expect(story.shown).toBeGreaterThan(LIMIT);
   expect(story.skipped).toBeGreaterThan(story.shown);
-  // The last lines are accounted for as well: what it writes in one go is at most a few dozen at this rate.
+  // The last lines are accounted for too: at this rate the bot writes at most a few dozen at once.
   expect(story.shown + story.skipped).toBeGreaterThanOrEqual(story.lastNumber);
   expect(story.statuses).toEqual(['starting', 'running', 'stopping', 'stopped', 'deleted']);
   expect(story.states.at(-1)).toBe('deleted');
 
-  // A neighbour on the same host that keeps to the limit loses nothing.
+  // Another bot on the same host that stays below the limit loses nothing.
   await soft.stream.until(() => soft.story.shown > 100);
   expect(soft.story).toMatchObject({ skipped: 0, reports: 0, faults: [] });
   expect(soft.story.lastNumber).toBe(soft.story.shown);
 });
 
-it('hosts.in_flight_bytes: a host that writes faster than the broadcaster takes counts what it skips', async () => {
+it('hosts.in_flight_bytes: a host that outpaces the broadcaster counts the lines it skips', async () => {
   service = await startService({
     config: { hosts: { bot_lines_per_second: 0, in_flight_bytes: 65_536 } },
   });
   const flood = await follow('flood');
-  // A stream with little in it, so that none of it is overwritten before this test has read it.
+  // A stream with little traffic, so that this test reads all of it before it is overwritten.
   const few = await follow('flood&level=warn,state');
   await create('flood', { events_per_second: 10_000_000, message_bytes: 2000 });
   await create('neighbour', { events_per_second: 100 });

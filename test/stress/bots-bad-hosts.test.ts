@@ -1,5 +1,5 @@
-// Bots that take their whole host down: those on another host go on without a hole, those on the same come back, and
-// the stream and the incident report tell what happened.
+// Bots that take down their whole host: bots on other hosts continue without a gap, bots on the same host restart, and
+// the stream and the incident report say what happened.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -33,7 +33,7 @@ let neighbour: string;
 let housemate: string;
 let host: number;
 
-/** A service for the tests of one group. @param hangMs when its watchdog finds a host that stands still. */
+/** A service for one group of tests. @param hangMs after which its watchdog replaces a host that hangs. */
 function withTwoHosts(hangMs: number): void {
   beforeAll(async () => {
     service = await startService({
@@ -53,7 +53,7 @@ function withTwoHosts(hangMs: number): void {
   });
 }
 
-/** The culprit and one other on a host, a neighbour on the other. */
+/** The culprit and another bot on one host, a neighbour on the other host. */
 async function settle(): Promise<void> {
   serial += 1;
   neighbour = `neighbour-${serial}`;
@@ -61,7 +61,7 @@ async function settle(): Promise<void> {
   for (const { id } of await list(service)) await remove(service, id);
   await createNeighbour(service, stream, neighbour);
   const { host: other } = await snapshot(service, neighbour);
-  // The host of the test before may not be replaced yet.
+  // The previous test's host may not be replaced yet.
   await eventually(async () => {
     const probe = (await create(service, { id: `probe-${serial}`, kind: 'faulty' })).json;
     await remove(service, `probe-${serial}`);
@@ -70,7 +70,7 @@ async function settle(): Promise<void> {
   await create(service, { id: culprit, kind: 'faulty' });
   host = (await statusFrom(stream, 0, culprit, 'online')).host as number;
   expect(host).not.toBe(other);
-  // Each goes to the host with the fewest bots: of two more, one goes to the culprit's.
+  // A new bot goes to the host with the fewest bots: one of the next two joins the culprit.
   const more = [`housemate-${serial}-1`, `housemate-${serial}-2`];
   for (const id of more) {
     await create(service, { id, kind: 'faulty' });
@@ -79,7 +79,7 @@ async function settle(): Promise<void> {
   expect(more).toContain(housemate);
 }
 
-/** @param isNamed whether it is known that it was the culprit. */
+/** @param isNamed whether the report names the culprit. */
 async function cause(fault: string, type: string, isNamed = true): Promise<Incident> {
   const from = stream.frames.length;
   await invoke(service, culprit, 'cause', { fault });
@@ -116,7 +116,7 @@ async function cause(fault: string, type: string, isNamed = true): Promise<Incid
   return incident;
 }
 
-describe('a host that stands still or ends', () => {
+describe('a host that hangs or exits', () => {
   withTwoHosts(HANG_MS);
 
   it('an endless loop: the incident report names file, function and bot', async () => {
@@ -133,7 +133,7 @@ describe('a host that stands still or ends', () => {
     expect(incident.last_lines.join('\n')).toContain('about to loop');
   });
 
-  it('a command that never lets go: its caller gets an answer, and the stream says so', async () => {
+  it('a command that never returns: its caller gets a response, and the stream reports it', async () => {
     await settle();
     const from = stream.frames.length;
     const incident = await cause('spin', 'hang');
@@ -155,8 +155,8 @@ describe('a host that stands still or ends', () => {
   });
 });
 
-describe('a host that takes more memory than it may', () => {
-  // To the watchdog a hog is a host that stands still; on a busy machine it takes a while to fill up.
+describe('a host that exceeds its memory limit', () => {
+  // To the watchdog a host that allocates all the time hangs. On a busy machine it takes a while to reach the limit.
   withTwoHosts(60_000);
 
   it.each(['hog', 'hog_map', 'hog_large_array', 'hog_busy_buffers'])(
@@ -165,7 +165,7 @@ describe('a host that takes more memory than it may', () => {
       await settle();
       const incident = await cause(fault, 'out_of_memory');
       expect(incident.reason).toMatch(/out of memory: .* hosts\.max_heap_mb is 64 MB/);
-      // Nobody can ask the thread any more, but what ran last is known.
+      // The thread no longer responds, but the report knows what ran last.
       expect(incident.suspect).toBe(culprit);
       expect(incident.reason).toContain(`the code of bot ${culprit} ran last there`);
       expect(incident.last_lines.join('\n')).toContain('about to hoard');
@@ -184,7 +184,7 @@ describe('a host that takes more memory than it may', () => {
     },
   );
 
-  it('garbage is no memory that is used: a bot that leaves much of it goes on', async () => {
+  it('garbage does not count as used memory: a bot that produces a lot of it keeps running', async () => {
     await settle();
     const from = stream.frames.length;
     await invoke(service, culprit, 'cause', { fault: 'litter' });
@@ -194,7 +194,7 @@ describe('a host that takes more memory than it may', () => {
   });
 });
 
-describe('when two things break at once', () => {
+describe('two failures at once', () => {
   const start = async (config: object): Promise<[Service, SseStream]> => {
     const service = await startService({
       config: { kinds: [FIXTURE_KINDS], restart: { backoff_ms: 20 }, ...config },
@@ -203,7 +203,7 @@ describe('when two things break at once', () => {
     return [service, await watch(service)];
   };
 
-  it('a host that hangs while the broadcaster is replaced is found all the same', async () => {
+  it('a host that hangs while the broadcaster is replaced is still detected', async () => {
     const [service, stream] = await start({ hosts: { count: 2 }, watchdog: { hang_ms: HANG_MS } });
     try {
       for (const id of ['one', 'two']) {
@@ -234,12 +234,12 @@ describe('when two things break at once', () => {
     }
   });
 
-  it('the service ends in order while a host hangs', async () => {
+  it('the service shuts down cleanly while a host hangs', async () => {
     const [service, stream] = await start({ hosts: { count: 1 }, shutdown: { bots_ms: 500 } });
     await create(service, { id: 'stuck', kind: 'faulty' });
     await statusFrom(stream, 0, 'stuck', 'online');
     await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'hang' });
-    // Its heart has stopped: a command is not answered any more.
+    // Its event loop is blocked: it no longer answers commands.
     const silent = await Promise.race([
       invoke(service, 'stuck', 'heard'),
       new Promise((resolve) => setTimeout(() => resolve('silent'), 300)),
@@ -249,7 +249,7 @@ describe('when two things break at once', () => {
     expect(await stream.ended).toBe(true);
   });
 
-  it('the service ends in order while a bot that does not listen is being deleted', async () => {
+  it('the service shuts down cleanly while a bot that ignores its stop signal is deleted', async () => {
     const [service, stream] = await start({
       hosts: { count: 1, stop_grace_ms: 60_000 },
       shutdown: { bots_ms: 300 },
@@ -269,7 +269,7 @@ describe('when two things break at once', () => {
       await statusFrom(stream, 0, 'stuck', 'online');
       await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'hang' });
       expect((await act(service, 'stuck', 'stop')).json).toMatchObject({ status: 'stopped' });
-      // It stays stopped when its host is back, and can be started there.
+      // It stays stopped once its host is back, and can be started there.
       await eventually(
         async () => (await act(service, 'stuck', 'start')).status === 200,
         'the host is back',
@@ -282,7 +282,7 @@ describe('when two things break at once', () => {
   });
 });
 
-describe('when it happens over and over', () => {
+describe('repeated failures', () => {
   let service: Service;
   let stream: SseStream;
 
@@ -310,7 +310,7 @@ describe('when it happens over and over', () => {
     await stopClean(service);
   });
 
-  /** What `restarts` of both says, once they are there again. */
+  /** The `restarts` of both, once they run again. */
   async function neighbours(restarts: number): Promise<void> {
     for (const id of ['always', 'never']) {
       await snapshotFrom(
@@ -324,7 +324,7 @@ describe('when it happens over and over', () => {
     }
   }
 
-  it('a bot that hangs its host each time fails alone: its neighbours are restarted once', async () => {
+  it('a bot that hangs its host on every start fails alone: its neighbours restart once', async () => {
     const config = { end: 'loop' };
     await create(service, { id: 'culprit', kind: 'mortal', config, restart: { policy: 'always' } });
     const failed = await statusFrom(stream, 0, 'culprit', 'failed', 60_000);
@@ -335,11 +335,11 @@ describe('when it happens over and over', () => {
     expect(hangs.map(({ type, suspect }) => [type, suspect])).toEqual(
       Array(3).fill(['hang', 'culprit']),
     );
-    // Once it had a host of its own nobody else was there.
+    // After the first hang it ran alone on its own host.
     expect(hangs.map(({ bots }) => bots.length)).toEqual([1, 1, 3]);
   });
 
-  it('a loss that nobody is suspected of is charged to nobody', async () => {
+  it('a host loss without a suspect counts against no bot', async () => {
     for (let loss = 1; loss <= 4; loss++) {
       const { host } = await snapshot(service, 'always');
       await invoke(service, null, 'drill', { kill: 'host', host, fault: 'crash' });
@@ -348,7 +348,7 @@ describe('when it happens over and over', () => {
   });
 });
 
-it('of bots on one host the one that leaks is found by putting them apart, and it alone fails', async () => {
+it('quarantine finds the one bot on a host that leaks memory, and only it fails', async () => {
   const service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
@@ -373,7 +373,7 @@ it('of bots on one host the one that leaks is found by putting them apart, and i
       return named.length >= 6;
     }, 'the incident report of the last');
     expect(new Set(named.map(({ suspect }) => suspect))).toEqual(new Set([null, 'leaker']));
-    // Twice all together, then a half; then it is alone.
+    // Twice with all bots on one host, then with half of them, then alone.
     expect(named.map(({ bots }) => bots.length).reverse()).toEqual([4, 4, 2, 1, 1, 1]);
     for (const id of innocents) {
       expect(await snapshot(service, id)).toMatchObject({ status: 'alive' });

@@ -1,4 +1,4 @@
-// Runs that go on when they were to end, and threads that do: the successor of a bot waits until the bot is really gone.
+// Runs and threads that outlive their deadline: a bot's successor waits until the bot has really ended.
 
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ async function start(config: { hosts: object; watchdog?: object }): Promise<Serv
   return service;
 }
 
-/** A bot that holds its lock until its run ends, `stopMs` after it was asked to. */
+/** A bot that holds its lock until its run ends, `stopMs` after the stop request. */
 async function createGuarded(
   running: Service,
   id: string,
@@ -65,7 +65,7 @@ async function createGuarded(
 const onlineAgain = (from: number, id: string, restarts: number): Promise<Snapshot> =>
   snapshotFrom(stream, from, id, (s) => s.status === 'online' && s.restarts === restarts, 30_000);
 
-it('after an uncaught error the successor waits for a run that takes its time', async () => {
+it('after an uncaught error the successor waits for a run that ends slowly', async () => {
   const running = await start({ hosts: { stop_grace_ms: 30_000 } });
   await createNeighbour(running, stream, 'neighbour');
   const { host } = await createGuarded(running, 'slow', 300);
@@ -75,12 +75,12 @@ it('after an uncaught error the successor waits for a run that takes its time', 
     expect(await onlineAgain(from, 'slow', fall)).toMatchObject({ host });
   }
   expectSingle(stream);
-  // It was in time: nothing had to be replaced for it.
+  // It ended in time: no host was replaced.
   expect((await incidents(running)).map(({ type }) => type)).toEqual(['crash', 'crash', 'crash']);
   await expectUndisturbed(stream, 'neighbour');
 });
 
-it('a run that never ends has its host replaced, once: the others move, and it has a host of its own then', async () => {
+it('a run that never ends gets its host replaced once: the others move, and it then runs alone', async () => {
   const running = await start({ hosts: { stop_grace_ms: 500 } });
   await createNeighbour(running, stream, 'neighbour');
   const { host } = await createGuarded(running, 'deaf', NEVER);
@@ -96,7 +96,7 @@ it('a run that never ends has its host replaced, once: the others move, and it h
   expect(incident?.reason).toMatch(/^bot deaf was stopped and still runs after 500 ms/);
   expect(incident?.heap?.used).toBeGreaterThan(0);
 
-  // The neighbour was stopped and started in order: no failure of its own.
+  // The neighbour was stopped and started cleanly: this is not its failure.
   const moved = await snapshotFrom(
     stream,
     from,
@@ -116,7 +116,7 @@ it('a run that never ends has its host replaced, once: the others move, and it h
     [],
   );
 
-  // From now on it holds up nobody but itself.
+  // From now on it delays only itself.
   from = stream.frames.length;
   for (let fall = 2; fall <= 3; fall++) {
     const begun = stream.frames.length;
@@ -127,18 +127,18 @@ it('a run that never ends has its host replaced, once: the others move, and it h
   expectSingle(stream);
 });
 
-it('a bot that was abandoned when it was stopped is not started beside itself', async () => {
+it('a bot that was abandoned on stop never runs twice', async () => {
   const running = await start({ hosts: { stop_grace_ms: 300 } });
   await createNeighbour(running, stream, 'neighbour');
   await createGuarded(running, 'deaf', NEVER);
   expect((await act(running, 'deaf', 'stop')).json).toMatchObject({ status: 'stopped' });
-  // As long as nobody wants it back it disturbs nobody.
+  // Until someone starts it again, it affects no other bot.
   await expectUndisturbed(stream, 'neighbour');
   const from = stream.frames.length;
   expect((await act(running, 'deaf', 'start')).status).toBe(200);
   await statusFrom(stream, from, 'deaf', 'online');
   await snapshotFrom(stream, from, 'neighbour', (s) => s.status === 'running' && s.restarts === 1);
-  // The same for another bot under its name.
+  // The same holds for another bot with its id.
   expect((await remove(running, 'deaf')).status).toBe(204);
   await statusFrom(stream, from, 'deaf', 'deleted');
   await createGuarded(running, 'deaf', 0, stream.frames.length);
@@ -151,9 +151,9 @@ it('the successors of a lost host’s bots wait until its thread has ended', asy
   const from = stream.frames.length;
   await invoke(running, 'one', 'wreck', { ms: 3000 });
   for (const id of ['one', 'two']) {
-    // What has become of it is told at once, but it comes back only when it can.
+    // The loss is reported at once, but the bots restart only when they can.
     const fallen = await statusFrom(stream, from, id, 'backoff');
-    // Not whose fault it was: nobody knows, and what is said may be another bot's.
+    // The line does not name a culprit: nobody knows it, and the last sign of life may be another bot's.
     expect(fallen.last_error).toMatch(/^bot host \d+ was lost$/);
     await onlineAgain(from, id, 1);
   }
@@ -166,7 +166,7 @@ it('the successors of a lost host’s bots wait until its thread has ended', asy
   expect(told.message).toContain('a fault of the host');
 });
 
-it('a thread that hangs in native code: its bot is named, and comes back when the thread is gone', async () => {
+it('a thread that hangs in native code: its bot is named, and restarts when the thread has ended', async () => {
   const running = await start({ hosts: { stop_grace_ms: 20_000 }, watchdog: { hang_ms: 500 } });
   await createGuarded(running, 'stuck', 0);
   const from = stream.frames.length;

@@ -1,4 +1,4 @@
-// What is kept over an end of the service, orderly or not, and over a broken store.
+// What survives a shutdown, clean or unclean, and a broken store.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -29,7 +29,7 @@ import {
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import type { Log } from '../harness/shapes.js';
 
-// Each test starts several services; only bounds a hang.
+// Each test starts several services. The limit only ends a test that hangs.
 vi.setConfig({ testTimeout: 60_000 });
 
 let base: string;
@@ -37,7 +37,7 @@ let service: Service | undefined;
 let lock: string;
 beforeEach(() => {
   base = makeDir();
-  // Bots of a test before may end later than their service's last answer.
+  // Bots of the previous test may end after their service's last response.
   lock = randomUUID();
 });
 afterEach(async () => {
@@ -57,7 +57,7 @@ async function start(kinds = [FIXTURE_KINDS]): Promise<Service> {
   return service;
 }
 
-/** Bots of each sort, and what is to be seen of them again. */
+/** One bot of each sort, and what must be visible again after the restart. */
 async function populate(running: Service): Promise<void> {
   const bots = [
     { id: 'runs', config: { lock, note: 'first', password: 'p' }, labels: { a: '1' } },
@@ -98,7 +98,7 @@ async function expectPopulation(running: Service): Promise<void> {
     'the same bots in the same states',
   ).catch(async () => expect(await seen()).toEqual(EXPECTED));
   expect(await snapshot(running, 'runs')).toMatchObject({ labels: { a: '1' } });
-  // A bot's data may follow its status by up to 100 ms.
+  // A bot's data may lag behind its status by up to 100 ms.
   const note = async () => (await snapshot(running, 'changed')).data['note'];
   await eventually(async () => (await note()) !== undefined, 'the data of a bot');
   expect(await snapshot(running, 'changed')).toMatchObject({
@@ -115,11 +115,11 @@ async function expectPopulation(running: Service): Promise<void> {
   expectSingle(await watch(running));
 }
 
-describe('an end of the service', () => {
-  it('in order, or by kill -9, keeps bots, configs and desired states', async () => {
+describe('a shutdown of the service', () => {
+  it('clean, or by kill -9, keeps bots, configs and desired states', async () => {
     const first = await start();
     await populate(first);
-    // At once after the last answer: what was answered is on the disk.
+    // Right after the last response: everything that was answered is on disk.
     await first.kill();
     const second = await start();
     await expectPopulation(second);
@@ -127,7 +127,7 @@ describe('an end of the service', () => {
     await expectPopulation(await start());
   });
 
-  it('leaves bots of the demo stopped while there is no demo world, and they come back with it', async () => {
+  it('leaves demo bots stopped while there is no demo world, and starts them with it', async () => {
     const demo = async (enabled: boolean): Promise<Service> => {
       service = await startService({ demo: enabled, dataDir: dataDir() });
       return service;
@@ -141,7 +141,7 @@ describe('an end of the service', () => {
     const { json } = await call(without, 'GET', '/api/incidents');
     expect(json).toEqual({ incidents: [] });
     const stream = await watch(without, '?session=demo-1');
-    // One with a world of its own has nothing to do with it.
+    // A bot with its own world is unaffected.
     const config = { world_url: 'http://127.0.0.1:9' };
     await create(without, { id: 'elsewhere', kind: 'demo', config, restart: { policy: 'never' } });
     await call(without, 'POST', '/api/bots/demo-1/start');
@@ -159,12 +159,12 @@ describe('an end of the service', () => {
     );
   });
 
-  it('by kill -9 over and over, in the middle of changes, leaves each bot in the old or the new state', async () => {
+  it('by repeated kill -9 during changes leaves each bot in the old or the new state', async () => {
     const ids = Array.from({ length: 3 }, (_, n) => `bot-${n}`);
     let running = await start();
     for (const id of ids)
       await create(running, { id, kind: 'guarded', config: { lock, note: '0' } });
-    /** What was answered, and what was asked for and not answered, of each bot. */
+    /** For each bot, the changes that were answered and those still without a response. */
     const known = new Map(ids.map((id) => [id, { done: 0, asked: 0 }]));
     for (let round = 0; round < 2; round++) {
       let answered = 0;
@@ -180,7 +180,7 @@ describe('an end of the service', () => {
             answered += 1;
           }
         } catch {
-          // It was killed over this one.
+          // The kill interrupted this one.
         }
       });
       await eventually(() => answered > 6, 'some changes');
@@ -199,7 +199,7 @@ describe('an end of the service', () => {
     }
   });
 
-  it('with its kind gone a bot has failed, is kept, and comes back with its kind', async () => {
+  it('a bot whose kind is missing fails, is kept, and starts again when the kind is back', async () => {
     const first = await start();
     await create(first, { id: 'orphan', kind: 'guarded', config: { lock } });
     await first.stop();
@@ -214,7 +214,7 @@ describe('an end of the service', () => {
 });
 
 describe('a broken store', () => {
-  /** A data directory with a population and a copy of its store, left by a kill; and a token of it. */
+  /** A data directory with bots and a copy of its store, left by a kill, and a token for it. */
   let template: string;
   let token: string;
   beforeAll(async () => {
@@ -233,7 +233,7 @@ describe('a broken store', () => {
   afterAll(() => removeDir(template));
   beforeEach(() => cpSync(path.join(template, 'data'), dataDir(), { recursive: true }));
 
-  /** The line that a service has said at its start, before anybody could listen: who resumes from its beginning hears it. */
+  /** A line that the service logged at its start, before any client could connect: read by resuming from the first id. */
   async function notice(running: Service, wanted: RegExp): Promise<Log> {
     const now = await watch(running);
     await act(running, 'stopped', 'start');
@@ -289,7 +289,7 @@ describe('a broken store', () => {
       expect(line.message).toBe(
         `the store ${store()} was missing; its last copy has taken its place`,
       );
-      // Nor has this start taken anything from the copy.
+      // This start took nothing from the copy either.
       await stopClean(second);
       for (const name of gone) rmSync(path.join(dataDir(), name));
       await act(await start(), 'stopped', 'stop');
@@ -297,7 +297,7 @@ describe('a broken store', () => {
     },
   );
 
-  it('that is missing begins empty when its copy is broken, which is kept', async () => {
+  it('that is missing starts empty when its copy is broken, and the copy is kept', async () => {
     rmSync(store());
     writeFileSync(`${store()}.copy`, 'no copy');
     const second = await start();
@@ -308,7 +308,7 @@ describe('a broken store', () => {
     ]);
   });
 
-  it('without a good copy begins empty, says so, and keeps the broken one', async () => {
+  it('without a good copy starts empty, says so, and keeps the broken one', async () => {
     writeFileSync(store(), 'no store');
     writeFileSync(`${store()}.copy`, 'no copy');
     const second = await start();
@@ -319,7 +319,7 @@ describe('a broken store', () => {
   });
 });
 
-it('the copy of the store is renewed also when changes never cease', async () => {
+it('the copy of the store is updated even when changes never stop', async () => {
   const first = await start();
   await create(first, { id: 'busy', kind: 'guarded', config: { lock }, desired: 'stopped' });
   let over = false;

@@ -1,4 +1,4 @@
-// The broadcaster dies under load and is replaced: streams go on, and what was lost is declared once.
+// The broadcaster dies under load and is replaced: streams continue, and each loss is declared once.
 
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -34,14 +34,14 @@ const kill = async (): Promise<void> => {
   });
 };
 
-/** An open stream with what it has had. */
+/** An open stream and what it has received. */
 interface Watched {
   query: string;
   ledger: Ledger;
   stream: RawStream;
-  /** Text of every numbered frame but gaps. */
+  /** Text of every numbered frame except gaps. */
   frames: Map<number, string>;
-  /** The last status of each bot, from live frames and snapshots alike. */
+  /** The last status of each bot, from live frames and snapshots. */
   statuses: Map<string, string>;
 }
 
@@ -72,13 +72,13 @@ const botOf = (block: string): string | null => {
   return data.snapshot?.id ?? data.session_id ?? null;
 };
 
-/** Waits until the stream has had that many more frames. */
+/** Waits until the stream has received that many more frames. */
 function more({ ledger, stream }: Watched, count: number): Promise<void> {
   const wanted = ledger.frames + count;
   return stream.until(() => ledger.frames >= wanted);
 }
 
-it('killed twice under load: every stream goes on, with one gap for each', async () => {
+it('killed twice under load: every stream continues, with one gap for each kill', async () => {
   const full = await Promise.all([watch(), watch(), watch(), watch()]);
   const filtered = await Promise.all(
     ['?session=a', '?session=b,c', '?kind=log&level=info', '?scope=bot'].map((q) => watch(q)),
@@ -99,10 +99,10 @@ it('killed twice under load: every stream goes on, with one gap for each', async
     ]);
     expect([ledger.retries, stream.isOver]).toEqual([1, false]);
   }
-  // All were told of the same losses, at the same numbers.
+  // All streams declare the same losses, at the same numbers.
   const told = new Set([...busy, idle].map(({ ledger }) => JSON.stringify(ledger.gaps)));
   expect(told.size).toBe(1);
-  // A filtered stream has what the full one has of its bots.
+  // A filtered stream has the same frames of its bots as the full one.
   const [whole, ofA] = [full[0] as Watched, filtered[0] as Watched];
   const [from, to] = [
     ofA.ledger.first ?? 0,
@@ -114,7 +114,7 @@ it('killed twice under load: every stream goes on, with one gap for each', async
   expect([...ofA.frames].filter(([seq]) => seq <= to)).toEqual(
     wanted.filter(([seq]) => seq > (ofA.ledger.first ?? 0)),
   );
-  // And a line says so, when all of it runs again.
+  // A line reports it once everything runs again.
   const lines = () =>
     [...whole.frames.values()].filter((block) =>
       block.includes('the broadcaster was lost and replaced'),
@@ -123,7 +123,7 @@ it('killed twice under load: every stream goes on, with one gap for each', async
   expect(lines()).toHaveLength(2);
 });
 
-it('bots are listed, made and deleted as ever, before, during and after', async () => {
+it('bots are listed, created and deleted as usual, before, during and after', async () => {
   const watched = await watch();
   await more(watched, 100);
   const ids: string[] = [];
@@ -135,7 +135,7 @@ it('bots are listed, made and deleted as ever, before, during and after', async 
       made.map((id) => call(service, 'POST', '/api/bots', { body: body(id) })),
     );
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    // Whoever was told 201 finds the bot.
+    // A client that received 201 finds the bot.
     for (const id of made) {
       expect((await call(service, 'GET', `/api/bots/${id}`)).json).toMatchObject({ id });
     }
@@ -155,12 +155,12 @@ it('bots are listed, made and deleted as ever, before, during and after', async 
     })
     .toEqual([...BOTS, ...ids].map((id) => `${id} running`).sort());
   expect(watched.ledger.faults).toEqual([]);
-  // Lines of bots that were made during it are on the stream.
+  // Lines of bots that were created during the loss are on the stream.
   const spoken = new Set([...watched.frames.values()].map(botOf));
   for (const id of ids) expect(spoken).toContain(id);
 });
 
-it('who resumes across the loss has it in the same place as who stayed', async () => {
+it('a stream resumed across the loss has it in the same place as one that stayed open', async () => {
   const stayed = await watch();
   await more(stayed, 100);
   const before = stayed.ledger.lastEventId;
@@ -174,27 +174,27 @@ it('who resumes across the loss has it in the same place as who stayed', async (
   const end = stayed.ledger.last ?? 0;
   const start = Number(before.split('-')[1]);
   for (const back of [byHeader, byQuery]) {
-    // A resumed stream does not say where it stands: it stands where the client said.
+    // A resumed stream does not report its position: the client gave it.
     await back.stream.until(() => (back.ledger.last ?? 0) >= end);
     const frames = [...back.frames].filter(([seq]) => seq <= end);
     expect(frames).toEqual([...stayed.frames].filter(([seq]) => seq > start && seq <= end));
     expect(back.ledger.gaps).toEqual(stayed.ledger.gaps);
     expect(back.ledger.snapshots).toBe(0);
-    // Only that the ledger has not been told where it begins.
+    // The only fault: the ledger does not know the start position.
     expect(back.ledger.faults).toEqual([expect.stringContaining('before the stream has said')]);
   }
 });
 
-it('killed again while it is being replaced, at any moment: all of it goes on in the end', async () => {
+it('killed again at any moment of its replacement: everything runs again in the end', async () => {
   const watched = await watch();
   await more(watched, 100);
   const kills = 12;
   for (let n = 0; n < kills; n++) {
     await kill();
-    // The moment is what is tried out: from before its start to after its first batches.
+    // The moment of the kill varies: from before its start to after its first batches.
     await new Promise((resolve) => setTimeout(resolve, n * 12));
   }
-  // Every bot of every host is heard again, at the end of it all.
+  // In the end every bot of every host is on the stream again.
   const from = watched.ledger.last ?? 0;
   const heard = (): Set<string | null> =>
     new Set([...watched.frames].filter(([seq]) => seq > from).map(([, block]) => botOf(block)));
@@ -211,12 +211,12 @@ it('killed again while it is being replaced, at any moment: all of it goes on in
   await watched.stream.until(() => watched.statuses.get('after') === 'running');
 });
 
-it('a stream that is open has the states of all bots right after a loss', async () => {
+it('an open stream receives the states of all bots right after a loss', async () => {
   const watched = await watch('?kind=session');
   await watched.stream.until(() => watched.ledger.snapshots === BOTS.length);
   for (let round = 0; round < 5; round++) {
     const id = `brief-${round}`;
-    // A bot that is made and one that is deleted just when it dies: their transitions are what is lost.
+    // One bot is created and one deleted just as it dies: their transitions are the ones that are lost.
     const [made] = await Promise.all([
       call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic' } }),
       kill(),

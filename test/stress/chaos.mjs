@@ -1,4 +1,4 @@
-// Run by `npm run chaos`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 when it held.
+// Run by `npm run chaos`: the long form of chaos.test.ts, with progress, a summary, and exit code 0 on success.
 //
 //   npm run chaos -- --seed 7 --bots 200 --kills 50 --crashes 5
 
@@ -35,7 +35,7 @@ for (const [name, value] of Object.entries(values)) {
 }
 process.env.CHAOS_PROGRESS = 'true';
 
-// A run that fails is a finding: it is not tried again. `npm run chaos -- --seed` repeats it.
+// A failed run is a finding, so it is not retried. `npm run chaos -- --seed` repeats it.
 const vitest = await startVitest('test', ['test/stress/chaos.test.ts'], {
   watch: false,
   run: true,

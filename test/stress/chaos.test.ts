@@ -1,5 +1,5 @@
-// Hosts are killed at random and the service is killed hard, while bots are stopped, started and changed. In the end
-// each bot is in the state that was asked for, none was ever there twice, none is forgotten.
+// Kills hosts at random and the service with kill -9, while bots are stopped, started and changed. In the end each bot
+// is in its desired state, none ever ran twice, and none is missing.
 //
 // This is the short form. `npm run chaos` (chaos.mjs) sets the environment for a long one, and CHAOS_SEED repeats a run.
 
@@ -33,12 +33,12 @@ const LIMIT_MS = 60_000 + (kills + crashes) * 30_000;
 const HOSTS = 3;
 const HANG_MS = 700;
 
-/** Where a long run stands, for those who wait for it. */
+/** Progress of a long run. */
 function progress(line: string): void {
   if (process.env['CHAOS_PROGRESS']) process.stderr.write(`${line}\n`);
 }
 
-/** mulberry32: a run can be repeated as far as threads allow. */
+/** mulberry32: a seed repeats a run as far as thread scheduling allows. */
 function randomFrom(start: number): () => number {
   let state = start;
   return () => {
@@ -83,7 +83,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
         kinds: [FIXTURE_KINDS],
         hosts: { max_heap_mb: 64 },
         watchdog: { hang_ms: HANG_MS },
-        // Waits as short as they get: a new instance must not come while the old one is still dying.
+        // The shortest backoff: a new instance must not start while the old one is still ending.
         restart: { max_restarts: 1000, backoff_ms: 0, backoff_cap_ms: 50 },
       },
       env: { DROVER_DRILLS_ENABLED: 'true' },
@@ -92,7 +92,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
     stream = await watch(running);
   };
 
-  /** What there is, once that is what was asked for. */
+  /** The bots, once they match what was asked for. */
   const settle = async (): Promise<void> => {
     const expected = [...wanted].map(([id, { desired, note }]) => {
       const on = desired === 'running';
@@ -122,7 +122,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
     count(faults, fault);
   };
 
-  /** One operation; what is answered counts. On a host that hangs it may take until the watchdog comes. */
+  /** One operation. Its response decides. On a host that hangs it may take until the watchdog acts. */
   const operate = async (): Promise<void> => {
     const id = pick([...wanted.keys()]);
     const bot = wanted.get(id) as Wanted;
@@ -134,7 +134,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
       expect((await call(running, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
       bot.note = note;
     } else if (what === 'label') {
-      // Leaves a bot alone that runs, and one that waits for its restart.
+      // No effect on a bot that runs or waits for its restart.
       const body = { labels: { seen: String(Math.floor(random() * 1e9)) } };
       expect((await call(running, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
     } else {
@@ -158,7 +158,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
     for (let kill = 1; kill <= kills; kill++) {
       await killHost();
       for (let n = 0; n < 3; n++) await operate();
-      // Now and then the next fault meets what is not yet mended.
+      // Sometimes the next fault occurs before recovery from the last is complete.
       if (random() < 0.6) await settle();
       progress(`${seconds()} s: host kill ${kill} of ${kills} (${said(faults)})`);
       if (kill % every === 0 && kill / every <= crashes) {
@@ -172,13 +172,13 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
     }
     await settle();
 
-    // What is there is there for good: it answers, and can be stopped and started as ever.
+    // Every bot works: it answers, and can be stopped and started as usual.
     const ids = [...wanted].filter(([, { desired }]) => desired === 'running').map(([id]) => id);
     const { results } = (
       await POST(running, '/invoke', { session_id: ids, command: 'note', args: {} })
     ).json as { results: Record<string, { result: string }> };
     for (const id of ids) expect(results[id]).toEqual({ result: wanted.get(id)?.note });
-    // An incident report that was still being written when the service was killed is gone with it.
+    // An incident report that was still being written at the kill is lost.
     const reports = await incidents(running);
     expect(reports.length).toBeGreaterThanOrEqual(kills / 2);
     expect([...faults.values()].reduce((sum, times) => sum + times, 0)).toBe(kills);

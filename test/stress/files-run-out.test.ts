@@ -1,4 +1,4 @@
-// A service whose files have run out goes on, and is as before when there are some again.
+// A service that runs out of file descriptors keeps running, and recovers when some are free again.
 
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { call } from '../harness/api.js';
 import { requireTool, skipWithout } from '../harness/needs.js';
 import { startService } from '../harness/service.js';
 
-/** Longer than between two looks at the memory, of which there are two: each 0.1 s and each 1 s. */
+/** Longer than both intervals of the memory checks, 0.1 s and 1 s. */
 const LOOKS_MS = 2500;
 
 it('no file can be opened for a while', async (context) => {

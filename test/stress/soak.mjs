@@ -1,4 +1,4 @@
-// Run by `npm run soak`: the long form of soak.test.ts, with progress, a report, and exit code 0 when all stayed level.
+// Run by `npm run soak`: the long form of soak.test.ts, with progress, a report, and exit code 0 when nothing grew.
 //
 //   npm run soak -- --minutes 10 --engine uws
 
