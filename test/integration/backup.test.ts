@@ -1,4 +1,4 @@
-// A backup as docs/OPERATIONS.md has it: taken from a service that runs, restored in another place.
+// Backup as docs/OPERATIONS.md describes it: copy the store of a running service, restore it in another directory.
 
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { call } from '../harness/api.js';
 import { makeDir, removeDir, startService } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 
-it('what was copied while the service ran is there when it is put back', async () => {
+it('a copy taken while the service runs can be restored', async () => {
   const dir = makeDir();
   onTestFinished(() => removeDir(dir));
   const old = await startService({ dataDir: path.join(dir, 'old') });
@@ -19,7 +19,7 @@ it('what was copied while the service ran is there when it is put back', async (
   await expect.poll(() => existsSync(copy) && statSync(copy).mtimeMs >= changed).toBe(true);
   const backup = path.join(dir, 'backup.mdb');
   copyFileSync(copy, backup);
-  // What comes later is not in it.
+  // Created after the copy, so not in the backup.
   const later = await makeToken(old, { name: 'later' });
   await old.kill();
 

@@ -1,4 +1,4 @@
-// Bad bots on the same host as a good one: the good one goes on without a hole, and the stream tells what happened.
+// Faulty bots on the same host as a good one: the good one loses no event, and the stream reports what happened.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectError } from '../harness/api.js';
@@ -24,7 +24,7 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 import { expectSnapshot, logOf, logs, snapshotOf, snapshots } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
-/** Enough for a result of 32 MiB to be found too large, on a busy machine too. */
+/** Long enough to produce a 32 MiB result and reject it as too large, even on a busy machine. */
 const COMMAND_MS = 2500;
 const GRACE_MS = 200;
 
@@ -32,14 +32,14 @@ let service: Service;
 let stream: SseStream;
 let serial = 0;
 let id: string;
-/** A good bot, anew for each test. */
+/** A good bot, created for each test. */
 let neighbour: string;
 
 beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
-      // The one stream of all these tests is to be whole in the end, however slow this process reads it.
+      // All tests share one stream, and it must stay complete however slowly this process reads it.
       stream: { ring_bytes: 256 * 2 ** 20 },
       hosts: { count: 1, stop_grace_ms: GRACE_MS },
       invoke: { timeout_ms: COMMAND_MS },
@@ -65,7 +65,7 @@ async function createFaulty(more: object = {}): Promise<void> {
   await statusFrom(stream, 0, id, 'online');
 }
 
-describe('what is thrown where nobody catches it', () => {
+describe('uncaught errors', () => {
   it.each([
     ['timer', 'thrown in a timer'],
     ['rejection', 'rejected and not caught'],
@@ -76,7 +76,7 @@ describe('what is thrown where nobody catches it', () => {
     ['hostile_error', /./],
     ['undefined', 'undefined'],
     ['huge_error', /^y{1024}/],
-  ])('%s: its bot has failed and is restarted, the neighbour goes on', async (fault, message) => {
+  ])('%s: the bot is restarted, the neighbour keeps running', async (fault, message) => {
     await createFaulty();
     const from = stream.frames.length;
     expect((await invoke(service, id, 'cause', { fault })).status).toBe(200);
@@ -103,7 +103,7 @@ describe('what is thrown where nobody catches it', () => {
     await remove(service, id);
   });
 
-  it('what a stopped bot has left behind is nobody’s failure: not its successor’s either', async () => {
+  it('an error from a stopped bot’s leftover timers does not fail its successor', async () => {
     await createFaulty();
     await invoke(service, id, 'leave', { throws: true });
     await act(service, id, 'stop');
@@ -116,22 +116,22 @@ describe('what is thrown where nobody catches it', () => {
   });
 });
 
-describe('a bot that has ended', () => {
-  it('is not heard any more, and does not come back to the list', async () => {
+describe('an ended bot', () => {
+  it('publishes nothing more and does not reappear in the list', async () => {
     await createFaulty();
     await invoke(service, id, 'leave');
     await lineFrom(stream, 0, (log) => log.session_id === id && log.message.includes('grave'));
     await remove(service, id);
     await statusFrom(stream, 0, id, 'deleted');
     const from = stream.frames.length;
-    // Its leftover goes on all the while.
+    // Its leftover timer keeps running during this.
     await expectUndisturbed(stream, neighbour);
     const after = stream.frames.slice(from).filter((frame) => frame.data.includes(`"${id}"`));
     expect(after).toEqual([]);
     expect((await list(service)).map((bot) => bot.id)).not.toContain(id);
   });
 
-  it('ignoring its signal is abandoned, told of, deleted all the same, and not heard any more', async () => {
+  it('that ignores its abort signal is abandoned with a warning, deleted, and publishes nothing more', async () => {
     await createFaulty({ config: { deaf: true } });
     await invoke(service, id, 'leave');
     const removed = await remove(service, id);
@@ -146,7 +146,7 @@ describe('a bot that has ended', () => {
     await expectUndisturbed(stream, neighbour);
     const after = stream.frames.slice(from).filter((frame) => frame.data.includes(`"${id}"`));
     expect(after).toEqual([]);
-    // Its name is free, and who has it now is not taken for it.
+    // Its id is free, and a new bot with that id is not confused with the old one.
     expect((await create(service, { id, kind: 'faulty' })).status).toBe(201);
     await statusFrom(stream, from, id, 'online');
     expect(await snapshot(service, id)).toMatchObject({ data: {}, status: 'online' });
@@ -155,7 +155,7 @@ describe('a bot that has ended', () => {
 });
 
 describe('a log flood', () => {
-  it('of a million lines is cut and counted; the neighbour’s lines are all there', async () => {
+  it('of a million lines is limited and the skipped lines counted; the neighbour loses none', async () => {
     await createFaulty();
     const from = stream.frames.length;
     await invoke(service, id, 'cause', { fault: 'flood' });
@@ -190,32 +190,38 @@ describe('commands', () => {
     ['cycle', /circular|cycl/i],
     ['bigint', /BigInt/],
     ['huge', /large/],
-  ])('one that fails (%s) is 500 with the reason, and on the stream', async (which, message) => {
-    const from = stream.frames.length;
-    expectError(await invoke(service, id, 'give', { which }), 500, message);
-    const line = await lineFrom(
-      stream,
-      from,
-      (log) => log.scope === 'dispatch' && log.session_id === id,
-    );
-    expect([line.level, line.message]).toEqual(['error', expect.stringMatching(/^give failed: /)]);
-    expect(await snapshot(service, id)).toMatchObject({ status: 'online', restarts: 0 });
-    await expectUndisturbed(stream, neighbour);
-  });
+  ])(
+    'a failing command (%s) returns 500 with the reason and is logged on the stream',
+    async (which, message) => {
+      const from = stream.frames.length;
+      expectError(await invoke(service, id, 'give', { which }), 500, message);
+      const line = await lineFrom(
+        stream,
+        from,
+        (log) => log.scope === 'dispatch' && log.session_id === id,
+      );
+      expect([line.level, line.message]).toEqual([
+        'error',
+        expect.stringMatching(/^give failed: /),
+      ]);
+      expect(await snapshot(service, id)).toMatchObject({ status: 'online', restarts: 0 });
+      await expectUndisturbed(stream, neighbour);
+    },
+  );
 
   it.each(['undefined', 'function', 'number'])(
-    'what JSON has no word for (%s) is null',
+    'a result that JSON cannot represent (%s) is null',
     async (which) => {
       expect((await invoke(service, id, 'give', { which })).json).toEqual({ result: null });
     },
   );
 
-  it('cannot collect the garbage of its host, which would hold up its neighbours', async () => {
+  it('a command cannot trigger garbage collection on its host, which would stall its neighbours', async () => {
     const { json } = await invoke(service, id, 'give', { which: 'gc' });
     expect(json).toEqual({ result: 'undefined' });
   });
 
-  it('one that never ends is 504, and hears that nobody waits', async () => {
+  it('a command that never ends returns 504, and its signal is aborted', async () => {
     const from = stream.frames.length;
     expectError(
       await invoke(service, id, 'never'),
@@ -227,7 +233,7 @@ describe('commands', () => {
     await expectUndisturbed(stream, neighbour);
   });
 
-  it('one that is under way when its bot stops is 409', async () => {
+  it('a command still running when its bot stops returns 409', async () => {
     const [never] = await Promise.all([
       invoke(service, id, 'never'),
       eventually(
@@ -238,7 +244,7 @@ describe('commands', () => {
     expectError(never, 409, /has stopped/);
   });
 
-  it('one of many that never ends holds up no other', async () => {
+  it('a command that never ends does not delay the others', async () => {
     const [never, ...others] = await Promise.all([
       invoke(service, id, 'never'),
       ...Array.from({ length: 10 }, () => invoke(service, id, 'give', { which: 'undefined' })),
@@ -248,7 +254,7 @@ describe('commands', () => {
   });
 });
 
-describe('what a bot says of itself', () => {
+describe('status and data from a bot', () => {
   beforeEach(() => createFaulty());
 
   it.each([
@@ -263,42 +269,48 @@ describe('what a bot says of itself', () => {
     'deleted',
     'failed',
     'stopped',
-  ])('a status of %s breaks no snapshot, and is none of the service’s', async (which) => {
-    const from = stream.frames.length;
-    await invoke(service, id, 'status', { which });
-    await invoke(service, id, 'status', { which: 'fine' });
-    await statusFrom(stream, from, id, 'quite_fine');
-    const shown = await snapshot(service, id);
-    expect(shown.status).toBe('quite_fine');
-    for (const frame of stream.frames.slice(from)) {
-      const status = snapshotOf(frame)?.status;
-      if (status === undefined) continue;
-      expect(status).toBeTypeOf('string');
-      expect(status).not.toBe('');
-      expect(status.length).toBeLessThanOrEqual(64);
-      expect(['deleted', 'failed', 'stopped']).not.toContain(status);
-    }
-    await expectUndisturbed(stream, neighbour);
-  });
+  ])(
+    'status %s: snapshots stay valid, and never show a status reserved for the service',
+    async (which) => {
+      const from = stream.frames.length;
+      await invoke(service, id, 'status', { which });
+      await invoke(service, id, 'status', { which: 'fine' });
+      await statusFrom(stream, from, id, 'quite_fine');
+      const shown = await snapshot(service, id);
+      expect(shown.status).toBe('quite_fine');
+      for (const frame of stream.frames.slice(from)) {
+        const status = snapshotOf(frame)?.status;
+        if (status === undefined) continue;
+        expect(status).toBeTypeOf('string');
+        expect(status).not.toBe('');
+        expect(status.length).toBeLessThanOrEqual(64);
+        expect(['deleted', 'failed', 'stopped']).not.toContain(status);
+      }
+      await expectUndisturbed(stream, neighbour);
+    },
+  );
 
   it.each([
     ['cycle', 500],
     ['large', 500],
     ['bigint', 500],
     ['none', 200],
-  ])('data with %s is refused or empty, and the bot and its data stay', async (which, status) => {
-    const from = stream.frames.length;
-    await invoke(service, id, 'data', { which: 'fine' });
-    await snapshotFrom(stream, from, id, ({ data }) => data['kept'] === 1);
-    expect((await invoke(service, id, 'data', { which })).status).toBe(status);
-    await expectUndisturbed(stream, neighbour);
-    const shown = expectSnapshot(await snapshot(service, id));
-    expect([shown.status, shown.data]).toEqual(['online', { kept: 1, '"': expect.any(String) }]);
-    expect(snapshots(stream, id).every(({ last_error }) => last_error === null)).toBe(true);
-  });
+  ])(
+    'data with %s is rejected or empty; the bot keeps running and keeps its data',
+    async (which, status) => {
+      const from = stream.frames.length;
+      await invoke(service, id, 'data', { which: 'fine' });
+      await snapshotFrom(stream, from, id, ({ data }) => data['kept'] === 1);
+      expect((await invoke(service, id, 'data', { which })).status).toBe(status);
+      await expectUndisturbed(stream, neighbour);
+      const shown = expectSnapshot(await snapshot(service, id));
+      expect([shown.status, shown.data]).toEqual(['online', { kept: 1, '"': expect.any(String) }]);
+      expect(snapshots(stream, id).every(({ last_error }) => last_error === null)).toBe(true);
+    },
+  );
 });
 
-it('in the end the stream was whole, and nothing was lost', () => {
+it('the stream is complete: no faults, no gaps', () => {
   expect(stream.faults).toEqual([]);
   expect(stream.frames.filter(({ event }) => event === 'gap')).toEqual([]);
   expect(logs(stream).filter(({ message }) => message.startsWith('an event was refused'))).toEqual(

@@ -1,4 +1,4 @@
-// Bots with a host thread of their own.
+// Bots with a dedicated host thread.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -42,14 +42,14 @@ async function createDedicated(id: string, config: object = {}): Promise<number>
   return (await statusFrom(stream, 0, id, 'online')).host as number;
 }
 
-it('each has a number of its own, apart from the shared hosts', async () => {
+it('each dedicated host has its own number, different from the shared hosts', async () => {
   const hosts = [await createDedicated('own-1'), await createDedicated('own-2')];
   expect(new Set([0, ...hosts]).size).toBe(3);
   for (const id of ['own-1', 'own-2']) await remove(service, id);
 });
 
 it.each(['hog', 'exit'])(
-  'is lost alone (%s), and comes back on a host of its own',
+  'a dedicated host fails alone (%s), and its bot restarts on a new dedicated host',
   async (fault) => {
     const id = `lost-by-${fault}`;
     const host = await createDedicated(id);
@@ -75,10 +75,10 @@ it.each(['hog', 'exit'])(
 );
 
 it.each(['stop', 'delete'])(
-  'its host ends with it on %s, also when it ignores its signal',
+  '%s ends the dedicated host, even when the bot ignores its abort signal',
   async (how) => {
     const id = `deaf-${how}`;
-    // It holds its lock until its thread ends: on a shared host its successor would never get it.
+    // The bot holds its lock until its thread ends: on a shared host its successor could never acquire it.
     const config = { lock: randomUUID(), stop_ms: 2 ** 30 };
     const body = {
       id,
@@ -109,7 +109,7 @@ it.each(['stop', 'delete'])(
   },
 );
 
-it('as many as there may be: one more gets 503, and one that is to be apart waits for a place', async () => {
+it('hosts.max_dedicated: one more bot gets 503, and a bot moved to a dedicated host waits for a free one', async () => {
   const bounded = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
@@ -121,7 +121,7 @@ it('as many as there may be: one more gets 503, and one that is to be apart wait
   try {
     const own = (id: string): object => ({ id, kind: 'faulty', dedicated: true });
     const ids = Array.from({ length: 5 }, (_, n) => `own-${n}`);
-    // All at once: they start a few at a time.
+    // Requested all at once; the hosts start a few at a time.
     const answers = await Promise.all(ids.map((id) => create(bounded, own(id))));
     expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(201));
     for (const id of ids) await statusFrom(shown, 0, id, 'online');
@@ -129,12 +129,12 @@ it('as many as there may be: one more gets 503, and one that is to be apart wait
     const refused = await create(bounded, own('surplus'));
     expect(refused.status).toBe(503);
     expect((refused.json as { error: string }).error).toMatch(full);
-    // One that is not to run needs no host, until it is to.
+    // A stopped bot needs no host until it is started.
     expect((await create(bounded, { ...own('surplus'), desired: 'stopped' })).status).toBe(201);
     expect((await act(bounded, 'surplus', 'start')).status).toBe(503);
-    // One that runs can be restarted.
+    // A running bot can be restarted: it already counts.
     expect((await act(bounded, 'own-0', 'restart')).status).toBe(200);
-    // One that ends its host is to have its own from then on.
+    // A bot that ends its host gets a dedicated host from then on.
     await create(bounded, { id: 'rough', kind: 'faulty' });
     await statusFrom(shown, 0, 'rough', 'online');
     await invoke(bounded, 'rough', 'cause', { fault: 'exit' });

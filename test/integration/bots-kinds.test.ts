@@ -1,4 +1,4 @@
-// Kinds that do not load: each is told of, and all else starts.
+// Kinds that fail to load: each is reported, and everything else starts.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -51,7 +51,7 @@ beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [path.join(dir, 'no-such-directory'), 'no-such-package', broken, FIXTURE_KINDS],
-      // Two of them take that long.
+      // Two of the kinds never finish loading and take this long.
       hosts: { count: 2, max_heap_mb: 64, kind_load_ms: 6000 },
     },
   });
@@ -61,10 +61,10 @@ afterAll(async () => {
   removeDir(dir);
 });
 
-it('a kind that breaks every host but the first: the others do without it, also when they are replaced', async () => {
+it('a kind that loads only on the first host: the other hosts and their replacements run without it', async () => {
   const kinds = path.join(dir, 'second');
   mkdirSync(kinds);
-  // The first host has it; the others find it taken.
+  // The first host creates the file; on the others the kind finds it and exits.
   const taken = JSON.stringify(path.join(dir, 'taken'));
   const text = `import { existsSync, writeFileSync } from 'node:fs';
     if (existsSync(${taken})) process.exit(7);
@@ -95,10 +95,10 @@ it('a kind that breaks every host but the first: the others do without it, also 
   }
 });
 
-it('a kind that is slow to load on a host that is replaced is tried again, and its bots come back', async () => {
+it('a kind that loads too slowly on a replacement host is tried again, and its bots come back', async () => {
   const kinds = path.join(dir, 'slow');
   mkdirSync(kinds);
-  // The 2nd, 3rd, 4th and 6th time it does not load.
+  // Loads 2, 3, 4 and 6 never finish.
   const count = JSON.stringify(path.join(dir, 'count'));
   const text = `import { appendFileSync, readFileSync } from 'node:fs';
     appendFileSync(${count}, '.');
@@ -130,11 +130,11 @@ it('a kind that is slow to load on a host that is replaced is tried again, and i
       message.includes(' runs without the bot kind '),
     );
     expect(line.message).toMatch(/slow\.mjs: it did not load within 3000 ms$/);
-    // The host that it is to have then does not load it either, the next does.
+    // The host started for its bot cannot load it either; the next one can.
     const missing = /^no bot host has the bot kind slow: it did not load within 3000 ms$/;
     await lineFrom(stream, from, ({ message }) => missing.test(message));
     expect((await back('slow')).host).toBeGreaterThan(0);
-    // On a busy machine it is slow once: the shared host has it again.
+    // The load was slow once, as on a busy machine: the next shared host has the kind again.
     from = stream.frames.length;
     await invoke(other, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
     await snapshotFrom(
@@ -158,7 +158,7 @@ it('a kind that is slow to load on a host that is replaced is tried again, and i
   }
 });
 
-it('the rest of the kinds is there and works', async () => {
+it('the other kinds are available and work', async () => {
   const { kinds } = (await call(service, 'GET', '/api/kinds')).json as {
     kinds: { kind: string }[];
   };
@@ -177,7 +177,7 @@ it('the rest of the kinds is there and works', async () => {
   stream.close();
 });
 
-it('each of the broken ones is in /api/kinds with its reason, and on the stream', async () => {
+it('/api/kinds and the stream report each broken kind with the reason', async () => {
   const { failed } = (await call(service, 'GET', '/api/kinds')).json as {
     failed: { module: string; error: string }[];
   };
@@ -201,7 +201,7 @@ it('each of the broken ones is in /api/kinds with its reason, and on the stream'
     );
     expect(line).toMatchObject({ level: 'error', scope: 'drover' });
     expect(line.message).toContain(found?.error);
-    // Whoever has just started it sees it, too.
+    // The operator who started the service sees it on standard error as well.
     expect(service.stderr()).toContain(`drover: warning: ${line.message}\n`);
   }
   expect(failed).toHaveLength(modules.length + 2);

@@ -1,4 +1,4 @@
-// The operations on bots: alone, repeated, against each other, and for many at once.
+// Operations on bots: one at a time, repeated, concurrent, and on many bots at once.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ beforeAll(async () => {
     config: {
       kinds: [FIXTURE_KINDS],
       hosts: { count: 2, stop_grace_ms: 2000 },
-      // Long enough that a bot in backoff stays there until the test has done something.
+      // Long enough that a bot in backoff stays there for the rest of the test.
       restart: { backoff_ms: 60_000 },
     },
   });
@@ -66,7 +66,7 @@ async function createOnline(config: object = {}, more: object = {}): Promise<Sna
   return online();
 }
 
-describe('one operation', () => {
+describe('single operations', () => {
   it('a bot can be created stopped, started, stopped, restarted and deleted', async () => {
     const created = await create(service, guarded({ desired: 'stopped' }));
     expect(created.status).toBe(201);
@@ -89,7 +89,7 @@ describe('one operation', () => {
     const restarted = await act(service, id, 'restart');
     expect([restarted.status, (restarted.json as Snapshot).desired]).toEqual([200, 'running']);
     const second = await online(from);
-    // An operator's restart is none of the policy's.
+    // An operator's restart does not count as a restart by the policy.
     expect(second.restarts).toBe(0);
     expect(second.started_at_ms).toBeGreaterThanOrEqual(first.started_at_ms as number);
     expect(statusesOf(stream, id, from)).toEqual(['stopping', 'stopped', 'starting', 'online']);
@@ -109,7 +109,7 @@ describe('one operation', () => {
     expectError(await act(service, id, 'start'), 404);
   });
 
-  it('what is so already is the same result', async () => {
+  it('repeated operations return the same result', async () => {
     const first = await createOnline();
     const from = stream.frames.length;
     for (const _ of times(3, () => 0)) {
@@ -126,7 +126,7 @@ describe('one operation', () => {
     expect(statusesOf(stream, id, from)).not.toContain('starting');
   });
 
-  it('a stopped bot can be restarted, and a bot of another service is 404', async () => {
+  it('a stopped bot can be restarted, and an unknown bot is 404', async () => {
     await create(service, guarded({ desired: 'stopped' }));
     const answer = await act(service, id, 'restart');
     expect(answer.json).toMatchObject({ desired: 'running' });
@@ -143,7 +143,7 @@ describe('one operation', () => {
 });
 
 describe('PATCH', () => {
-  it('a changed config restarts a bot that runs, with it', async () => {
+  it('a changed config restarts a running bot with that config', async () => {
     const before = await createOnline();
     const from = stream.frames.length;
     const answer = await patch({ config: { note: 'two' } });
@@ -154,7 +154,7 @@ describe('PATCH', () => {
     expect((await invoke(service, id, 'note')).json).toEqual({ result: 'two' });
   });
 
-  it('the same config and new labels do not', async () => {
+  it('an unchanged config and new labels do not restart it', async () => {
     const before = await createOnline({ note: 'one' });
     const from = stream.frames.length;
     const answer = await patch({ config: { note: 'one' }, labels: { team: 'red' } });
@@ -175,7 +175,7 @@ describe('PATCH', () => {
     expect((await invoke(service, id, 'note')).json).toEqual({ result: 'later' });
   });
 
-  it('null takes a key away; what is not named stays', async () => {
+  it('null removes a key; keys that are not named stay', async () => {
     await createOnline({ note: 'kept?', start_ms: 1 });
     const from = stream.frames.length;
     await patch({ config: { note: null } });
@@ -199,7 +199,7 @@ describe('PATCH', () => {
     });
   });
 
-  it('what is not valid is 400 and changes nothing', async () => {
+  it('invalid input is 400 and changes nothing', async () => {
     const before = await createOnline({ note: 'same' });
     const bad = [
       {},
@@ -221,7 +221,7 @@ describe('PATCH', () => {
       status: 'online',
       started_at_ms: before.started_at_ms,
     });
-    // As JSON.parse gives it: an own key.
+    // As JSON.parse creates it: an own property.
     const hostile = await fetch(`${service.url}/api/bots/${id}`, {
       method: 'PATCH',
       headers: {
@@ -236,13 +236,13 @@ describe('PATCH', () => {
 });
 
 describe('secrets', () => {
-  /** What the bot itself has; it answers in base64, because secrets are blotted from results. */
+  /** The config that the bot has. The bot returns it in base64, because secrets are masked in results. */
   async function ownConfig(): Promise<unknown> {
     const { result } = (await invoke(service, id, 'config')).json as { result: string };
     return JSON.parse(Buffer.from(result, 'base64').toString());
   }
 
-  it('can be set and used, and are shown nowhere', async () => {
+  it('can be set and used, and are never shown', async () => {
     const password = `hunter2-${serial}`;
     await createOnline({ password, proxy: { host: 'h', secret: `deep-${serial}` } });
     const shown = await call(service, 'GET', `/api/bots/${id}/config`);
@@ -251,7 +251,7 @@ describe('secrets', () => {
       dedicated: false,
       restart: expect.objectContaining({ policy: 'on-failure' }),
     });
-    // A change of something else keeps them.
+    // A change to another key keeps them.
     const from = stream.frames.length;
     await patch({ config: { note: 'new', proxy: { host: 'i' } } });
     await online(from);
@@ -261,7 +261,7 @@ describe('secrets', () => {
     expect(await ownConfig()).toMatchObject({ password });
   });
 
-  it('in lists, unions and records too; a change that does not give them keeps them', async () => {
+  it('work in lists, unions and records; a change that omits them keeps them', async () => {
     const secret = (name: string): string => `${name}-of-${serial}`;
     const config = {
       accounts: [
@@ -292,7 +292,7 @@ describe('secrets', () => {
     });
     expect(shown).not.toHaveProperty('pin');
 
-    // What is shown, sent back with something else changed, and with the list in another order and a new entry.
+    // The shown config sent back with another key changed, then with the list reordered and a new entry.
     const carl = { name: 'carl', password: secret('carls') };
     for (const accounts of [shown['accounts'], [bert, carl, anna]]) {
       const from = stream.frames.length;
@@ -304,7 +304,7 @@ describe('secrets', () => {
       await online(from);
       await configOf();
     }
-    // Of an entry that has changed nobody knows whose secret it is.
+    // When an entry has changed, the service cannot tell whose secret it had.
     const dora = { ...anna, name: 'dora' };
     expectError(await patch({ config: { accounts: [dora] } }), 400, /password is missing/);
     expect(stream.raw).not.toContain(`-of-${serial}`);
@@ -321,7 +321,7 @@ describe('secrets', () => {
       headers: config.headers,
     });
 
-    // The other side of a union, without what only the first had.
+    // Switches to the other member of the union, without the keys that only the first has.
     const from = stream.frames.length;
     await patch({ config: { login: { by: 'nothing', token: null }, keys: null } });
     await online(from);
@@ -329,15 +329,15 @@ describe('secrets', () => {
     expect(JSON.stringify(await ownConfig())).not.toContain(secret('login'));
   });
 
-  it('a bad value of one is not repeated in the error', async () => {
+  it('an invalid secret is not repeated in the error', async () => {
     const answer = await create(service, guarded({}, { password: ['swordfish'] }));
     expectError(answer, 400);
     expect(answer.text).not.toContain('swordfish');
   });
 });
 
-describe('races', () => {
-  it.each(['start', 'stop', 'restart'])('20 times %s at once is one', async (action) => {
+describe('concurrent operations', () => {
+  it.each(['start', 'stop', 'restart'])('20 concurrent requests to %s act once', async (action) => {
     if (action === 'start')
       await create(service, guarded({ desired: 'stopped' }, { start_ms: 50 }));
     else await createOnline({ stop_ms: 50 });
@@ -351,7 +351,7 @@ describe('races', () => {
     );
   });
 
-  it('mixed operations at once are 200 or a 409 that says why; in the end one bot runs', async () => {
+  it('mixed operations return 200, or 409 with the reason; one bot runs at the end', async () => {
     await createOnline({ start_ms: 5, stop_ms: 5 });
     const statuses = new Set<number>();
     for (let round = 0; round < 10; round++) {
@@ -372,7 +372,7 @@ describe('races', () => {
           );
         }
       }
-      // Each round at least the first came through.
+      // At least one request of each round succeeds.
       expect(answers.some(({ status }) => status === 200)).toBe(true);
     }
     expect(statuses).toEqual(new Set([200, 409]));
@@ -382,12 +382,12 @@ describe('races', () => {
     expect((await snapshot(service, id)).status).toBe('stopped');
   });
 
-  it('a bot that is being created cannot be started twice', async () => {
+  it('a bot cannot be started twice while it is created', async () => {
     for (let n = 0; n < 10; n++) {
       id = `bot-${++serial}`;
       const from = stream.frames.length;
       let over = false;
-      // They come before, while and after it is created.
+      // Sent before, during and after the creation.
       const others = times(6, async (m) => {
         const seen: number[] = [];
         while (!over) seen.push((await act(service, id, m < 4 ? 'start' : 'restart')).status);
@@ -405,7 +405,7 @@ describe('races', () => {
     }
   });
 
-  it('a bot that is being created can be deleted, or not, but not half', async () => {
+  it('a bot deleted while it is created is gone completely or not at all', async () => {
     for (let n = 0; n < 10; n++) {
       id = `bot-${++serial}`;
       const [created, removed] = await Promise.all([
@@ -427,7 +427,7 @@ describe('races', () => {
     await online();
   });
 
-  it('20 deletes at once: the bot is gone, each says so', async () => {
+  it('20 concurrent deletes: the bot is deleted once, and each request reports it gone', async () => {
     await createOnline({ stop_ms: 20 });
     const answers = await Promise.all(times(20, () => remove(service, id)));
     for (const { status } of answers) expect([204, 404]).toContain(status);
@@ -445,20 +445,20 @@ describe('in backoff', () => {
     expect(shown).toMatchObject({ last_error: 'fell over', desired: 'running', host: null });
   });
 
-  it('stop ends the waiting', async () => {
+  it('stop ends the backoff', async () => {
     expect((await act(service, id, 'stop')).json).toMatchObject({
       status: 'stopped',
       desired: 'stopped',
     });
   });
 
-  it('start does not wait, and counts as no restart', async () => {
+  it('start does not wait, and does not count as a restart', async () => {
     const from = stream.frames.length;
     await act(service, id, 'start');
     expect(await online(from)).toMatchObject({ restarts: 0 });
   });
 
-  it('restart and a new config do not wait either', async () => {
+  it('neither restart nor a new config waits', async () => {
     let from = stream.frames.length;
     await act(service, id, 'restart');
     await online(from);
@@ -469,7 +469,7 @@ describe('in backoff', () => {
     await online(from);
   });
 
-  it('delete forgets it', async () => {
+  it('delete cancels the pending restart', async () => {
     expect((await remove(service, id)).status).toBe(204);
     expect((await list(service)).some((bot) => bot.id === id)).toBe(false);
   });
@@ -482,7 +482,7 @@ describe('in backoff', () => {
 describe('POST /api/bots/actions', () => {
   const actions = (body: unknown) => POST(service, '/api/bots/actions', body);
 
-  it('acts on bots by id, by label, or both, and answers for each', async () => {
+  it('selects bots by id, by label, or both, and returns a result for each', async () => {
     const team = `team-${serial}`;
     const members = times(3, (n) => `${team}-${n}`);
     for (const [n, member] of members.entries()) {
@@ -493,7 +493,7 @@ describe('POST /api/bots/actions', () => {
     expect(started.status).toBe(200);
     expect(Object.keys((started.json as { results: object }).results).sort()).toEqual(members);
     for (const member of members) await statusFrom(stream, 0, member, 'online');
-    // It changes nothing, and says what they are.
+    // Starting them again changes nothing and returns their status.
     expect((await actions({ action: 'start', labels: { team } })).json).toEqual({
       results: Object.fromEntries(members.map((member) => [member, { status: 'online' }])),
     });
@@ -517,7 +517,7 @@ describe('POST /api/bots/actions', () => {
     expect((await list(service)).filter(({ labels }) => labels['team'] === team)).toEqual([]);
   });
 
-  it('what is not valid is 400', async () => {
+  it('invalid input is 400', async () => {
     const bad = [
       {},
       { action: 'start' },
@@ -531,7 +531,7 @@ describe('POST /api/bots/actions', () => {
     for (const body of bad) expectError(await actions(body), 400);
   });
 
-  it('the same bot in many lists at once is one bot', async () => {
+  it('the same bot in several concurrent lists stays one bot', async () => {
     await createOnline();
     const answers = await Promise.all(
       times(10, () => actions({ action: 'restart', ids: [id, id] })),
@@ -544,7 +544,7 @@ describe('POST /api/bots/actions', () => {
   });
 });
 
-it('GET /api/kinds gives the JSON Schemas of what there is', async () => {
+it('GET /api/kinds returns the JSON Schemas of all kinds', async () => {
   const { kinds, failed } = (await call(service, 'GET', '/api/kinds')).json as {
     kinds: { kind: string; description: string; config: object; commands: object }[];
     failed: unknown[];

@@ -1,4 +1,4 @@
-// When a bot that ended by itself comes back, and when it does not.
+// When a bot whose run has ended is restarted, and when it is not.
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -59,31 +59,28 @@ describe('policy', () => {
     ['never', 'throw', 'failed', 1],
     ['always', 'hopeless', 'failed', 1],
     ['on-failure', 'hopeless', 'failed', 1],
-  ])(
-    '%s: a bot whose run ends with %s is %s after %d lives',
-    async (policy, end, status, count) => {
-      await mortal(end, { policy });
-      const last = await statusFrom(stream, 0, id, status);
-      expect(lives()).toBe(count);
-      expect(last).toMatchObject({
-        // What is wanted of it stays: it is not there, and that is to be seen.
-        desired: 'running',
-        restarts: count - 1,
-        host: null,
-        started_at_ms: null,
-      });
-      const limit = count > 1 ? /restarted 3 times within 60 s, which is the limit; last: / : /^/;
-      if (status === 'stopped') expect(last.last_error).toBeNull();
-      else expect(last.last_error).toMatch(limit);
-      if (end === 'throw') expect(last.last_error).toContain('I always fail');
-      if (end === 'hopeless') expect(last.last_error).toBe('the password is wrong');
-      const waits = statusesOf(stream, id).filter((shown) => shown === 'backoff');
-      expect(waits).toHaveLength(count - 1);
-    },
-  );
+  ])('%s: a bot whose run ends with %s is %s after %d runs', async (policy, end, status, count) => {
+    await mortal(end, { policy });
+    const last = await statusFrom(stream, 0, id, status);
+    expect(lives()).toBe(count);
+    expect(last).toMatchObject({
+      // The desired state does not change, so that the difference is visible.
+      desired: 'running',
+      restarts: count - 1,
+      host: null,
+      started_at_ms: null,
+    });
+    const limit = count > 1 ? /restarted 3 times within 60 s, which is the limit; last: / : /^/;
+    if (status === 'stopped') expect(last.last_error).toBeNull();
+    else expect(last.last_error).toMatch(limit);
+    if (end === 'throw') expect(last.last_error).toContain('I always fail');
+    if (end === 'hopeless') expect(last.last_error).toBe('the password is wrong');
+    const waits = statusesOf(stream, id).filter((shown) => shown === 'backoff');
+    expect(waits).toHaveLength(count - 1);
+  });
 });
 
-it('a bot that has failed says why on the stream, and its last lines are kept', async () => {
+it('a failed bot reports the reason on the stream, and its last lines are kept', async () => {
   await mortal('throw', { max_restarts: 1 });
   await statusFrom(stream, 0, id, 'failed');
   const errors = logs(stream).filter((log) => log.session_id === id && log.level === 'error');
@@ -100,7 +97,7 @@ it('a bot that has failed says why on the stream, and its last lines are kept', 
   expect(newest?.stack).toContain('mortal.mjs');
 });
 
-it('a bot that has failed without a crash has an incident report too: its run returned, or it cannot be started', async () => {
+it('a bot that failed without a crash has an incident report as well: its run returned', async () => {
   await mortal('return', { policy: 'always', max_restarts: 1 });
   await statusFrom(stream, 0, id, 'failed');
   await eventually(async () => (await incidents(service, id)).length > 0, 'the incident report');
@@ -116,7 +113,7 @@ it('a bot that has failed without a crash has an incident report too: its run re
   expect(found[0]?.last_lines).toContain(`info ${id} bot: my last line`);
 });
 
-it('a bot that has failed can be started again, with a new count', async () => {
+it('a failed bot can be started again, with a new restart count', async () => {
   await mortal('throw', { max_restarts: 1 });
   await statusFrom(stream, 0, id, 'failed');
   const from = stream.frames.length;
@@ -125,10 +122,10 @@ it('a bot that has failed can be started again, with a new count', async () => {
   expect(lives()).toBe(4);
 });
 
-it('a run that is healthy ends the doubling, but is counted in the window', async () => {
+it('a healthy run resets the backoff, but its restart counts in the window', async () => {
   await mortal('throw', { healthy_ms: 1, backoff_ms: 30, backoff_cap_ms: 60_000 }, 5);
   await statusFrom(stream, 0, id, 'failed');
-  // Without the reset the last of the waits, of 20 to 120 ms, would be at least 60.
+  // Without the reset the last backoff would be at least 60 ms.
   const shown = snapshots(stream, id);
   const waits = shown.flatMap((now, n) => {
     const next = shown[n + 1];
@@ -138,7 +135,7 @@ it('a run that is healthy ends the doubling, but is counted in the window', asyn
   for (const wait of waits) expect(wait).toBeGreaterThanOrEqual(14);
 });
 
-it('a stop is final: whatever happens to the bot then, it is not restarted', async () => {
+it('a stop is final: a crash during the stop does not restart the bot', async () => {
   const lock = randomUUID();
   await create(service, {
     id,
@@ -151,14 +148,14 @@ it('a stop is final: whatever happens to the bot then, it is not restarted', asy
     await act(service, id, 'start');
     await statusFrom(stream, from, id, 'online');
     from = stream.frames.length;
-    // The fall and the stop cross.
+    // The crash and the stop race.
     await Promise.all([
       invoke(service, id, 'break', { message: 'while it stops' }),
       act(service, id, 'stop'),
     ]);
     await statusFrom(stream, from, id, 'stopped');
     from = stream.frames.length;
-    // Another bot's whole life passes meanwhile.
+    // Time for a restart: another bot runs and ends.
     await create(service, { id: `${id}-${round}`, kind: 'mortal', config: { end: 'return' } });
     await statusFrom(stream, from, `${id}-${round}`, 'stopped');
     expect(await snapshot(service, id)).toMatchObject({ status: 'stopped', desired: 'stopped' });
@@ -168,7 +165,7 @@ it('a stop is final: whatever happens to the bot then, it is not restarted', asy
   await remove(service, id);
 });
 
-it('a bot that waits for its restart is not forgotten, whatever else is done with it meanwhile', async () => {
+it('updates of a bot in backoff do not cancel its restart', async () => {
   await mortal('throw', { max_restarts: 40, backoff_ms: 5, backoff_cap_ms: 5 }, 5);
   for (let n = 0; n < 100; n++) {
     const labels = { n: String(n) };
@@ -178,7 +175,7 @@ it('a bot that waits for its restart is not forgotten, whatever else is done wit
   expect(await statusFrom(stream, 0, id, 'failed')).toMatchObject({ restarts: 40 });
 });
 
-it('without a wait a bot that falls over and over still gets all its restarts, one at a time', async () => {
+it('with no backoff, a bot that keeps crashing still gets all its restarts, one at a time', async () => {
   const lock = randomUUID();
   await create(service, {
     id,

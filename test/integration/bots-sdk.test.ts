@@ -1,4 +1,4 @@
-// What the SDK gives to bots: timers that die with them, and a network that is seen on the stream, without secrets.
+// What the SDK gives to bots: timers that end with the bot, and network traffic on the stream without secrets.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -87,14 +87,14 @@ const wires = (from: number): Log[] =>
   logs(stream)
     .slice(from)
     .filter((log) => log.transport !== null);
-/** What was on the wire since, once there are as many lines as that. */
+/** The wire lines after `from`, as soon as there are `count`. */
 async function wireLines(from: number, count: number): Promise<Log[]> {
   await stream.until(() => wires(from).length >= count);
   return wires(from);
 }
 
-describe('the network', () => {
-  it('fetch shows method, URL and status, and no secret of the URL', async () => {
+describe('network', () => {
+  it('fetch logs method, URL and status, without the secrets in the URL', async () => {
     const from = logs(stream).length;
     const shown = `http://***@127.0.0.1:${portOf(web)}/buy?item=1&token=***&api_key=***`;
     const url = `http://127.0.0.1:${portOf(web)}/buy?item=1&token=s3cret&api_key=s3cret#s3cret`;
@@ -117,7 +117,7 @@ describe('the network', () => {
     expect(stream.raw).not.toContain('s3cret');
   });
 
-  it('lines are shown as the bot describes them', async () => {
+  it('TCP lines are logged as the bot describes them', async () => {
     const from = logs(stream).length;
     const say = 'LOGIN name=bot pass=hidden1';
     expect(await result('lines', { host: '127.0.0.1', port: portOf(echo), say })).toBe(say);
@@ -132,7 +132,7 @@ describe('the network', () => {
       ['tcp', 'tcp', 'outgoing', 'LOGIN name=bot pass=***'],
       ['tcp', 'tcp', 'incoming', 'LOGIN name=bot pass=***'],
     ]);
-    // The dispatch line of the result is the bot's own doing.
+    // Only wire lines: the dispatch line shows the result that the bot returned.
     expect(
       wires(0)
         .map(({ message }) => message)
@@ -140,7 +140,7 @@ describe('the network', () => {
     ).not.toContain('hidden1');
   });
 
-  it('bytes too', async () => {
+  it('TCP bytes are logged as the bot describes them', async () => {
     const from = logs(stream).length;
     expect(await result('bytes', { host: '127.0.0.1', port: portOf(echo) })).toEqual([1, 2, 3, 10]);
     expect(
@@ -159,12 +159,12 @@ describe('the network', () => {
     },
   );
 
-  it('TLS to a server that is not trusted is refused', async () => {
+  it('TLS to an untrusted server fails', async () => {
     const args = { host: 'localhost', port: portOf(secure), tls: true, say: 'x' };
     expectError(await invoke(service, ID, 'lines', args), 500, /self.signed/i);
   });
 
-  it('a line break in a line and a port that nobody has are errors of the command', async () => {
+  it('a line break within a line and a closed port fail the command', async () => {
     const port = portOf(echo);
     const broken = { host: '127.0.0.1', port, say: 'two\nlines' };
     expectError(await invoke(service, ID, 'lines', broken), 500, /line break/);
@@ -188,7 +188,7 @@ it('timers, requests and connections end with the bot', async () => {
   await eventually(() => held.size === 0 && connections.size === 0, 'all are closed');
   const ticks = await result('ticks', {});
   expect(ticks).toBeGreaterThanOrEqual(3);
-  // Its successor's timers run meanwhile, and count for themselves.
+  // The successor's timers run now; they must not change the count of the old ones.
   const again = stream.frames.length;
   await invoke(service, ID, 'fetch', { url: `http://127.0.0.1:${portOf(web)}/` });
   await lineFrom(stream, again, ({ direction }) => direction === 'incoming');
@@ -197,7 +197,7 @@ it('timers, requests and connections end with the bot', async () => {
   expect(logs(stream).map(({ message }) => message)).not.toContain('too early');
 });
 
-it.each(['every', 'after'])('an error in %s ends the bot', async (timer) => {
+it.each(['every', 'after'])('an error in %s() fails the bot', async (timer) => {
   const from = stream.frames.length;
   await invoke(service, ID, 'fail_in', { timer });
   expect(await statusFrom(stream, from, ID, 'backoff')).toMatchObject({
@@ -206,6 +206,6 @@ it.each(['every', 'after'])('an error in %s ends the bot', async (timer) => {
   await statusFrom(stream, from, ID, 'online');
 });
 
-it('nothing of all this was said on standard error', () => {
+it('standard error stays empty', () => {
   expect(service.stderr()).toBe('');
 });

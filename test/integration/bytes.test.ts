@@ -1,5 +1,5 @@
-// Every byte of a stream: the chunked coding as the RFC has it, the event stream as a parser takes it, and text in it that
-// line-based and UTF-8 based code trips over, read a few bytes at a time.
+// Every byte of a stream: chunked encoding as in the RFC, the event stream through a parser, and text that breaks
+// line-based and UTF-8-based code, read a few bytes at a time.
 
 import { createParser } from 'eventsource-parser';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -10,7 +10,7 @@ import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import type { Log, Snapshot } from '../harness/shapes.js';
 
-/** Text that is hard on encoders, each at most 128 UTF-16 units. */
+/** Text that is difficult to encode, each at most 128 UTF-16 code units. */
 const HARD: Record<string, string> = {
   newlines: 'a\nb\n\nc\n',
   'carriage returns': 'a\rb\r\nc\r\r',
@@ -21,14 +21,14 @@ const HARD: Record<string, string> = {
   'lone surrogates': 'a\ud83db\ude00c\ud83d',
   'surrogates in the wrong order': '\ude00\ud83d',
   'the last code points': '\u{10ffff}\uffff\ufffe',
-  'what an event stream is made of': 'x\n\nevent: gap\nid: 1-1\ndata: {}\n\nretry: 1\n\n:\n',
-  'what a chunk is made of': '0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n5\r\nhello\r\n',
+  'fields of an event stream': 'x\n\nevent: gap\nid: 1-1\ndata: {}\n\nretry: 1\n\n:\n',
+  'chunks and a response head': '0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n5\r\nhello\r\n',
   'quotes and escapes': '"\\"\\u0000\\n\\',
   'all control characters': Array.from({ length: 33 }, (_, n) => String.fromCharCode(n)).join(''),
   'two, three and four bytes': 'éß€‱𝄞𐍈'.repeat(8),
 };
 const TEXTS = Object.values(HARD);
-/** Half of a character: a regular expression with `u` takes whole ones together. */
+/** With the flag `u` a surrogate pair matches as one character, so this finds only lone surrogates. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 let service: Service;
@@ -65,7 +65,7 @@ interface Reading {
   body: () => Buffer;
 }
 
-/** Reads a stream with a parser that knows nothing of this service. */
+/** Reads a stream with a parser that does not know this service. */
 async function read(readBytes: number | undefined, headers = {}): Promise<Reading> {
   const events: Event[] = [];
   const comments: string[] = [];
@@ -95,7 +95,7 @@ const logOf = ({ event, data }: Event): Log | undefined =>
 const snapshotOf = ({ event, data }: Event): Snapshot | undefined =>
   event === 'session' ? (JSON.parse(data) as { snapshot: Snapshot }).snapshot : undefined;
 
-/** Puts the text on the stream: the name of a command that there is not comes back in a line. */
+/** Publishes the text on the stream: the name of an unknown command comes back in a log line. */
 async function speak(text: string): Promise<void> {
   const body = { session_id: null, command: text, args: {} };
   expect((await call(service, 'POST', '/invoke', { body })).status).toBe(404);
@@ -107,7 +107,7 @@ describe.each([
   ['7 bytes at a time', 7],
   ['byte by byte', 1],
 ])('read %s', (_, readBytes) => {
-  it('every text comes whole, and nothing of it is taken for the stream itself', async () => {
+  it('every text arrives intact, and none of it is parsed as part of the stream', async () => {
     const reading = await read(readBytes);
     const { stream, events } = reading;
     for (const text of TEXTS) await speak(text);
@@ -129,9 +129,9 @@ describe.each([
     expect(body.includes('\r')).toBe(false);
     expect(body.includes('\0')).toBe(false);
     expect(body.includes('\ufeffretry')).toBe(false);
-    // A surrogate that stands alone has no UTF-8: it must have come as an escape, not as U+FFFD.
+    // A lone surrogate has no UTF-8 encoding: it must arrive as an escape, not as U+FFFD.
     expect(body.includes('\ufffd')).toBe(false);
-    // Nothing but the five fields, and each event has its data in one line.
+    // Only the known fields, and one line of data per event.
     for (const block of body.toString('utf8').split('\n\n').slice(0, -1)) {
       expect(block).toMatch(
         /^(retry: \d+|id: \S+|:|:\nid: \S+|(id: [0-9a-f]+-\d+\n)?event: (log|session)\ndata: \{[^\n]*\})$/,
@@ -140,7 +140,7 @@ describe.each([
   });
 });
 
-it('throttled streams have the same bytes as one that is read at once', async () => {
+it('slow readers receive the same bytes as a fast one', async () => {
   const first = await read(undefined);
   await first.stream.until(() => first.stream.bodyBytes > 0);
   for (const text of TEXTS) await speak(text);
@@ -160,7 +160,7 @@ it('throttled streams have the same bytes as one that is read at once', async ()
   }
 });
 
-/** The bytes of the numbered frames up to this one: without what each stream has of its own. */
+/** The bytes of the numbered frames up to `lastId`, without what belongs to one stream only. */
 function framesOf(body: Buffer, lastId: string): Buffer {
   const blocks = body.toString('latin1').split('\n\n');
   const own = blocks.filter((block) => /^id: \S+\nevent: /.test(block));
@@ -168,7 +168,7 @@ function framesOf(body: Buffer, lastId: string): Buffer {
   return Buffer.from(own.slice(0, end + 1).join('\n\n'), 'latin1');
 }
 
-it('a text that a bot gets from its world comes whole over the hosts, too', async () => {
+it('text that passes through a bot and its host arrives intact', async () => {
   await createDemoBot(service, 'walker');
   const { stream, events, faults } = await read(7);
   await stream.until(() =>
@@ -200,7 +200,7 @@ it('a text that a bot gets from its world comes whole over the hosts, too', asyn
   expect(faults).toEqual([]);
 });
 
-it('a stream that ends has its last chunk, and nothing behind it', async () => {
+it('a stream ends with its last chunk and nothing after it', async () => {
   const other = await startService();
   const streams = await Promise.all(
     [undefined, 1, 50].map(async (readBytes) =>
@@ -217,14 +217,14 @@ it('a stream that ends has its last chunk, and nothing behind it', async () => {
   }
 });
 
-describe('the strict decoder itself', () => {
+describe('the strict chunk decoder', () => {
   const decode = (...pieces: string[]): string => {
     const parts: Buffer[] = [];
     const decoder = new ChunkedDecoder((bytes) => parts.push(Buffer.from(bytes)));
     for (const piece of pieces) decoder.push(Buffer.from(piece, 'latin1'));
     return `${Buffer.concat(parts).toString('latin1')}${decoder.done ? '.' : ''}`;
   };
-  it('takes what the RFC lets a server send, in pieces of any size', () => {
+  it('accepts what the RFC lets a server send, in pieces of any size', () => {
     const whole = '5\r\nhello\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n';
     expect(decode(whole)).toBe('helloabcdefghijklmnopqrstuvwxyz.');
     expect(decode(...whole)).toBe('helloabcdefghijklmnopqrstuvwxyz.');
@@ -232,17 +232,17 @@ describe('the strict decoder itself', () => {
   });
   it.each([
     ['no size', '\r\nhello\r\n'],
-    ['a size that is none', 'x\r\n'],
+    ['a size that is not a number', 'x\r\n'],
     ['a size with a space', '5 \r\nhello\r\n'],
     ['leading zeros', '05\r\nhello\r\n'],
     ['an extension', '5;a=b\r\nhello\r\n'],
     ['a bare line feed', '5\nhello\r\n'],
-    ['a chunk that is longer', '5\r\nhello!\r\n'],
-    ['a chunk that is shorter', '6\r\nhello\r\n0\r\n\r\n'],
-    ['a line feed alone behind it', '5\r\nhello\n'],
+    ['a chunk longer than its size', '5\r\nhello!\r\n'],
+    ['a chunk shorter than its size', '6\r\nhello\r\n0\r\n\r\n'],
+    ['a bare line feed after a chunk', '5\r\nhello\n'],
     ['a trailer', '0\r\nA: b\r\n\r\n'],
-    ['something behind the end', '0\r\n\r\n0'],
-    ['a size without end', 'fffffffff\r\n'],
+    ['data after the end', '0\r\n\r\n0'],
+    ['a size that is too large', 'fffffffff\r\n'],
   ])('refuses %s', (_, bytes) => {
     expect(() => decode(bytes)).toThrow();
     expect(() => decode(...bytes)).toThrow();

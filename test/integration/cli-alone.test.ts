@@ -44,7 +44,7 @@ describe('doctor', () => {
     'profile',
   ];
 
-  it('finds nothing where all is well', async () => {
+  it('reports no problem on a healthy machine', async () => {
     const port = String(await freePort());
     const dir = path.join(home, 'data');
     const end = await drover(['doctor', '--data-dir', dir, '--port', port, '--json']);
@@ -62,7 +62,7 @@ describe('doctor', () => {
     expect(text.stdout).toMatch(/^ok {4}node {12}\d+\.\d+\.\d+$/m);
   });
 
-  it('says that the port is taken, by whom, and what to do', async () => {
+  it('reports a port in use, the process that has it, and what to do', async () => {
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -82,7 +82,7 @@ describe('doctor', () => {
     });
   });
 
-  it('takes the flags of start, and looks at what they say', async () => {
+  it('accepts the flags of start and checks their values', async () => {
     const flagsOf = async (name: string) => {
       const { stdout } = await drover([name, '--help']);
       return [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag);
@@ -106,7 +106,7 @@ describe('doctor', () => {
     });
   });
 
-  it('says what is wrong with the data directory, the configuration and the profile', async () => {
+  it('reports problems with the data directory, the configuration and the profile', async () => {
     const file = path.join(home, 'file');
     writeFileSync(file, '');
     const port = String(await freePort());
@@ -130,7 +130,7 @@ describe('doctor', () => {
         /data directory \S+ cannot be used \(\S+file is not a directory\); give another with --data-dir/,
       );
     }
-    // Root may write there, and cannot.
+    // Root has the permission, but nobody can create a file in /proc.
     const never = await drover(['doctor', '--json', '--data-dir', '/proc/x', '--port', port]);
     expect(findings(never).get('data directory')).toMatchObject({
       result: 'fail',
@@ -158,7 +158,7 @@ describe('doctor', () => {
       result: 'fail',
       message: expect.stringContaining('run drover login to replace it'),
     });
-    // The one that the other commands would use.
+    // The profile that the other commands would use.
     const other = { XDG_CONFIG_HOME: profile, DROVER_PROFILE: 'other' };
     const named = await drover(['doctor', '--json', '--port', port], other);
     expect(findings(named).get('profile')).toMatchObject({
@@ -178,11 +178,11 @@ describe('doctor', () => {
   });
 });
 
-it('bench measures a service of its own, and leaves nothing of it', async () => {
+it('bench starts its own service, measures it and removes it completely', async () => {
   const temporary = path.join(home, 'tmp');
   mkdirSync(temporary);
   const args = ['bench', '--streams', '3', '--rate', '50', '--for', '1s', '--json'];
-  // A variable that would make it another service than it is by default, or none.
+  // A variable that would change the service or keep it from starting: bench ignores it.
   const env = { TMPDIR: temporary, DROVER_HTTP_PORT: 'nonsense' };
   const { code, stdout, stderr } = await drover(args, env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -198,7 +198,7 @@ it('bench measures a service of its own, and leaves nothing of it', async () => 
   expect(readdirSync(temporary)).toEqual([]);
 });
 
-it('bench leaves no service when it is killed hard', async () => {
+it('bench leaves no service behind after SIGKILL', async () => {
   const temporary = path.join(home, 'killed');
   mkdirSync(temporary);
   const bench = startCli(home, ['bench', '--for', '40s'], { env: { TMPDIR: temporary } });
@@ -206,17 +206,17 @@ it('bench leaves no service when it is killed hard', async () => {
   const isReady = expect.poll(files);
   await isReady.toContainEqual(expect.stringMatching(/pin\.txt$/));
   bench.child.kill('SIGKILL');
-  // The service takes them with it as the last thing that it does.
+  // The service deletes its files as its last step.
   await expect.poll(files).toEqual([]);
 });
 
-it('bench says that there is no place for its data', async () => {
+it('bench reports that it cannot create its data directory', async () => {
   const end = await drover(['bench'], { TMPDIR: path.join(home, 'nowhere') });
   expectFailure(end, EXIT.failed, /cannot create a temporary data directory: ENOENT/);
 });
 
 describe('completion', () => {
-  it('bash: completes commands, their commands, and flags', async () => {
+  it('bash: completes commands, subcommands and flags', async () => {
     const { stdout, code } = await drover(['completion', 'bash']);
     expect(code).toBe(0);
     const complete = (...words: string[]): string[] => {
@@ -236,9 +236,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       expect.arrayContaining(['bash', 'zsh', 'fish']),
     );
     expect(complete('drover', 'logs', '--bot', 'bots', '--j')).toEqual(['--json']);
-    // Where a file may stand the shell completes files, and not flags.
+    // Where a file is expected, the shell completes file names.
     expect(complete('drover', 'check', '')).toEqual(['']);
-    // What stands behind a flag that takes a value is one, and no flag or command.
+    // After a flag that takes a value, only values of that flag are completed.
     expect(complete('drover', 'bots', 'create', '--restart', '')).toEqual([
       'always',
       'on-failure',
@@ -250,11 +250,11 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(complete('drover', 'bots', 'create', '--config', '-')).toEqual(['']);
     expect(complete('drover', 'logs', '-n', '-')).toEqual(['']);
     expect(complete('drover', 'bots', 'create', '--stopped', '--res')).toEqual(['--restart']);
-    // Without a command it is start.
+    // The default command is start.
     expect(complete('drover', '--ho')).toEqual(['--host']);
   });
 
-  it('zsh and fish: have every command and flag', async () => {
+  it('zsh and fish: include every command and flag', async () => {
     const zsh = (await drover(['completion', 'zsh'])).stdout;
     expect(zsh).toMatch(/^#compdef drover\n/);
     expect(zsh).toMatch(

@@ -1,4 +1,5 @@
-// drover record and check where the run is not seen to its end: the service ends, the recorder is killed, the file is cut.
+// drover record and check on a run that they cannot observe to its end: the service exits, the recorder is killed,
+// the recording is truncated.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -30,7 +31,7 @@ async function start(options: Parameters<typeof startService>[0] = {}): Promise<
   return service;
 }
 
-/** Ends the service without a goodbye. */
+/** Kills the service without a shutdown. */
 async function killService(): Promise<void> {
   await service?.kill();
   service = undefined;
@@ -60,7 +61,7 @@ interface End {
 }
 const endOf = (): End => JSON.parse(recorded().trim().split('\n').at(-1) ?? '') as End;
 
-/** What must not happen is not known, what has happened is. */
+/** What must not happen remains unknown; what has happened counts. */
 async function expectUnknown(): Promise<void> {
   const met = await runCli(home, ['check', file, '--at-least', '1']);
   expect(met).toMatchObject({
@@ -74,7 +75,7 @@ async function expectUnknown(): Promise<void> {
   }
 }
 
-it('record ends with no_service when the service has gone, and the recording says so', async () => {
+it('record exits with no_service when the service is gone, and the recording says so', async () => {
   await start();
   const recording = run('record', file, '--for', '6s');
   await until(hasLines);
@@ -91,7 +92,7 @@ it('record ends with no_service when the service has gone, and the recording say
   await expectUnknown();
 });
 
-it('record with a command that does well ends with no_service all the same', async () => {
+it('record exits with no_service even when its command succeeds', async () => {
   await start();
   const killed = path.join(home, 'killed');
   const script = `setInterval(() => require('node:fs').existsSync(${JSON.stringify(killed)}) && process.exit(0), 50)`;
@@ -103,7 +104,7 @@ it('record with a command that does well ends with no_service all the same', asy
   expect(endOf().data).toMatchObject({ by: 'command', missing: expect.any(String) });
 });
 
-it('a service that was started again in the middle of it is no fault', async () => {
+it('a restart of the service during the run is not an error', async () => {
   const dataDir = path.join(home, 'data');
   const options = { dataDir, port: await freePort() };
   const { stop } = await start(options);
@@ -119,7 +120,7 @@ it('a service that was started again in the middle of it is no fault', async () 
   expect((await runCli(home, ['check', file, '--no-gaps'])).code).toBe(0);
 });
 
-it('a recorder that was killed leaves no end, and one whose token is revoked says why', async () => {
+it('a killed recorder leaves a recording without an end; one whose token is revoked writes the reason', async () => {
   await start();
   const killed = run('record', file);
   await until(hasLines);
@@ -136,7 +137,7 @@ it('a recorder that was killed leaves no end, and one whose token is revoked say
   expect(endOf().data).toMatchObject({ by: 'error', missing: 'invalid token' });
 });
 
-it('check --live ends with no_service when the service has gone, with its report', async () => {
+it('check --live exits with no_service when the service is gone, and still writes its report', async () => {
   await start();
   const expectations = ['--no-errors', '--expect', 'at least 1 events of busy'];
   const json = path.join(home, 'report.json');
@@ -152,7 +153,7 @@ it('check --live ends with no_service when the service has gone, with its report
   });
 });
 
-it('a service that stands still at the end was not seen to it either', async () => {
+it('a service that hangs at the end: the run was not observed to its end', async () => {
   const { child } = await start();
   const checking = run('check', '--live', '--for', '8s', '--no-errors');
   const recording = run('record', file, '--for', '8s');
@@ -168,7 +169,7 @@ it('a service that stands still at the end was not seen to it either', async () 
   }
 });
 
-it('wait ends with no_service when the service has gone and does not come back', async () => {
+it('wait exits with no_service when the service is gone and does not come back', async () => {
   await start();
   const waiting = run('wait', 'busy', '--status', 'nowhere', '--timeout', '8s');
   await expect.poll(openStreams).toBe(1);
@@ -179,7 +180,7 @@ it('wait ends with no_service when the service has gone and does not come back',
   expect(code).toBe(EXIT.no_service);
 });
 
-it('check says how it ends, and writes its report, also when nobody reads what it prints', async () => {
+it('check exits with its result and writes its report even when its output pipe is closed', async () => {
   const junit = path.join(home, 'report.xml');
   const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
   writeFileSync(file, head);
@@ -189,7 +190,7 @@ it('check says how it ends, and writes its report, also when nobody reads what i
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
 });
 
-it('says what is wrong with a recording, and takes one that was cut off', async () => {
+it('check rejects an invalid recording with the reason, and accepts a truncated one', async () => {
   const head = '{"drover_recording":1,"started_at_ms":0,"url":"http://x"}\n';
   const event =
     '{"at_ms":5,"event":"gap","id":"a-1","data":{"from":"a-1","to":"a-1","dropped":1}}\n';

@@ -1,4 +1,4 @@
-// What docs/CLI.md, docs/CLIENT.md and the example workflow tell an operator to type is run, as it stands there.
+// Runs the commands of docs/CLI.md, docs/CLIENT.md and the example workflow exactly as the documents have them.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ let service: Service | undefined;
 
 beforeEach(async () => {
   reader = new Reader(await freePort());
-  // As npx runs what is installed in a project.
+  // Runs the installed program, as npx does in a project.
   reader.command('npx', 'exec "$@"');
 });
 afterEach(async () => {
@@ -20,14 +20,14 @@ afterEach(async () => {
   service = undefined;
 });
 
-it('docs/CLI.md: the first commands, and those for CI', async () => {
+it('docs/CLI.md: the first commands and the CI commands', async () => {
   const first = docBlock('docs/CLI.md', 'drover bots list');
   const ci = docBlock('docs/CLI.md', 'drover record run.ndjson');
   const dataDir = path.join(reader.home, '.local/share/drover');
   service = await startService({ demo: true, dataDir });
   const more = { DROVER_URL: service.url };
   expect(first).toContain('drover logs -f --bot demo-1\n');
-  // It would not end by itself.
+  // logs -f does not end by itself.
   const lines = first.replace(/^(drover logs -f .*)$/m, '{ $1 || true; } | head -n 1');
   const output = await reader.run(lines, more);
   expect(output).toContain('"said": "hello there"');
@@ -38,7 +38,7 @@ it('docs/CLI.md: the first commands, and those for CI', async () => {
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain('failures="0"');
 });
 
-it('docs/github-workflow.yml: its steps', async () => {
+it('docs/github-workflow.yml: the steps', async () => {
   const workflow = readFileSync(path.join(ROOT, 'docs/github-workflow.yml'), 'utf8');
   expect(workflow).toContain('DROVER_URL: http://127.0.0.1:8090\n');
   const steps = [...workflow.matchAll(/^ +(?:- )?run: (?:\|\n((?: {10}.*\n)+)|(.+)\n)/gm)].map(
@@ -50,7 +50,7 @@ it('docs/github-workflow.yml: its steps', async () => {
   reader.linkPackage();
   reader.write(docBlock('docs/GETTING-STARTED.md', 'my-bots/countdown.mjs'));
   reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
-  // One shell for all: the service stays in the background as it does between steps.
+  // One shell for all steps: the service stays in the background, as it does between steps.
   const said = await reader.run(rest.join('\n'), { RUNNER_TEMP: reader.home });
   expect(said).toContain('5 of 5 expectations met');
   expect(readFileSync(path.join(reader.dir, 'report.xml'), 'utf8')).toContain(
@@ -64,7 +64,7 @@ it('docs/CLIENT.md: the example', async () => {
   await reader.run('drover wait', { DROVER_URL: service.url });
   const file = path.join(reader.dir, 'example.mjs');
   reader.linkPackage();
-  // With the address and the PIN of this service, and an end.
+  // With the address and PIN of this service, and an end.
   const mine = example
     .replace('http://localhost:8090', service.url)
     .replace("'132231'", `'${service.pin}'`)
@@ -74,7 +74,7 @@ it('docs/CLIENT.md: the example', async () => {
     DROVER_URL: service.url,
   });
   expect(await reader.run(`'${process.execPath}' example.mjs`)).not.toBe('');
-  // The client of the example, and what its bot has said until now.
+  // The client of the example, and what its bot has logged so far.
   const client = `{ url: '${service.url}', token: '${await service.token()}' }`;
   const past = docBlock('docs/CLIENT.md', 'client.download(');
   writeFileSync(
