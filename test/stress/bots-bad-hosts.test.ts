@@ -156,7 +156,7 @@ describe('a host that hangs or exits', () => {
 });
 
 describe('a host that exceeds its memory limit', () => {
-  // To the watchdog a host that allocates all the time hangs. On a busy machine it takes a while to reach the limit.
+  // To the watchdog, a host that only allocates looks like a hang. On a busy machine it reaches the limit slowly.
   withTwoHosts(60_000);
 
   it.each(['hog', 'hog_map', 'hog_large_array', 'hog_busy_buffers'])(

@@ -1,8 +1,8 @@
-// A journal that its disk lets down: full, broken, taken away, or off. The service goes on without it, says so, and comes
-// back to it by itself; what is broken is set aside.
+// A journal whose disk fails: full, corrupt, removed or off. The service continues without it, reports that, and returns
+// to it without a restart. Corrupt files are set aside.
 //
-// The full disk is a small tmpfs where the system lets us mount one, and a limit on the size of files (RLIMIT_FSIZE) beside
-// that, which needs no privileges.
+// The full disk is a small tmpfs where the system permits the mount. A limit on the file size (RLIMIT_FSIZE) covers the
+// same case without privileges.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -73,7 +73,7 @@ const pressureOf = async (
   return answer.json as { journal: { state: string; reason: string | null } };
 };
 
-/** A small file system of its own; false when the system does not let us have one. */
+/** A small file system. False when the system does not permit the mount. */
 function mountTmpfs(dir: string, megabytes: number): boolean {
   mkdirSync(dir, { recursive: true });
   try {
@@ -87,7 +87,7 @@ function mountTmpfs(dir: string, megabytes: number): boolean {
   return true;
 }
 
-/** To the brim. */
+/** Fills the file system completely. */
 function fillUp(file: string): void {
   for (const bytes of [64 * 1024, 1024]) {
     try {
@@ -110,7 +110,7 @@ const HOLD = `
   process.kill(process.pid, 'SIGKILL');
 `;
 
-/** Each number of the stream is in the journal, up to `last`, or in a gap that it declares. */
+/** Each number of the stream up to `last` is in the journal or in a gap that it declares. */
 async function expectWhole(of: Service, last: number): Promise<{ lost: number }> {
   const events = await pastDownload(of);
   let at = seqOf(events[0]?.id ?? '') - 1;
@@ -133,7 +133,7 @@ async function fillAndEmpty(
   empty: () => void,
 ): Promise<{ stream: SseStream; failedAt: number }> {
   const stream = await watch(of, '?scope=journal,drover');
-  await eventually(async () => (await keptBy(of)) > 6000, 'something is kept');
+  await eventually(async () => (await keptBy(of)) > 6000, 'journaled events');
   fill();
   const line = await journalLine(stream, 'continues without its journal');
   expect(line.level).toBe('error');
@@ -141,7 +141,7 @@ async function fillAndEmpty(
     state: 'failed',
     reason: expect.any(String),
   });
-  // Everything else goes on: requests, bots, streams; what is kept can be read.
+  // Everything else works: requests, bots, streams. Events already written stay readable.
   expect((await call(of, 'GET', '/health', { token: null })).text).toBe('ok');
   const live = await watch(of, '?session=load&snapshot=0');
   await live.until(() => live.frames.length > 500);
@@ -149,11 +149,11 @@ async function fillAndEmpty(
   await eventually(async () => {
     const answer = await call(of, 'GET', '/api/events?limit=5');
     return answer.status === 200 && (answer.json as { events: unknown[] }).events.length === 5;
-  }, 'a page');
+  }, 'a page of history');
   const failedAt = stream.frames.length;
   empty();
   await journalLine(stream, 'it is written again');
-  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'journal state on');
   return { stream, failedAt };
 }
 
@@ -170,29 +170,32 @@ it('a full disk, with a ring that bridges it: nothing is lost', {
   );
   const { newest } = await journalOf(of);
   expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost: 0 });
-  // Once each, not once for every try.
+  // One line each, not one for every retry.
   const lines = stream.frames.flatMap((frame) => logOf(frame) ?? []);
   expect(
     lines.filter(({ scope, level }) => scope === 'journal' && level === 'error').length,
   ).toBeLessThanOrEqual(2);
 });
 
-it('a disk that is full at the start, without the lock file: the journal waits, and is the same one then', {
+it('a disk that is full at the start, without the lock file: the journal waits, then resumes with the same epoch', {
   timeout: 120_000,
 }, async (context) => {
   skipWithout(context, mountTmpfs(journalDir, 16), 'the right to mount a tmpfs');
   const first = await begin();
-  await eventually(async () => (await keptBy(first)) > 2000, 'something is kept');
+  await eventually(async () => (await keptBy(first)) > 2000, 'journaled events');
   const { oldest, newest } = await journalOf(first);
   await stopClean(first);
   const filler = path.join(journalDir, 'filler');
   rmSync(path.join(journalDir, 'journal.mdb-lock'));
   fillUp(filler);
   const of = await begin();
-  await eventually(async () => (await pressureOf(of)).journal.state === 'failed', 'it has failed');
+  await eventually(
+    async () => (await pressureOf(of)).journal.state === 'failed',
+    'journal state failed',
+  );
   expect((await pressureOf(of)).journal.reason).toContain('ENOSPC');
   rmSync(filler);
-  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'journal state on');
   expect(readdirSync(journalDir).filter((name) => name.includes('broken'))).toEqual([]);
   expect(await journalOf(of)).toMatchObject({ oldest, lost: 0 });
   const after = await journalOf(of);
@@ -200,7 +203,7 @@ it('a disk that is full at the start, without the lock file: the journal waits, 
   expect(seqOf(after.newest ?? '')).toBeGreaterThan(seqOf(newest ?? ''));
 });
 
-it('files that may not grow, with a ring that does not bridge it: the hole is declared', {
+it('a file size limit, with a ring that does not bridge it: the gap is declared', {
   timeout: 120_000,
 }, async () => {
   requireTool('prlimit', 'util-linux');
@@ -213,16 +216,16 @@ it('files that may not grow, with a ring that does not bridge it: the hole is de
     () => limit(statSync(path.join(journalDir, 'journal.mdb')).size),
     () => limit('unlimited'),
   );
-  // 16 MiB wait in memory, the rest on the ring: longer than this test lasts at that rate, so maybe nothing was lost.
+  // 16 MiB wait in memory, the rest on the ring. At that rate the test may end before anything is lost.
   const { newest, lost, holes } = await journalOf(of);
   const found = await expectWhole(of, seqOf(newest ?? ''));
   expect(found.lost).toBe(lost);
   expect(holes > 0).toBe(lost > 0);
 });
 
-it('a directory that cannot be written to at the start: it comes back without a restart', async () => {
+it('a directory that is not writable at the start: the journal recovers without a restart', async () => {
   mkdirSync(dataDir, { recursive: true });
-  // A file where the directory is to be: nobody can write below it, not even root.
+  // A file in place of the directory: nobody can write below it, not even root.
   writeFileSync(journalDir, 'in the way');
   const of = await begin();
   expect((await pressureOf(of)).journal.state).toBe('failed');
@@ -232,7 +235,7 @@ it('a directory that cannot be written to at the start: it comes back without a 
   const stream = await watch(of);
   await stream.until(() => stream.frames.length > 200);
   rmSync(journalDir);
-  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'journal state on');
   await eventually(
     async () => (await pastPage(of, '?session=load&limit=1')).events.length === 1,
     'new lines',
@@ -249,7 +252,7 @@ it.each<[string, (file: string) => void]>([
   'a file that is broken at the start (%s) is set aside, and a new one begins',
   async (_, damage) => {
     const first = await begin();
-    await eventually(async () => (await keptBy(first)) > 5000, 'something is kept');
+    await eventually(async () => (await keptBy(first)) > 5000, 'journaled events');
     await stopClean(first);
     const file = path.join(journalDir, 'journal.mdb');
     const before = statSync(file).size;
@@ -257,7 +260,7 @@ it.each<[string, (file: string) => void]>([
     damage(file);
     const size = statSync(file).size;
     const of = await begin();
-    await eventually(async () => (await journalOf(of)).state === 'on', 'it is on');
+    await eventually(async () => (await journalOf(of)).state === 'on', 'journal state on');
     const aside = readdirSync(journalDir).filter((name) => name.startsWith('journal.mdb.broken-'));
     expect(aside).toHaveLength(1);
     expect(statSync(path.join(journalDir, aside[0] as string)).size).toBe(size);
@@ -273,9 +276,9 @@ it.each<[string, (file: string) => void]>([
   },
 );
 
-it('a file that is taken away while it is used: a new one begins', async () => {
+it('a file that is removed while in use: a new one is created', async () => {
   const of = await begin();
-  await eventually(async () => (await keptBy(of)) > 2000, 'something is kept');
+  await eventually(async () => (await keptBy(of)) > 2000, 'journaled events');
   const file = path.join(journalDir, 'journal.mdb');
   renameSync(file, path.join(home, 'taken'));
   await eventually(
@@ -289,9 +292,9 @@ it('a file that is taken away while it is used: a new one begins', async () => {
   );
 });
 
-it('a journal that is lost between two runs: another epoch, and a resume says so', async () => {
+it('a journal that is lost between two runs: a new epoch, and a resumed stream reports it', async () => {
   const first = await begin();
-  await eventually(async () => (await journalOf(first)).bytes > 0, 'something is kept');
+  await eventually(async () => (await journalOf(first)).bytes > 0, 'journaled events');
   const { events } = await pastPage(first, '?limit=1');
   await stopClean(first);
   rmSync(journalDir, { recursive: true });
@@ -325,11 +328,11 @@ it('off: each run has its own epoch, there is no history, and nothing is written
   expect(existsSync(journalDir)).toBe(false);
 });
 
-it('a write that does not come back: it is said, everything else goes on, and so does the journal then', async () => {
+it('a write that hangs: it is reported, everything else continues, and the journal recovers', async () => {
   const of = await begin();
   const stream = await watch(of, '?scope=journal,drover');
-  await eventually(async () => (await keptBy(of)) > 1000, 'something is kept');
-  // As a disk that stands still: another process has what LMDB waits for at each commit.
+  await eventually(async () => (await keptBy(of)) > 1000, 'journaled events');
+  // Simulates a disk that hangs: another process holds the lock that LMDB takes for each commit.
   const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD], {
     env: { ...process.env, HELD: path.join(journalDir, 'journal.mdb') },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -345,7 +348,7 @@ it('a write that does not come back: it is said, everything else goes on, and so
     holder.stdin.end();
   }
   await journalLine(stream, 'it works again');
-  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'it is on');
+  await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'journal state on');
   const { newest, lost } = await journalOf(of);
   expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost });
 });

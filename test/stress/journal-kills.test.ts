@@ -1,6 +1,6 @@
-// kill -9 under load, again and again on one data directory: what was written is there, in order, no id is used twice, and
-// a client that comes back has every id once, or is told of one gap that is no longer than what waits to be written.
-// DROVER_TEST_KILLS and DROVER_TEST_RATE change how often, and how many events each second.
+// Repeated kill -9 under load on one data directory: the journal keeps its order, no id is used twice, and a client that
+// reconnects receives every id once, or one gap no longer than the unflushed events.
+// DROVER_TEST_KILLS sets the number of kills, DROVER_TEST_RATE the events per second.
 
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const RATE = Number(process.env['DROVER_TEST_RATE'] ?? 50_000);
 const BOTS = 4;
 /** How long the load runs before each kill, in ms. */
 const RUN_MS = 250;
-/** Longest gap in time that is let pass, in ms: the flush interval (50) and what a busy machine may add to it. */
+/** Longest permitted gap, in ms: the flush interval (50) and what a busy machine may add. */
 const MOST_GAP_MS = 3000;
 
 const dir = makeDir();
@@ -42,15 +42,15 @@ async function all(service: Service, action: 'start' | 'stop'): Promise<void> {
 
 const ID = /^id: ([0-9a-f]+)-(\d+)\n/;
 
-/** One client over all lives of the service. */
+/** One client across all runs of the service. */
 class Client {
   epoch = '';
   last = 0;
-  /** Frames of the present connection. */
+  /** Frames on the current connection. */
   frames = 0;
   readonly gaps: { from: number; to: number }[] = [];
   readonly faults: string[] = [];
-  /** What came with every 997th number, to be found again in the journal. */
+  /** The data of every 997th number, to compare with the journal. */
   readonly sample = new Map<number, string>();
   lastTime = 0;
 
@@ -61,7 +61,7 @@ class Client {
     if (this.epoch === '') this.epoch = match[1] as string;
     if (match[1] !== this.epoch) this.faults.push(`epoch ${match[1]} after ${this.epoch}`);
     if (!block.includes('\ndata: ')) {
-      // The position: behind the snapshots.
+      // The position, which follows the snapshots.
       if (this.last === 0) this.last = seq;
       else if (seq !== this.last) this.faults.push(`the position is ${seq} after ${this.last}`);
       return;
@@ -98,7 +98,7 @@ it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, a
       onBlock: client.take,
     });
     await stream.until(() => client.frames > 100);
-    // One gap for what the kill has cost, and not more.
+    // At most one gap for each kill.
     expect(client.gaps.length - gapsBefore).toBeLessThanOrEqual(1);
     expect(client.faults).toEqual([]);
     await new Promise((resolve) => setTimeout(resolve, RUN_MS));
@@ -111,9 +111,9 @@ it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, a
     expect(client.faults).toEqual([]);
 
     service = await start();
-    // What is looked at must not grow faster than a busy machine can look at it.
+    // Stops the load, so that even a busy machine can read all events.
     await all(service, 'stop');
-    // Up to the gap that the start has declared: what the new run adds meanwhile is looked at with the next.
+    // Up to the gap that the start declared: the next round checks the events of the new run.
     const gap = kill < KILLS ? (await pastPage(service, '?kind=gap&limit=1')).events[0] : undefined;
     const upTo = gap ? `&before=${client.epoch}-${seqOf(gap.id) + 1}` : '';
     const after = boundary === '' ? '' : `&after=${boundary}`;
@@ -121,7 +121,7 @@ it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, a
     kept += events.length;
     const inOrder = orderOf(events, boundary === '' ? undefined : seqOf(boundary));
     expect(inOrder.faults).toEqual([]);
-    // The last run's events end where the gap begins that the next start has declared.
+    // The last run's events end where the gap declared by the next start begins.
     const ended = inOrder.gaps.at(-1);
     const lastKept = ended
       ? ended.from - 1
@@ -152,7 +152,7 @@ it(`${KILLS} kills at ${RATE} events/s`, { timeout: 60_000 + KILLS * 25_000 }, a
   expect(Math.max(...gapsMs)).toBeLessThanOrEqual(MOST_GAP_MS);
 });
 
-/** Whether every number follows on the one before, or is the end of a gap that began there. */
+/** Whether every number follows the previous one, or ends a gap that starts there. */
 function orderOf(events: readonly PastEvent[], after: number | undefined) {
   const faults: string[] = [];
   const gaps: { from: number; to: number }[] = [];

@@ -1,4 +1,4 @@
-// Streams that resume across restarts and from far beyond the ring, many at once, slowly, and from what retention has removed.
+// Streams that resume across restarts: from far behind the ring, many at once, slowly, and from ids past retention.
 
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const synthetic = (id: string, rate: number, labels: Record<string, string> = {}
 
 const rssOf = (status: string): number => 1024 * Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]);
 
-/** Reads on from an id until `until` is in it, and keeps the books. */
+/** Resumes from an id, reads until `until` occurs, and checks the ids with a ledger. */
 async function readOn(
   service: Service,
   lastEventId: string,
@@ -59,7 +59,7 @@ describe('a stream that resumes', () => {
     const id =
       first.frames.findLast((frame) => frame.id !== undefined && frame.id !== '')?.id ?? '';
     await stopClean(service);
-    // Everything up to the last line of all.
+    // Up to the very last line.
     expect(await first.ended).toBe(true);
     const end = first.frames.at(-1)?.id ?? '';
     service = await startService({ dataDir, config: { bots: [synthetic('a', 500)] } });
@@ -81,7 +81,7 @@ describe('a stream that resumes', () => {
         bots: [synthetic('a', 1500), synthetic('b', 500)],
       },
     });
-    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
+    await eventually(async () => (await keptBy(service)) > 6000, 'enough events', 60_000);
     const { events } = await pastPage(service, '?order=oldest&limit=3');
     const { newest } = await journalOf(service);
     const until = seqOf(newest ?? '') + 500;
@@ -108,7 +108,9 @@ describe('a stream that resumes', () => {
     }
   });
 
-  it('live streams go on while others come from far behind', { timeout: 120_000 }, async () => {
+  it('live streams continue while others replay', {
+    timeout: 120_000,
+  }, async () => {
     service = await startService({
       dataDir: path.join(home, 'live'),
       config: { stream: { ring_bytes: 1_048_576 }, bots: [synthetic('a', 3000)] },
@@ -119,7 +121,7 @@ describe('a stream that resumes', () => {
       target: `/events?token=${token}`,
       onBlock: ledger.take,
     });
-    await eventually(async () => (await keptBy(service)) > 12_000, 'enough is kept', 60_000);
+    await eventually(async () => (await keptBy(service)) > 12_000, 'enough events', 60_000);
     const { events } = await pastPage(service, '?order=oldest&limit=1');
     const until = (ledger.last ?? 0) + 3000;
     await Promise.all(
@@ -130,7 +132,7 @@ describe('a stream that resumes', () => {
     live.close();
   });
 
-  it('one that does not read while it is in the past goes on where it stood', async () => {
+  it('a stream that pauses while it replays continues at the same position', async () => {
     service = await startService({
       dataDir: path.join(home, 'slow'),
       config: {
@@ -140,8 +142,8 @@ describe('a stream that resumes', () => {
         ],
       },
     });
-    await eventually(async () => (await keptBy(service)) > 6000, 'enough is kept', 60_000);
-    // The journal's file is mapped: that is memory which the system can take back, and no reason to refuse anything.
+    await eventually(async () => (await keptBy(service)) > 6000, 'enough events', 60_000);
+    // The journal's file is mapped. The system can reclaim that memory, so it is no reason to refuse requests.
     if (process.platform === 'linux') {
       const status = readFileSync(`/proc/${service.child.pid}/status`, 'latin1');
       const mapped = 1024 * Number(/^RssFile:\s*(\d+) kB$/m.exec(status)?.[1]);
@@ -170,7 +172,7 @@ describe('a stream that resumes', () => {
     stream.close();
   });
 
-  it('what is forgotten by then is one gap, the snapshots, and then all that is there', {
+  it('expired events are one gap, followed by the snapshots and all events that remain', {
     timeout: 120_000,
   }, async () => {
     service = await startService({
@@ -190,11 +192,11 @@ describe('a stream that resumes', () => {
     );
     const info = await journalOf(service);
     expect(info.bytes).toBeLessThan(1_500_000);
-    // Pages of what is gone are used again.
+    // Pages of removed events are reused.
     expect(statSync(path.join(service.dataDir, 'journal', 'journal.mdb')).size).toBeLessThan(
       4_000_000,
     );
-    // Else what comes next could be forgotten, too, before it is read.
+    // Otherwise the next events could expire too before they are read.
     await act(service, 'a', 'stop');
     await eventually(
       async () => (await journalOf(service)).bytes <= 1_048_576,

@@ -1,4 +1,4 @@
-// More requests than may wait for main at one time: the surplus is told to come again, and all else goes on.
+// More requests than may wait for main at one time: the surplus gets 503 with Retry-After, everything else works.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
-      // Long enough for all requests to be sent, also on a busy machine: those that wait end with it.
+      // Long enough to send all requests, even on a busy machine. The waiting requests end with this timeout.
       invoke: { timeout_ms: 20_000 },
       http: { max_requests_in_flight: BOUND },
     },
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-it('the surplus gets 503 with Retry-After, the others their answer, and what needs no main is served', async () => {
+it('the surplus gets 503 with Retry-After, the others get their response, and requests that do not need main are served', async () => {
   expect((await create(service, { id: 'slow', kind: 'faulty' })).status).toBe(201);
   const headers = {
     Authorization: `Bearer ${await service.token()}`,
@@ -41,13 +41,13 @@ it('the surplus gets 503 with Retry-After, the others their answer, and what nee
   await expect.poll(() => statuses.get(503)).toBe(SURPLUS);
   expect((await call(service, 'GET', '/health', { token: null })).text).toBe('ok');
   expect((await call(service, 'GET', '/api/bots')).status).toBe(200);
-  // None of this is for a caller of bots to hold up.
+  // Callers of bots must not delay any of these.
   const { id, token } = await makeToken(service, { name: 'to go', scopes: ['invoke'] });
   expect((await call(service, 'DELETE', `/api/tokens/${id}`)).status).toBe(204);
   expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
   expect((await tryPin(service, service.pin)).status).toBe(200);
   expect((await call(service, 'POST', '/auth/ticket')).status).toBe(200);
-  // Short of something or not, it is an answer.
+  // It responds, whether resources are short or not.
   expect((await call(service, 'GET', '/api/pressure')).json).toHaveProperty('short');
   const refused = await invoke(service, null, 'ping');
   expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');

@@ -1,4 +1,4 @@
-// A writer that laps every reader all the time: the smallest ring under a bot that writes as fast as it can.
+// A writer that constantly laps every reader: the smallest ring, and a bot that writes as fast as it can.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -10,7 +10,7 @@ let service: Service;
 beforeAll(async () => {
   service = await startService({
     config: {
-      // Heartbeats look at every stream often, also at those that are just about to begin.
+      // Frequent heartbeats visit every stream, including those that are about to start.
       stream: { ring_bytes: 262_144, heartbeat_ms: 100 },
       hosts: { bot_lines_per_second: 0 },
       bots: [
@@ -41,7 +41,7 @@ async function open(ledger: Ledger, query = '', also = (_block: string): void =>
 
 const lost = (gaps: Gap[]): number => gaps.reduce((sum, { dropped }) => sum + (dropped ?? 0), 0);
 
-it('streams that open and stay under it account for every number', async () => {
+it('streams that open and stay open account for every number', async () => {
   const ledgers: Ledger[] = [];
   for (let round = 0; round < 12; round++) {
     const ledger = new Ledger();
@@ -68,13 +68,13 @@ it('each gap is followed by the snapshot of every bot, once', async () => {
   });
   await stream.until(() => ledger.gaps.length >= 20);
   const text = order.join(' ').replaceAll(/frame( frame)*/g, 'frames');
-  // A new lap may come before a gap's snapshots are all sent, but only when there was something in between.
+  // A new lap may come before all of a gap's snapshots are sent, but only with frames in between.
   expect(text).toMatch(
     /^snapshot snapshot position( frames)?( gap snapshot snapshot position( frames)?)* gap/,
   );
 });
 
-it('filtered streams begin under it as any other: `retry`, the snapshots, where they stand', async () => {
+it('filtered streams start like any other: `retry`, the snapshots, the position', async () => {
   const beginnings: string[][] = [];
   for (let round = 0; round < 16; round++) {
     await Promise.all(
@@ -96,7 +96,7 @@ it('filtered streams begin under it as any other: `retry`, the snapshots, where 
   }
 });
 
-it('requests are answered meanwhile, bots come and go, and streams tell of them', async () => {
+it('requests are answered meanwhile, and streams report created and deleted bots', async () => {
   const sessions = new Ledger({ filtered: true });
   await open(sessions, '?kind=session');
   for (let n = 0; n < 5; n++) {

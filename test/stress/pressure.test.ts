@@ -1,5 +1,5 @@
-// Decision "pressure" under real load: what is refused while a front has too much to do, or the queue is full, and what
-// never is. test/routes/pressure.test.ts has the rules.
+// Decision "pressure" under real load: what is refused while a front is overloaded or the queue is full, and what is
+// never refused. test/routes/pressure.test.ts covers the rules.
 
 import { afterEach, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
@@ -53,7 +53,7 @@ async function refusal(): Promise<{ status: number; error: string | undefined }>
   return { status, error: body.error };
 }
 
-/** A bot goes through its states, and a stream that was open sees each of them. */
+/** A bot passes through its states, and an open stream receives each of them. */
 async function expectLifecycle(stream: SseStream): Promise<void> {
   const from = stream.frames.length;
   await act(service, 'only', 'restart');
@@ -61,7 +61,7 @@ async function expectLifecycle(stream: SseStream): Promise<void> {
   await statusFrom(stream, from, 'only', 'running');
 }
 
-it('cpu: a busy front refuses new streams, keeps those that it has, and recovers', async () => {
+it('cpu: a busy front refuses new streams, keeps its open streams, and recovers', async () => {
   service = await startService({
     config: { bots: [{ id: 'only', kind: 'synthetic' }], pressure: { max_cpu: 0.1 } },
   });
@@ -87,7 +87,7 @@ it('cpu: a busy front refuses new streams, keeps those that it has, and recovers
   await expect.poll(async () => (await refusal()).status).toBe(200);
 });
 
-it('queue: bots that write too much keep new ones out, but nobody who wants to look', async () => {
+it('queue: bots that write too much prevent new bots, but no reads', async () => {
   service = await startService({
     config: {
       kinds: [FIXTURE_KINDS],
@@ -106,7 +106,7 @@ it('queue: bots that write too much keep new ones out, but nobody who wants to l
   await expect.poll(async () => (await pressure()).report.short).toContain('queue');
   const message = 'bots write more than the service can take, try again later';
   expectError(await create(service, { id: 'new', kind: 'synthetic' }), 503, message);
-  // Filtered, because this client could not keep up with all of it.
+  // Filtered, because this client could not keep up with the full stream.
   const stream = await openStream(`${service.url}/events?session=only`, {
     token: await service.token(),
   });

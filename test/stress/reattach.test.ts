@@ -1,4 +1,4 @@
-// The broadcaster dies just while a host or a front is starting: none of them may be left without a channel to the next.
+// The broadcaster dies while a host or a front starts: none of them may be left without a channel to the next one.
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { create, eventually, remove } from '../harness/bots.js';
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 240_000 });
 
 /** DROVER_TEST_REATTACH changes it. */
 const ROUNDS = Number(process.env['DROVER_TEST_REATTACH'] ?? 6);
-/** The moment of the kill goes from the beginning of the start to behind its end. */
+/** The moment of the kill moves from the beginning of the start to after its end. */
 const STEP_MS = 400 / ROUNDS;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -25,7 +25,7 @@ async function start(fronts: number): Promise<Service> {
   return service;
 }
 
-/** On a connection of its own: those that are open may be of a front that is gone. */
+/** On its own connection: an open one may belong to a front that has ended. */
 async function drill(service: Service, args: object): Promise<void> {
   const headers = {
     Authorization: `Bearer ${await service.token()}`,
@@ -35,16 +35,16 @@ async function drill(service: Service, args: object): Promise<void> {
   const body = JSON.stringify({ session_id: null, command: 'drill', args });
   const request = requestBytes('POST', '/invoke', headers, body);
   await eventually(async () => {
-    // Cut when it was on a front that broke just then.
+    // The connection is cut if its front dies at that moment.
     const answer = await raw(service.port, request).catch(() => undefined);
     if (answer) expect(answer.status).toBe(200);
     return answer !== undefined;
-  }, 'an answer');
+  }, 'a response');
 }
 
 const killBroadcaster = (service: Service) => drill(service, { kill: 'broadcaster' });
 
-/** A stream with all of its text. */
+/** A stream and all of its text. */
 async function watch(service: Service, query = ''): Promise<{ stream: RawStream; text(): string }> {
   let text = '';
   const stream = await RawStream.open(service.port, {
@@ -58,7 +58,7 @@ async function watch(service: Service, query = ''): Promise<{ stream: RawStream;
   return { stream, text: () => text };
 }
 
-it('while hosts start: every bot on them is heard', async () => {
+it('while hosts start: every bot on them reaches the stream', async () => {
   const service = await start(1);
   for (let round = 0; round < ROUNDS; round++) {
     const id = `dedicated-${round}`;
@@ -67,7 +67,7 @@ it('while hosts start: every bot on them is heard', async () => {
     const made = create(service, { id, kind: 'synthetic', config, dedicated: true });
     await pause(round * STEP_MS);
     await killBroadcaster(service);
-    // Every second one dies over what the first has left to be done.
+    // Every second kill hits a broadcaster that still recovers from the first.
     if (round % 2 === 1) await killBroadcaster(service);
     expect((await made).status).toBe(201);
     await stream.until(() => text().split('event: log').length > 10);
@@ -76,13 +76,13 @@ it('while hosts start: every bot on them is heard', async () => {
   }
 });
 
-it('while fronts start: every one of them comes back and has the stream', async () => {
+it('while fronts start: every one of them comes back and serves the stream', async () => {
   const service = await start(2);
   const first = await watch(service);
   await first.stream.until(() => /^id: \w+-\d+$/m.test(first.text()));
   const epoch = /^id: (\w+)-\d+$/m.exec(first.text())?.[1];
   first.stream.close();
-  /** What the service has said since its start: that a front has failed is among it. */
+  /** The service's log lines since its start, front failures included. */
   const said = async (): Promise<string> => {
     const { stream, text } = await watch(service, `?scope=drover&last_event_id=${epoch}-1`);
     await stream.until(() => text().includes(' failed: a drill'));
@@ -95,7 +95,7 @@ it('while fronts start: every one of them comes back and has the stream', async 
     await pause(50 + round * STEP_MS);
     await killBroadcaster(service);
     if (round % 2 === 1) await killBroadcaster(service);
-    // A front that waits for a broadcaster that is dead never listens again.
+    // A front that waits for a dead broadcaster never listens again.
     await eventually(
       async () => (await said()).split(' was replaced').length - 1 === round + 1,
       `front ${round % 2} in round ${round}`,

@@ -1,5 +1,5 @@
-// Clients that are dropped at any byte and come back with their last id: nothing is lost or doubled, or the loss is said.
-// DROVER_TEST_CLIENTS and DROVER_TEST_ROUNDS make it longer.
+// Clients that are dropped at any byte and reconnect with their last id: nothing is lost or duplicated, or the loss is
+// declared. DROVER_TEST_CLIENTS and DROVER_TEST_ROUNDS make the test longer.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
@@ -9,7 +9,7 @@ import { type Service, startService, stopClean } from '../harness/service.js';
 
 const CLIENTS = Number(process.env['DROVER_TEST_CLIENTS'] ?? 150);
 const ROUNDS = Number(process.env['DROVER_TEST_ROUNDS'] ?? 2);
-/** Every so many numbers the frame's text is compared over all clients. */
+/** The text of every n-th frame is compared across all clients. */
 const SAMPLE = 53;
 const SMALL_RING = 262_144;
 
@@ -22,14 +22,14 @@ const LOAD = ['a', 'b', 'c'].map((id) => ({
 let roomy: Service;
 let small: Service;
 beforeAll(async () => {
-  // Without a journal: with one, what has left the ring is not lost to a client that resumes (journal.test.ts).
+  // Without a journal: with one, a client that resumes still receives events that have left the ring (journal.test.ts).
   const start = (stream: object) =>
     startService({ config: { bots: LOAD, stream, journal: { enabled: false } } });
   [roomy, small] = await Promise.all([start({}), start({ ring_bytes: SMALL_RING })]);
 });
 afterAll(() => Promise.all([stopClean(roomy), stopClean(small)]));
 
-/** One client over all of its connections. */
+/** One client across all of its connections. */
 class Client {
   readonly ledger: Ledger;
   readonly #service: Service;
@@ -64,7 +64,7 @@ class Client {
     return this.#stream;
   }
 
-  /** One connection that is cut after so many bytes. */
+  /** One connection that is cut after that many bytes. */
   async visit(bytes: number): Promise<void> {
     const stream = await this.connect();
     stream.cutAfter(bytes);
@@ -72,7 +72,7 @@ class Client {
     if (stream.fault) throw stream.fault;
   }
 
-  /** A last connection that stays until it has the number. */
+  /** A last connection that stays open until it has received the number. */
   async stay(until: number): Promise<void> {
     const stream = await this.connect();
     await stream.until(() => (this.ledger.last ?? 0) >= until);
@@ -80,7 +80,7 @@ class Client {
   }
 }
 
-/** Pseudo-random numbers in [0, 1), so that a failing run can be had again. */
+/** Pseudo-random numbers in [0, 1), so that a failing run can be repeated. */
 function randoms(seed: number): () => number {
   let state = seed;
   return () => {
@@ -89,7 +89,7 @@ function randoms(seed: number): () => number {
   };
 }
 
-/** A number that all that has happened until now lies below. */
+/** A number above all events so far. */
 async function presentNumber(service: Service, token: string): Promise<number> {
   const ledger = new Ledger();
   const stream = await RawStream.open(service.port, { token, onBlock: ledger.take });
@@ -98,7 +98,7 @@ async function presentNumber(service: Service, token: string): Promise<number> {
   return ledger.last ?? 0;
 }
 
-/** Lets all clients come and go; `pauseMs` is how long one stays away at most. */
+/** Connects and drops all clients. `pauseMs` is the longest time that one stays disconnected. */
 async function comeAndGo(service: Service, pauseMs: number): Promise<Client[]> {
   const token = await service.token();
   const random = randoms(7);
@@ -110,9 +110,9 @@ async function comeAndGo(service: Service, pauseMs: number): Promise<Client[]> {
   await Promise.all(
     clients.map(async (client) => {
       for (let round = 0; round < ROUNDS; round++) {
-        // From the middle of the answer's head to a few hundred frames.
+        // From the middle of the response head to a few hundred frames.
         await client.visit(1 + Math.floor(random() ** 2 * 120_000));
-        // How long a client is away is what is tried out here; there is nothing to wait for.
+        // The time that a client stays disconnected is the test input. There is no event to wait for.
         await new Promise((resolve) => setTimeout(resolve, random() * pauseMs));
       }
     }),
@@ -130,7 +130,7 @@ function expectExact(clients: readonly Client[]): void {
   }
 }
 
-it('clients that resume have every number exactly once', async () => {
+it('clients that resume receive every number exactly once', async () => {
   const clients = await comeAndGo(roomy, 300);
   expectExact(clients);
   expect(clients.flatMap(({ ledger }) => ledger.gaps)).toEqual([]);
@@ -138,18 +138,18 @@ it('clients that resume have every number exactly once', async () => {
   expect(resumes).toBeGreaterThan(CLIENTS * (ROUNDS - 1));
 });
 
-it('with a small ring what is not there any more is one gap with the right count', async () => {
+it('with a small ring the overwritten events are one gap with the exact count', async () => {
   const clients = await comeAndGo(small, 1500);
   expectExact(clients);
   const gaps = clients.flatMap(({ ledger }) => ledger.gaps);
   const resumes = clients.reduce((sum, client) => sum + client.resumes, 0);
-  // Both have to have happened: losses, and resumes without one.
+  // Both must have occurred: losses, and resumes without loss.
   expect(gaps.length).toBeGreaterThan(10);
   expect(gaps.length).toBeLessThan(resumes);
 });
 
-it('the numbers of a bot have no hole that the stream does not tell of', async () => {
-  // Ids alone would not show a line that was lost before it had one.
+it('the numbers of a bot have no gap that the stream does not declare', async () => {
+  // Ids alone would not show a line that was lost before it got its id.
   const token = await roomy.token();
   const numbers = new Map<string, number>();
   const faults: string[] = [];

@@ -1,4 +1,4 @@
-// A thread of ring-torture.test.ts: the writer, or a front that reads. Runs the ring as it was built; `build` says which.
+// A thread of ring-torture.test.ts: the writer or a reading front. Owns its cursor, and runs the build named in `build`.
 
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -10,12 +10,12 @@ const { RingReader } = await import(new URL('ring-reader.js', build).href);
 const cells = new BigInt64Array(control);
 const FINAL = 0;
 const bellOf = (number) => 1 + number;
-/** Nobody stores here or wakes: a place to sleep. */
+/** Never written or notified: a cell to sleep on. */
 const nowhere = new Int32Array(new SharedArrayBuffer(4));
 
 const MAX_SLICE = 2048;
 const BODIES = 512;
-/** A doorbell that takes longer than this was not rung. */
+/** A doorbell that takes longer than this, in ms, was not rung. */
 const LOST_BELL_MS = 10_000;
 
 const random = mulberry32(seed);
@@ -38,7 +38,7 @@ function fnv(bytes, from, to) {
   return hash >>> 0;
 }
 
-/** A frame's checksum, from that of its body: the same body under another number has another. */
+/** A frame's checksum: that of its body combined with the sequence number. */
 function checksum(bodyHash, seq, length) {
   return Math.imul(bodyHash ^ Math.imul(seq, 0x9e3779b1), 0x85ebca6b + length) >>> 0;
 }
@@ -46,7 +46,7 @@ function checksum(bodyHash, seq, length) {
 // A frame: `<12 digits seq> <5 digits length> <8 hex checksum> <body>\n`.
 const HEADER = 12 + 1 + 5 + 1 + 8 + 1;
 
-/** What the index says of a frame; a front checks it as a filter would read it. */
+/** The index entry of a frame. A front checks it as a filter would read it. */
 function metaOf(seq) {
   return {
     kind: seq % 3,
@@ -90,17 +90,17 @@ function write() {
   };
   while (writer.next < first + frames) {
     const dice = below(1000);
-    // Mostly small publishes; now and then a burst that is larger than the whole ring.
+    // Mostly small publishes, sometimes a burst larger than the whole ring.
     const burst = dice === 0 ? 300 : 1 + below(24);
     for (let left = burst; left > 0; left--) append();
     if (dice === 1) {
-      // The writer dies, with frames that were never published, and another opens the ring.
+      // The writer dies with unpublished frames, and another opens the ring.
       waits += writer.waits;
       restarts += 1;
       writer = new RingWriter(ring);
     }
     ringBells(writer.publish());
-    // Now and then everybody may catch up and go to sleep.
+    // Sometimes all fronts catch up and go to sleep.
     if (dice === 2) Atomics.wait(nowhere, 0, 0, 1);
   }
   append();
@@ -109,7 +109,7 @@ function write() {
   return { role, written: writer.next - first, bytes, waits: waits + writer.waits, restarts };
 }
 
-/** Between two parts of a copy: mostly nothing, sometimes a while, sometimes another thread gets the core. */
+/** Between two parts of a copy: mostly no delay, sometimes a short one, sometimes it yields the core. */
 function dawdle() {
   const dice = below(200);
   if (dice < 20) {
@@ -127,7 +127,7 @@ function read() {
   let example;
   const subscribers = Array.from({ length: cursors }, (_, at) => ({
     cursor: start,
-    /** Half of them read as a filter does: record by record, frame by frame. */
+    /** Half of the fronts read as a filter does: record by record, frame by frame. */
     gathers: at % 2 === 1,
     read: 0,
     lapped: 0,
@@ -138,7 +138,7 @@ function read() {
     example ??= what;
   };
 
-  /** As the kernel copies what is written to a socket, but with breaks. */
+  /** Copies as the kernel does on a socket write, but with pauses. */
   const copySlowly = (bytes) => {
     const length = Math.min(bytes.length, MAX_SLICE);
     const parts = 1 + below(4);
@@ -151,7 +151,7 @@ function read() {
     return length;
   };
 
-  /** Looks at a copy, when the ring is not looked at any more. Returns the number of whole frames from `seq` on. */
+  /** Checks a copy after the ring is released. Returns the number of complete frames from `seq`. */
   const verify = (length, first, next) => {
     let at = 0;
     for (let seq = first; seq < next; seq++) {
@@ -192,7 +192,7 @@ function read() {
       size += reader.copy(seq, target, size);
       dawdle();
     }
-    // A torn record may claim any length: go on behind it all the same.
+    // A torn record may claim any length: continue after it regardless.
     const next = Math.max(seq, subscriber.cursor + 1);
     verify(size, subscriber.cursor, next);
     return next;
@@ -210,7 +210,7 @@ function read() {
     if (subscriber.cursor >= head) return;
     const safe = protects ? reader.protect(subscriber.cursor) : reader.tail() <= subscriber.cursor;
     if (!safe) {
-      // Where the writer is now, or the oldest frame there is, which it is about to overwrite.
+      // The writer's position, or the oldest frame, which it is about to overwrite.
       const to = Math.max(below(2) === 0 ? reader.tail() : reader.head(), subscriber.cursor + 1);
       subscriber.lapped += to - subscriber.cursor;
       subscriber.cursor = to;

@@ -1,7 +1,7 @@
-// Run by vitest, on the built ring. A ring of a few KiB, a writer that laps several fronts in real threads, and a
-// checksum in each frame: no front may ever see a frame that is being overwritten, and every lap is counted.
+// Stress test of the built ring. A ring of a few KiB, a writer that laps several fronts in real threads, and a checksum
+// in each frame: no front may ever see a frame that is being overwritten, and every lap is counted.
 //
-// TORTURE_FRAMES sets how many frames are written; 20000000 takes some minutes.
+// TORTURE_FRAMES sets the number of frames. 20000000 takes some minutes.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { createRing, type RingSize } from '../../src/shared/memory/layout.js';
 const BUILD = new URL('../../dist/src/shared/memory/', import.meta.url);
 const THREAD = new URL('ring-torture-thread.mjs', import.meta.url);
 const FRAMES = Number(process.env['TORTURE_FRAMES'] ?? 1_800_000);
-/** Enough to tear many times over where tearing is possible at all. */
+/** Enough frames to tear many times where tearing is possible at all. */
 const FRAMES_TO_TEAR = 150_000;
 const PATIENCE_MS = 60_000 + FRAMES;
 
@@ -34,7 +34,7 @@ interface FrontReport {
   torn: number;
   lostBells: number;
   slept: number;
-  /** For each cursor: frames read plus frames counted as lapped, and where it began and ended. */
+  /** For each cursor: frames read plus frames counted as lapped, and its start and end. */
   sums: { sum: number; from: number; cursor: number }[];
   /** What the first torn frame looked like. */
   example: string | undefined;
@@ -78,7 +78,7 @@ async function torture({
     const [written, ...read] = await Promise.all([writer, ...fronts]);
     return { writer: written, fronts: read, head: Number(new BigInt64Array(control)[0]) };
   } finally {
-    // When one fails the others would wait for it.
+    // When one thread fails, the others would wait for it.
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 }
@@ -103,7 +103,7 @@ describe('a ring whose writer laps its readers', () => {
           expect(sum).toBe(head - from);
         }
       }
-      // It was torture: there were laps, and the writer ran into readers.
+      // The test stressed the ring: there were laps, and the writer waited for readers.
       expect(writer.written).toBeGreaterThanOrEqual(FRAMES);
       expect(total(fronts, 'read')).toBeGreaterThan(FRAMES / 10);
       expect(total(fronts, 'laps')).toBeGreaterThan(100);
@@ -134,7 +134,7 @@ describe('a ring whose writer laps its readers', () => {
   );
 });
 
-describe('the torture itself', () => {
+describe('the torture test itself', () => {
   const temporary: string[] = [];
   afterAll(() => {
     for (const dir of temporary) rmSync(dir, { recursive: true });
@@ -172,7 +172,7 @@ describe('the torture itself', () => {
     PATIENCE_MS,
   );
 
-  /** The built ring in a place of its own, with a writer that looks at no READING cell. */
+  /** A copy of the built ring in another directory, with a writer that ignores the READING cells. */
   function buildWithoutWait(): URL {
     const dir = mkdtempSync(join(tmpdir(), 'drover-torture-'));
     temporary.push(dir);

@@ -1,5 +1,5 @@
-/* Preloaded into a service by short-writes.test.ts: a send() that takes nothing or a part, as one to a full socket may at
- * any time. An unloaded machine with large socket buffers hardly ever shows it. */
+/* Preloaded into a service by short-writes.test.ts: a send() that accepts nothing or only a part, as it may on any full
+ * socket. An idle machine with large socket buffers hardly ever does this. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Sockets that take a part of a write, or nothing of it, at any byte: between the size of a chunk and its data, too. A C
-// compiler builds the send() that does so, on Linux.
+// Sockets that accept only a part of a write, or nothing, at any byte, also between a chunk's size and its data. Needs
+// Linux and a C compiler, which builds the send() that does so.
 
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
@@ -30,7 +30,7 @@ beforeAll(async () => {
       bots: [
         { id: 'big', kind: 'synthetic', config: { events_per_second: 1000, message_bytes: 8000 } },
         { id: 'many', kind: 'synthetic', config: { events_per_second: 2000, message_bytes: 60 } },
-        // So many that their list is larger than any buffer on the way.
+        // Enough bots to make their list larger than any buffer on the way.
         ...Array.from({ length: SILENT }, (_, n) => ({
           id: `silent-${n}`,
           kind: 'synthetic',
@@ -53,7 +53,7 @@ it.each([
 ])('every byte comes, once and in order: /events%s', async (query, filtered) => {
   const { port, token } = service as Service;
   const auth = await token();
-  // The bots' earlier lines are on the ring: whoever resumes from there gets large writes at once.
+  // The bots' earlier lines are on the ring: a client that resumes from there gets large writes at once.
   const first = new Ledger();
   const stream = await RawStream.open(port, { token: auth, onBlock: first.take });
   onTestFinished(() => stream.close());
@@ -61,7 +61,7 @@ it.each([
   const faults = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const ledger = new Ledger({ filtered });
-      // Where it begins is what it asks for: it is not told again.
+      // The client sets the start position, so the stream does not repeat it.
       ledger.last = first.first;
       const resumed = await RawStream.open(port, {
         token: auth,
@@ -79,7 +79,7 @@ it.each([
   expect(first.faults).toEqual([]);
 });
 
-it('answers to requests come whole too', async () => {
+it('responses to requests are complete too', async () => {
   for (let n = 0; n < 50; n++) {
     const { port, token } = service as Service;
     const headers = { Authorization: `Bearer ${await token()}` };

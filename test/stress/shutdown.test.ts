@@ -1,4 +1,4 @@
-// Issue 2 "Shutdown": the process ends within 10 s, also when bots, hosts and clients use up their time.
+// Issue 2 "Shutdown": the process ends within 10 s, even when bots, hosts and clients use all of their time.
 
 import net from 'node:net';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
@@ -11,7 +11,6 @@ import { openStream, type SseStream } from '../harness/sse.js';
 let service: Service;
 afterEach(() => stopClean(service));
 
-/** Signals and waits. */
 async function endWith(signal: NodeJS.Signals): Promise<{ code: number | null; seconds: number }> {
   const before = performance.now();
   const code = await service.stop(signal);
@@ -21,7 +20,7 @@ async function endWith(signal: NodeJS.Signals): Promise<{ code: number | null; s
 const open = async (): Promise<SseStream> =>
   openStream(`${service.url}/events`, { token: await service.token() });
 
-it('Shutdown: a client that has stopped reading does not hold it up', async () => {
+it('Shutdown: a client that has stopped reading does not delay it', async () => {
   const config = { events_per_second: 2000, message_bytes: 1000 };
   service = await startService({ config: { bots: [{ id: 'noisy', kind: 'synthetic', config }] } });
   const request = requestBytes('GET', '/events', {
@@ -40,7 +39,7 @@ it('Shutdown: a client that has stopped reading does not hold it up', async () =
   deaf.destroy();
 });
 
-it('Shutdown: when bots, a host that hangs and a client use up all of their time, it is over within 10 s', async () => {
+it('Shutdown: when bots, a hanging host and a client use all of their time, it takes at most 10 s', async () => {
   const config = { events_per_second: 2000, message_bytes: 1000 };
   service = await startService({
     args: ['--bot-hosts', '2'],

@@ -1,5 +1,5 @@
-// Clients that do not read: they cost little, harm nobody, and are closed in the end; those that go on reading in time get
-// all of it, or are told what they have missed. DROVER_TEST_BLOCKED makes it larger.
+// Clients that do not read: they cost little, affect no other client, and are closed in the end. Those that resume
+// reading in time get everything, or a gap for what they missed. DROVER_TEST_BLOCKED sets the number of clients.
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
@@ -9,15 +9,15 @@ import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
 const BLOCKED = Number(process.env['DROVER_TEST_BLOCKED'] ?? 100);
-/** What one blocked client may add to the memory of the process: one piece of 64 KiB, its socket, and room for noise. */
+/** What one blocked client may add to the memory of the process: one 64 KiB write, its socket, and room for noise. */
 const BYTES_PER_BLOCKED = 150_000;
 const MIB = 2 ** 20;
-/** Parts of the past for healthy clients that are late on a busy machine (front/history/replays.ts), and the journal's backlog. */
+/** Replay pages for healthy clients that fall behind on a busy machine (front/history/replays.ts), and the journal's backlog. */
 const PAST_BYTES = 48 * MIB;
-/** A second of the load and more: on a busy machine a healthy reader may be that late. */
+/** More than a second of the load: on a busy machine a healthy reader may fall that far behind. */
 const RING_BYTES = 16 * MIB;
 const LOOKS = 7;
-/** More than the system keeps for a connection whose reader has stopped, on both of its sides. */
+/** More than the system buffers on both sides of a connection whose reader has stopped. */
 const BUFFERS_BYTES = 12 * MIB;
 
 let service: Service | undefined;
@@ -26,7 +26,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-/** Starts a service with one bot of big lines: the buffers of the system have to be filled before anything shows. */
+/** Starts a service with one bot that writes long lines: the system's buffers must fill before any effect shows. */
 async function start(stream: object, perSecond = 2000): Promise<Service> {
   service = await startService({
     config: {
@@ -51,7 +51,7 @@ interface Client {
 interface OpenOptions {
   query?: string;
   readBytes?: number;
-  /** Read nothing after the head. */
+  /** Reads nothing after the head. */
   paused?: boolean;
 }
 
@@ -73,13 +73,13 @@ function openAll(count: number, options: OpenOptions = {}): Promise<Client[]> {
   return Promise.all(Array.from({ length: count }, () => open(options)));
 }
 
-/** Resident memory of the service, in bytes, without the pages of the journal's file: those grow with what is said. */
+/** Resident memory of the service, in bytes, without the pages of the journal's file, which grow with the events. */
 function memory(): number {
   const status = readFileSync(`/proc/${(service as Service).child.pid}/status`, 'utf8');
   return Number(/^RssAnon:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
-/** The middle one of several looks at the memory while so many bytes pass: garbage comes and goes. */
+/** Median of several memory samples while that many bytes pass: the garbage collector makes single samples vary. */
 async function usualMemory(clock: Client, bytes: number): Promise<number> {
   const looks: number[] = [];
   for (let n = 0; n < LOOKS; n++) {
@@ -89,25 +89,25 @@ async function usualMemory(clock: Client, bytes: number): Promise<number> {
   return looks.sort((a, b) => a - b)[(LOOKS - 1) / 2] as number;
 }
 
-/** Waits until this client has had so many more bytes: a clock that runs with the load. */
+/** Waits until this client has received that many more bytes: a clock that runs with the load. */
 function bytesPass({ stream }: Client, bytes: number): Promise<void> {
   const wanted = stream.bodyBytes + bytes;
   return stream.until(() => stream.bodyBytes >= wanted, 60_000);
 }
 
-it('blocked clients cost a bounded piece of memory each, and healthy ones miss nothing', {
+it('each blocked client costs bounded memory, and healthy ones miss nothing', {
   timeout: 120_000,
 }, async () => {
-  // A third of the load of the others: hundreds of clients whose buffers fill are much for a small machine.
+  // A third of the other tests' load: filling the buffers of hundreds of clients is heavy for a small machine.
   await start({ stall_ms: 600_000 }, 700);
   const queries = ['', '', '?session=big', '?level=info'];
   const healthy = await Promise.all(queries.map((query) => open({ query })));
   const clock = healthy[0] as Client;
-  // The ring has been round, so that all of its pages are there before they count.
+  // The ring has wrapped, so that all of its pages are resident before the first sample.
   await bytesPass(clock, RING_BYTES);
   const before = await usualMemory(clock, BUFFERS_BYTES);
   const blocked: Client[] = [];
-  // A few at a time: filling the buffers of all of them at once is more than the machine can carry.
+  // A few at a time: filling all their buffers at once would overload the machine.
   while (blocked.length < BLOCKED) {
     blocked.push(...(await openAll(Math.min(10, BLOCKED - blocked.length), { paused: true })));
     await bytesPass(clock, 3 * MIB);
@@ -120,7 +120,7 @@ it('blocked clients cost a bounded piece of memory each, and healthy ones miss n
     expect(stream.isOver).toBe(false);
   }
 
-  // They were really blocked: each has missed something, is told how much, and goes on.
+  // They were really blocked: each missed something, gets the exact count, and continues.
   const sample = blocked.filter((_, n) => n % 5 === 0);
   for (let at = 0; at < sample.length; at += 10) {
     const some = sample.slice(at, at + 10);
@@ -139,14 +139,14 @@ it('blocked clients cost a bounded piece of memory each, and healthy ones miss n
   }
 });
 
-it('stream.stall_ms: who takes nothing for so long is closed, and only they', async () => {
+it('stream.stall_ms: clients that read nothing for that long are closed, and no others', async () => {
   await start({ stall_ms: 1500 });
   const healthy = await Promise.all([open(), open({ query: '?session=big' })]);
   const stalled = await openAll(20, { paused: true });
   const clock = healthy[0] as Client;
-  // Until their buffers are full, and then for several times the limit.
+  // Until their buffers are full, then for several times the limit.
   await bytesPass(clock, 5 * BUFFERS_BYTES);
-  // A connection that was cut has its end behind what lies in its buffers.
+  // The end of a cut connection comes after its buffered data.
   for (const { stream } of stalled) stream.resume();
   expect(await Promise.all(stalled.map(({ stream }) => stream.ended))).toEqual(
     stalled.map(() => 'cut'),
@@ -156,7 +156,7 @@ it('stream.stall_ms: who takes nothing for so long is closed, and only they', as
     expect(ledger).toMatchObject({ faults: [], gaps: [] });
     expect(stream.isOver).toBe(false);
   }
-  // Whoever was closed can come back with the last id, and has what was missed, from the journal.
+  // A closed client can reconnect with its last id, and gets what it missed from the journal.
   const { ledger } = stalled[0] as Client;
   const back = await RawStream.open((service as Service).port, {
     token: await (service as Service).token(),
@@ -169,12 +169,12 @@ it('stream.stall_ms: who takes nothing for so long is closed, and only they', as
   expect(ledger).toMatchObject({ faults: [], gaps: [] });
 });
 
-it('clients that pause now and then get every number in order, or one gap with the right count', async () => {
+it('clients that pause get every number in order, or one gap with the exact count', async () => {
   await start({ stall_ms: 30_000 });
   const clock = await open();
   const clients = await openAll(30);
   for (let round = 0; round < 4; round++) {
-    // Some shortly, so that they lose nothing; some for longer than the ring lasts.
+    // Some briefly, so that they lose nothing, some for longer than the ring lasts.
     for (const [n, { stream }] of clients.entries()) if (n % 3 === round % 3) stream.pause();
     await bytesPass(clock, (round % 2 === 0 ? 0.25 : 2) * RING_BYTES);
     for (const { stream } of clients) stream.resume();
@@ -188,19 +188,19 @@ it('clients that pause now and then get every number in order, or one gap with t
     expect(ledger.faults).toEqual([]);
     expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
   }
-  // The ring is small, so that on a busy machine this one may be lapped too; then it is told so, exactly.
+  // The ring is small, so on a busy machine this one may be lapped too. It then gets the exact gap.
   expect(clock.ledger.faults).toEqual([]);
   expect(clock.ledger.accounted).toBe((clock.ledger.last ?? 0) - (clock.ledger.first ?? 0));
 });
 
-it('a client that was blocked gets the rest although nothing more happens', async () => {
-  // No heartbeat comes to push out what was left behind.
+it('a client that was blocked gets the rest without any further event', async () => {
+  // No heartbeat that could flush the rest.
   await start({ stall_ms: 600_000, heartbeat_ms: 45_000, ring_bytes: 64 * MIB });
   const clock = await open();
-  // Slow enough afterwards that the last write of all is one that does not fit at once.
+  // Slow enough afterwards that the very last write does not fit at once.
   const clients = await openAll(8, { paused: true, readBytes: 16_384 });
   await bytesPass(clock, BUFFERS_BYTES);
-  // The last event of all, with everybody still blocked.
+  // The very last event, with all clients still blocked.
   expect((await call(service as Service, 'DELETE', '/api/bots/big')).status).toBe(204);
   await call(service as Service, 'POST', '/invoke', {
     body: { session_id: null, command: 'ping' },
@@ -225,7 +225,7 @@ it('a client that was blocked gets the rest although nothing more happens', asyn
   }
 });
 
-it('readers of a trickle are not closed, cost no more than others, and account for all', async () => {
+it('clients that read slowly are not closed, cost no more than others, and miss nothing undeclared', async () => {
   await start({ stall_ms: 6000 });
   const clock = await open();
   await bytesPass(clock, 1.2 * RING_BYTES);

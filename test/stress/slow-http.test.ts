@@ -1,5 +1,5 @@
-// Issue 5: clients that send their heads and bodies slowly, many at once. Others are served, a stream continues, and the slow
-// ones are closed. docs/ENGINES.md (Slow clients) has the figures of `npm run slowhttp`.
+// Many clients that send their heads and bodies slowly. Others are served, a stream continues, and the slow ones are
+// closed. docs/ENGINES.md (Slow clients) has the results of `npm run slowhttp`.
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
@@ -15,7 +15,7 @@ const HEAD = 'GET /health HTTP/1.1\r\nHost: a\r\n';
 const BODY =
   'POST /auth/pin HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n{';
 
-it(`${EACH} slow heads and ${EACH} slow bodies hold nobody up, and are closed`, async () => {
+it(`${EACH} slow heads and ${EACH} slow bodies delay no other client, and are closed`, async () => {
   const service = await startService({
     config: {
       http: { header_timeout_ms: 3000, idle_timeout_ms: 3000, body_timeout_ms: 3000 },

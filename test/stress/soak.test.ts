@@ -1,6 +1,6 @@
-// Everything that clients do, over and over, on one service: streams come, are dropped and resume, tokens and tickets are
-// made and revoked, bots are invoked, created, restarted and deleted, wrong requests come too. In the end memory, open
-// files and latency are where they were, every resumed stream has had every number once, and nothing is left behind.
+// Everything that clients do, repeatedly, on one service: streams open, drop and resume, tokens and tickets are created
+// and revoked, bots are invoked, created, restarted and deleted, and invalid requests arrive. In the end memory, open
+// files and latency are unchanged, every resumed stream has received every number once, and nothing is left over.
 //
 // This is the short form. `npm run soak` (soak.mjs) sets the environment for a long one.
 
@@ -15,22 +15,22 @@ import { type Service, startService, stopClean, TEST_ENGINE } from '../harness/s
 import { listTokens, makeTicket, makeToken, revoke } from '../harness/tokens.js';
 
 const seconds = Number(process.env['SOAK_SECONDS'] ?? 12);
-/** A form this long is judged by its trend too; in a short one the warm-up is most of it. */
+/** A run this long is also judged by its trend. A short one is mostly warm-up. */
 const isLong = seconds >= 60;
 const BOTS = 20;
 const RESUMERS = 20;
-/** Samples of a run; the first fifth is warm-up. */
+/** Samples of a run. The first fifth is warm-up. */
 const SAMPLES = 60;
 const PROBES = 20;
 const MIB = 2 ** 20;
-/** Kept connections and the like: what may differ from one moment to the next. */
+/** Open files that vary from moment to moment, such as keep-alive connections. */
 const SPARE_FILES = 8;
 const SPARE_BYTES = 32 * MIB;
 
 interface Sample {
   rss: number;
   files: number;
-  /** Of `GET /health`, each on a connection that was kept, in ms. */
+  /** Of `GET /health` over keep-alive connections, in ms. */
   latencies: number[];
 }
 
@@ -44,18 +44,18 @@ const median = (values: readonly number[]): number =>
 const p99 = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] as number;
 
-/** Without what is mapped from files: the journal grows with what is kept, up to its bound. */
+/** Without mapped files: the journal grows with its events, up to its limit. */
 const memoryOf = (pid: number): number =>
   Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 const filesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-it('memory, open files and latency are in the end where they were', {
+it('memory, open files and latency end where they started', {
   timeout: (seconds + 120) * 1000,
 }, async () => {
   const service = await startService({
     demo: true,
     config: {
-      // Small, so that all of it has been written to before anything is compared.
+      // Small, so that all of it is written before the first comparison.
       stream: { ring_bytes: 4 * MIB },
       bots: Array.from({ length: BOTS }, (_, n) => ({
         id: `steady-${n}`,
@@ -88,7 +88,7 @@ it('memory, open files and latency are in the end where they were', {
   }
 });
 
-/** Runs all kinds of clients side by side until the time is over. */
+/** Runs all kinds of clients concurrently until the time is over. */
 async function work(
   service: Service,
   pid: number,
@@ -149,7 +149,7 @@ async function work(
   return samples;
 }
 
-/** Follows the stream for a moment and drops the connection wherever it is. */
+/** Follows the stream briefly and drops the connection at any byte. */
 async function resume(service: Service, ledger: Ledger): Promise<void> {
   const headers: Record<string, string> = ledger.lastEventId
     ? { 'Last-Event-ID': ledger.lastEventId }
@@ -173,7 +173,7 @@ async function openAndRevoke(service: Service): Promise<void> {
   await stream.ended;
 }
 
-/** Takes the samples, evenly over the time. */
+/** Takes the samples at even intervals. */
 async function watchOver(
   service: Service,
   pid: number,
@@ -198,7 +198,7 @@ async function watchOver(
   }
 }
 
-/** The first fifth is warm-up; the rest in quarters. */
+/** Drops the warm-up (the first fifth) and splits the rest into quarters. */
 function quarters(samples: readonly Sample[]): Sample[][] {
   const warm = samples.slice(Math.floor(samples.length / 5));
   const size = Math.ceil(warm.length / 4);
@@ -221,7 +221,7 @@ function report(samples: readonly Sample[], did: string): void {
   }
 }
 
-/** Compares the last quarter with the first: what grows with the work done shows there. */
+/** Compares the last quarter with the first, which shows growth with the work done. */
 function judge(samples: readonly Sample[]): void {
   if (!isLong) return;
   const [first, , , last] = quarters(samples) as [Sample[], Sample[], Sample[], Sample[]];
@@ -230,6 +230,6 @@ function judge(samples: readonly Sample[]): void {
   const latency = (quarter: Sample[]): number => median(quarter.flatMap((one) => one.latencies));
   expect(memory(last), 'memory').toBeLessThan(memory(first) + SPARE_BYTES);
   expect(files(last), 'open files').toBeLessThanOrEqual(files(first) + SPARE_FILES);
-  // A ratio of medians: twice as slow as a few minutes before is no noise any more.
+  // A ratio of medians: twice as slow as a few minutes earlier is not noise.
   expect(latency(last) / latency(first), 'latency').toBeLessThan(2);
 }

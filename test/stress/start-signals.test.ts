@@ -1,4 +1,4 @@
-// A signal ends the service in order at whatever moment of its start it comes: exit code 0, within 10 s, nothing left.
+// A signal at any moment of the start shuts the service down cleanly: exit code 0, within 10 s, nothing left over.
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,14 +8,14 @@ import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { collect, launch, makeDir, removeDir } from '../harness/service.js';
 
-/** Moments that are tried, spread evenly over one and a quarter times the length of a start. DROVER_TEST_MOMENTS changes it. */
+/** Number of moments, spread evenly over 1.25 times the duration of a start. DROVER_TEST_MOMENTS changes it. */
 const MOMENTS = Number(process.env['DROVER_TEST_MOMENTS'] ?? 8);
 const OVER = 1.25;
 const LIMIT_MS = 10_000;
 
 /**
- * Says on standard error when the service has taken SIGTERM and SIGINT upon itself. Before that Node has not come to any
- * code of the service, and a signal does what it does to Node.
+ * Prints a mark on standard error when the service has installed its SIGTERM and SIGINT handlers. Before that, a signal
+ * has Node's default effect, because no code of the service has run.
  */
 const MARK = 'the signals are taken';
 const PRELOAD = `
@@ -25,7 +25,7 @@ const PRELOAD = `
   });
 `;
 
-/** Kinds that are not among the fixtures, because no other test could be run with them. */
+/** Kinds kept out of the fixtures, because no other test could run with them. */
 const SDK = new URL('../../dist/src/bot-sdk/index.js', import.meta.url).href;
 
 let base: string;
@@ -41,9 +41,9 @@ beforeEach((context) => {
 interface Starting {
   child: ChildProcess;
   stdout(): string;
-  /** Without the mark. */
+  /** Standard error without the mark. */
   stderr(): string;
-  /** Resolves when the service has the signals. */
+  /** Resolves when the service handles the signals. */
   marked: Promise<void>;
   listening: Promise<void>;
 }
@@ -52,7 +52,7 @@ function begin(more: string[] = []): Starting {
   const preload = pathToFileURL(path.join(base, 'mark.mjs')).href;
   const child = launch([...args, ...more], {
     NODE_OPTIONS: `--import=${preload}`,
-    // Threads and the processes that it starts have it too.
+    // Its threads and child processes load it too.
     START_TEST: base,
   });
   const output = collect(child);
@@ -73,7 +73,7 @@ function begin(more: string[] = []): Starting {
   };
 }
 
-/** Sends the signal and expects a good end. */
+/** Sends the signal and expects a clean shutdown. */
 async function endWell(starting: Starting, signal: NodeJS.Signals): Promise<void> {
   const { child } = starting;
   const closed = once(child, 'close');
@@ -90,7 +90,7 @@ async function endWell(starting: Starting, signal: NodeJS.Signals): Promise<void
   expect(leftovers()).toEqual([]);
 }
 
-/** Processes that come from this test's service, and files that are no part of a data directory. */
+/** Processes left by this test's service, and files that do not belong in a data directory. */
 function leftovers(): string[] {
   const left: string[] = [];
   if (process.platform === 'linux') {
@@ -99,7 +99,7 @@ function leftovers(): string[] {
         const mark = `START_TEST=${base}`;
         if (readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark)) left.push(pid);
       } catch {
-        // It has ended, or is not ours.
+        // It has ended, or belongs to another user.
       }
     }
   }
@@ -107,7 +107,7 @@ function leftovers(): string[] {
   try {
     files = readdirSync(path.join(base, 'data'));
   } catch {
-    // The signal came before there was one.
+    // The signal came before the directory existed.
   }
   const known = ['journal', 'pin.txt', 'store.mdb', 'store.mdb-lock', 'store.mdb.copy'];
   return [...left, ...files.filter((name) => !known.includes(name))];
@@ -117,8 +117,8 @@ describe.each<[string, string[]]>([
   ['with the demo', []],
   ['with several fronts and hosts', ['--no-demo', '--fronts', '3', '--bot-hosts', '2']],
 ])('%s', (_, more) => {
-  it('ends well at any moment', { timeout: 240_000 }, async () => {
-    // The first start of a data directory, and one with a store to look through.
+  it('shuts down cleanly at any moment', { timeout: 240_000 }, async () => {
+    // The first start in a data directory, and one with an existing store.
     let lengthMs = 0;
     for (let n = 0; n < 2; n++) {
       const whole = begin(more);
@@ -138,12 +138,12 @@ describe.each<[string, string[]]>([
       await endWell(starting, moment % 2 === 0 ? 'SIGTERM' : 'SIGINT');
       if (starting.stdout() !== '') begun += 1;
     }
-    // Both were tried: an end before it listened, and one after.
+    // Both occurred: a shutdown before it listened, and one after.
     expect(begun).toBeLessThan(MOMENTS);
   });
 });
 
-it('ends well while a kind never comes to the end of its loading', async () => {
+it('shuts down cleanly while a kind never finishes loading', async () => {
   const kind = path.join(base, 'endless.mjs');
   const loading = path.join(base, 'loading');
   writeFileSync(
@@ -161,7 +161,7 @@ it('ends well while a kind never comes to the end of its loading', async () => {
   expect(starting.stdout()).toBe('');
 });
 
-it('ends well while a bot holds up the start', async () => {
+it('shuts down cleanly while a bot delays the start', async () => {
   const kind = path.join(base, 'stuck.mjs');
   const stuck = path.join(base, 'stuck');
   writeFileSync(

@@ -1,5 +1,5 @@
-// `npm run test:stress`: timing, floods, memory, kills and laps. One file at a time: each of them keeps two cores busy, and
-// what it looks at would otherwise be the load of another file.
+// `npm run test:stress`: timing, floods, memory, kills and laps. One file at a time: each keeps two cores busy, and would
+// otherwise measure another file's load.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';
