@@ -103,7 +103,7 @@ describe('uncaught errors', () => {
     await remove(service, id);
   });
 
-  it('an error from a stopped bot’s leftover timers does not fail its successor', async () => {
+  it('an error from a stopped bot’s leftover timer does not fail its successor', async () => {
     await createFaulty();
     await invoke(service, id, 'leave', { throws: true });
     await act(service, id, 'stop');

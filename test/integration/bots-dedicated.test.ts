@@ -55,13 +55,13 @@ it.each(['hog', 'exit'])(
     const host = await createDedicated(id);
     const from = stream.frames.length;
     await invoke(service, id, 'cause', { fault });
-    const risen = await snapshotFrom(
+    const restarted = await snapshotFrom(
       stream,
       from,
       id,
       ({ status, restarts }) => status === 'online' && restarts === 1,
     );
-    expect([0, host]).not.toContain(risen.host);
+    expect([0, host]).not.toContain(restarted.host);
     await eventually(async () => (await incidents(service, id)).length > 0, 'the incident report');
     expect((await incidents(service, id))[0]).toMatchObject({
       host,

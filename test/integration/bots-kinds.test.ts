@@ -87,8 +87,8 @@ it('a kind that loads only on the first host: the other hosts and their replacem
       message.startsWith('bot host 0 runs without the bot kind '),
     );
     expect(line.message).toMatch(/single\.mjs: it ended its bot host while it was loaded/);
-    const risen = await snapshotFrom(stream, from, 'one', ({ restarts }) => restarts === 1);
-    expect(risen).toBeDefined();
+    const restarted = await snapshotFrom(stream, from, 'one', ({ restarts }) => restarts === 1);
+    expect(restarted).toBeDefined();
   } finally {
     stream.close();
     await stopClean(other);

@@ -1,4 +1,4 @@
-// drover login and logout as processes, and the profiles that they keep.
+// drover login and logout as processes, and the profiles that they save.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const { service, home, env, drover, done } = await startOperator({
 
 describe('login', () => {
   const alone = { DROVER_TOKEN: '' };
-  it('changes the PIN for a token in a profile that only its owner reads, and logout revokes it', async () => {
+  it('exchanges the PIN for a token in a profile that only its owner can read; logout revokes the token', async () => {
     const own = makeDir();
     try {
       const run = (args: string[], options: CliOptions = {}) => runCli(own, args, options);
@@ -32,7 +32,7 @@ describe('login', () => {
       const { token } = JSON.parse(readFileSync(file, 'utf8')) as { token: string };
       expect(token).not.toBe(env['DROVER_TOKEN']);
       expect((await run(['bots', 'list'])).stdout).toContain('demo-1');
-      // A token goes to the service that it is for, and to no other.
+      // A token is sent only to the service that issued it.
       const elsewhere = await run([
         'bots',
         'list',
@@ -42,7 +42,7 @@ describe('login', () => {
       expectFailure(elsewhere, EXIT.not_allowed, /no token for http:/);
       const second = await run(['login', '--pin-file', pinPath]);
       expect(second).toMatchObject({ code: 0, stderr: '' });
-      // Nobody has the first token any more.
+      // The second login revoked the first token.
       expectFailure(
         await drover(['bots', 'list', '--token', token]),
         EXIT.not_allowed,
@@ -65,7 +65,7 @@ describe('login', () => {
     }
   });
 
-  it('leaves a token that was given to it alone, and says of one that it cannot revoke', async () => {
+  it('does not revoke a token given with --token, and warns when it cannot revoke the previous one', async () => {
     const own = makeDir();
     try {
       const { url, pin } = service;
@@ -88,7 +88,7 @@ describe('login', () => {
     }
   });
 
-  it('refuses a wrong PIN, none, and a file that is not there', async () => {
+  it('rejects a wrong PIN, a missing PIN and a missing PIN file', async () => {
     const wrong = service.pin === '000000' ? '000001' : '000000';
     const login = (args: string[], input?: string) =>
       drover(['login', ...args], { env: alone, ...(input === undefined ? {} : { input }) });
@@ -102,7 +102,7 @@ describe('login', () => {
     expect(existsSync(path.join(home, 'config/drover'))).toBe(false);
   });
 
-  it('sends nothing that is no PIN, and says which token is not good', async () => {
+  it('does not send an invalid PIN, and rejects an invalid token', async () => {
     const login = (args: string[], input = '') => drover(['login', ...args], { env: alone, input });
     const file = path.join(home, 'pin.txt');
     writeFileSync(file, '12345x\n');
@@ -122,7 +122,7 @@ describe('login', () => {
     );
   });
 
-  it('says what is wrong with a profile, and makes a broken one anew', async () => {
+  it('reports an invalid profile, and login replaces it', async () => {
     const own = makeDir();
     try {
       const url = service.url;

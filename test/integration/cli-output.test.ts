@@ -1,4 +1,4 @@
-// What the commands print for programs, as processes on the built service: - for standard output, --json.
+// Command output for programs, from processes on the built service: - for standard output, --json.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { startOperator } from '../harness/cli.js';
 
 const { service, home, drover } = await startOperator({ demo: true });
 
-it('- is standard output, and a device is there already', async () => {
+it('- writes to standard output, and a device is written without --force', async () => {
   const printed = await drover(['record', '-', '--for', '500ms']);
   expect(printed).toMatchObject({
     code: 0,
@@ -27,7 +27,7 @@ it('- is standard output, and a device is there already', async () => {
   expect((await drover(['record', '/dev/null', '--for', '300ms'])).code).toBe(0);
 });
 
-it('a recording that leaves things out says what it has, and so does what checks it', async () => {
+it('a filtered recording states its filter, and check reports it', async () => {
   const file = path.join(home, 'part.ndjson');
   const flags = ['--level', 'warn,error', '--bot', 'demo-1'];
   expect((await drover(['record', file, '--for', '300ms', ...flags])).code).toBe(0);
@@ -42,7 +42,7 @@ it('a recording that leaves things out says what it has, and so does what checks
   });
 });
 
-it('--json: what is done to bots, what they answer, and what is waited for', async () => {
+it('--json: bot operations, command results and waits', async () => {
   const json = async (args: string[], code = 0): Promise<unknown> => {
     const end = await drover([...args, '--json']);
     expect(end).toMatchObject({ code });

@@ -1,4 +1,4 @@
-// drover logs, record and check as processes, on the built service.
+// drover logs, record and check as processes on the built service.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ import { makeDir, removeDir, type Service, startService, stopClean } from '../ha
 
 const BOTS = [{ id: 'busy', kind: 'synthetic' }];
 
-/** For all tests that leave it as it was. */
+/** Shared by the tests that do not change it. */
 let shared: Service;
-/** Of one test. */
+/** Belongs to a single test. */
 let service: Service | undefined;
 let home: string;
 let env: Record<string, string>;
@@ -53,11 +53,11 @@ const drover = (args: string[], options: CliOptions = {}) =>
 const until = (fits: () => boolean) => expect.poll(fits).toBe(true);
 const linesOf = ({ stdout }: { stdout(): string }): string[] => stdout().split('\n').slice(0, -1);
 const LINE = /^\d\d:\d\d:\d\d\.\d{3} (info|warn|error|state) {2,4}\S+ \S+ .*$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for colours
 const ESCAPE = /\u001b/;
 
 describe('logs -f', () => {
-  it('follows what is asked for, on lines without colours, and ends well with Ctrl-C', async () => {
+  it('follows the selected lines, without colours, and exits with 0 on Ctrl-C', async () => {
     const logs = run(['logs', '-f', '--bot', 'demo-1', '--scope', 'tcp']);
     await until(() => linesOf(logs).length >= 4);
     logs.child.kill('SIGINT');
@@ -69,7 +69,7 @@ describe('logs -f', () => {
     expect(logs.stdout()).not.toMatch(ESCAPE);
   });
 
-  it('has colours where they are wanted, and not where NO_COLOR or --no-color say so', async () => {
+  it('prints colours on request, except with NO_COLOR or --no-color', async () => {
     const first = async (args: string[], more: Record<string, string>): Promise<string> => {
       const logs = run(['logs', '-f', ...args], { env: more });
       await until(() => linesOf(logs).length > 0);
@@ -82,7 +82,7 @@ describe('logs -f', () => {
     expect(await first([], { ...color, NO_COLOR: '1' })).not.toMatch(ESCAPE);
   });
 
-  it('goes on over a restart of the service, says so, and shows nothing twice', async () => {
+  it('continues after a restart of the service, reports it, and prints no event twice', async () => {
     const dataDir = makeDir();
     const options = { dataDir, port: await freePort() };
     try {
@@ -107,7 +107,7 @@ describe('logs -f', () => {
     }
   });
 
-  it('ends with one line when its token is revoked', async () => {
+  it('exits with one error line when its token is revoked', async () => {
     const token = (await drover(['tokens', 'create', 'brief', '--scope', 'read'])).stdout.trim();
     const logs = run(['logs', '-f', '--token', token]);
     await until(() => linesOf(logs).length > 0);
@@ -119,25 +119,25 @@ describe('logs -f', () => {
     );
   });
 
-  it('ends quietly when nobody reads any more', async () => {
+  it('exits without an error when its output pipe is closed', async () => {
     const logs = run(['logs', '-f']);
     await once(logs.child.stdout as NodeJS.ReadableStream, 'data');
     logs.child.stdout?.destroy();
     expect(await logs.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('shows control characters of a line and does not obey them', async () => {
+  it('escapes control characters in lines', async () => {
     await drover(['wait', 'demo-1', '--status', 'in_world']);
     const logs = run(['logs', '-f', '-g', 'SAY{TEXT']);
     const json = run(['logs', '-f', '-g', 'SAY{TEXT', '--json']);
     const text = 'bell \u0007 title \u001b]0;owned\u0007 csi \u009b31m';
-    // Until both have it: when they are there is not known.
+    // Repeats until both have printed it: nothing tells when their streams are open.
     for (let at = 0; !linesOf(logs).some(owned) || !linesOf(json).some(owned); at++) {
       expect(at).toBeLessThan(200);
       await drover(['invoke', 'demo-1', 'say', JSON.stringify({ text })]);
     }
     for (const { stdout } of [logs, json]) {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain these
       expect(stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
     }
     const line = linesOf(json).find(owned) as string;
@@ -150,7 +150,7 @@ describe('logs -f', () => {
 });
 
 describe('record and check', () => {
-  it('records what a command does, to its last line, and checks it', async () => {
+  it('records the run of a command up to its last line, and checks it', async () => {
     await start();
     const file = path.join(home, 'run.ndjson');
     const script = `
@@ -194,7 +194,7 @@ describe('record and check', () => {
       'say -> {"said":"recorded"}',
     );
 
-    // The command by which the recorder finds the end of the run is no part of it.
+    // The recorder sends a command to find the end of the run; that command is not recorded.
     const quiet = path.join(home, 'quiet.ndjson');
     expect((await drover(['record', quiet, '--', process.execPath, '-e', ''])).code).toBe(0);
     expect(readFileSync(quiet, 'utf8')).not.toContain('ping');
@@ -244,7 +244,7 @@ describe('record and check', () => {
       'name="no line &quot;&lt;recorded&gt;&quot; of demo-1"',
     );
 
-    // Of one bot alone, as a stream would be filtered.
+    // Filtered to one bot, as a stream would be.
     const filtered = await drover([
       'check',
       file,
@@ -270,7 +270,7 @@ describe('record and check', () => {
     expect(existsSync(none)).toBe(false);
   });
 
-  it('records until Ctrl-C, and passes it on to a command', async () => {
+  it('records until Ctrl-C, and forwards signals to its command', async () => {
     const file = path.join(home, 'run.ndjson');
     const recording = run(['record', file, '--kind', 'log']);
     await until(() => readIfThere(file).split('\n').length > 5);
@@ -285,7 +285,7 @@ describe('record and check', () => {
     expect((await other.ended).code).toBe(9);
   });
 
-  it('says that the disk is full', async (context) => {
+  it('reports a full disk', async (context) => {
     skipWithout(context, existsSync('/dev/full'), '/dev/full, which Linux has');
     const recording = await drover(['record', '/dev/full', '--force']);
     expect(recording).toMatchObject({
@@ -295,7 +295,7 @@ describe('record and check', () => {
     expect(recording.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('looks at a service that runs', async () => {
+  it('check --live checks a running service', async () => {
     const met = await drover([
       'check',
       '--live',

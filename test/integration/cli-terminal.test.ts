@@ -1,4 +1,4 @@
-// The command line on a terminal (script, of util-linux, makes one): what it says while something takes long.
+// The command line on a terminal (created by script, from util-linux): progress of commands that take long.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ afterAll(async () => {
   removeDir(home);
 });
 
-/** All that the terminal got. */
+/** Everything that the terminal received. */
 async function onTerminal(args: string, more: Record<string, string> = {}): Promise<string> {
   const line = `stty columns 60; '${process.execPath}' '${CLI}' ${args}`;
   const child = spawn('script', ['-qec', line, '/dev/null'], {
@@ -41,7 +41,7 @@ async function onTerminal(args: string, more: Record<string, string> = {}): Prom
   return output;
 }
 
-/** What is there when all was written over. */
+/** What remains visible after lines were overwritten. */
 const left = (output: string): string =>
   output
     .split('\n')
@@ -61,7 +61,7 @@ describe('on a terminal', () => {
       /waiting for busy to be nowhere, it is running: 2s of 3s/,
     ],
     [
-      'a wait that does not fit',
+      'a wait whose text is too wide',
       () => `wait busy --status ${'nowhere,'.repeat(9)}never --timeout 2s`,
       /waiting for busy to be nowhere or nowhere or [a-z ]+\r/,
     ],
@@ -70,7 +70,7 @@ describe('on a terminal', () => {
       () => 'wait --url http://127.0.0.1:9 --timeout 2500ms',
       /waiting for http:\/\/127\.0\.0\.1:9: 1s of 2s/,
     ],
-  ])('%s says how far it is, and nothing of that is left', async (_, args, shown) => {
+  ])('%s shows its progress and clears it', async (_, args, shown) => {
     const output = await onTerminal(args());
     expect(output).toMatch(shown);
     for (const line of output.replaceAll('\r\u001b[K', '\r\n').split('\r\n')) {
@@ -80,13 +80,13 @@ describe('on a terminal', () => {
     expect(left(output)).not.toContain('\u001b');
   });
 
-  it('not on a terminal that can do nothing', async () => {
+  it('shows no progress on a dumb terminal', async () => {
     const output = await onTerminal(`record '${file()}' --for 1s --force`, { TERM: 'dumb' });
     expect(output).toMatch(/^drover: recorded \d+ events to \S+\r\n$/);
   });
 });
 
-it('where it is no terminal nothing is said of it', async () => {
+it('shows no progress without a terminal', async () => {
   const args = ['record', file(), '--for', '1s', '--force'];
   const { stderr } = await startCli(home, args, { env }).ended;
   expect(stderr).toMatch(/^drover: recorded \d+ events to \S+\n$/);

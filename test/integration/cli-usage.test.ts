@@ -1,4 +1,4 @@
-// The command line as a process, where there is no service: wrong use, and other programs that answer.
+// The command line as a process, without a service: wrong usage, and other programs that answer.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ afterAll(() => removeDir(home));
 const drover = (args: string[], env: Record<string, string> = {}): Promise<CliEnd> =>
   runCli(home, args, { env });
 
-describe('wrong use is one line and the exit code 2', () => {
+describe('wrong usage prints one line and exits with 2', () => {
   it.each([
     [['nonsense'], /unknown command "nonsense"; run drover --help/],
     [['start', 'nonsense'], /unknown command "nonsense"/],
@@ -54,7 +54,7 @@ describe('wrong use is one line and the exit code 2', () => {
     [['record', 'x', '--for', '1s', '--', 'true'], /give either a command or --for/],
     [['record', '-', '--', 'true'], /the command uses standard output; record to a file/],
     [['check', 'x', '--no-gaps', '--junit', '-', '--json', '-'], /only one of --junit and --json/],
-    // A timer that is longer than that is over at once.
+    // A timer set for longer than that would fire at once.
     [['bots', 'list', '--timeout', '25d'], /'25d' is invalid\. It must be at most 24d\./],
     [['wait', 'x', '--status', 'y', '--timeout', '9999999999'], /It must be at most 24d\./],
     [['record', 'x', '--for', '30d'], /It must be at most 24d\./],
@@ -81,7 +81,7 @@ describe('wrong use is one line and the exit code 2', () => {
     expectFailure(await drover(args, env), EXIT.usage, names);
   });
 
-  it('an address of the environment that is none', async () => {
+  it('an invalid address in the environment', async () => {
     const env = { DROVER_URL: 'ftp://x', DROVER_TOKEN: 'x' };
     expectFailure(
       await drover(['bots', 'list'], env),
@@ -90,7 +90,7 @@ describe('wrong use is one line and the exit code 2', () => {
     );
   });
 
-  it('help is no fault, and has every command', async () => {
+  it('help exits with 0 and lists every command', async () => {
     const { code, stdout, stderr } = await drover(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const name of [
@@ -124,7 +124,7 @@ describe('wrong use is one line and the exit code 2', () => {
   });
 });
 
-describe('what answers', () => {
+describe('responses at the address', () => {
   let strange: Server;
   let url: string;
   beforeAll(async () => {
@@ -148,7 +148,7 @@ describe('what answers', () => {
 
   const at = (path: string) => ({ DROVER_URL: `${url}${path}`, DROVER_TOKEN: 'x' });
 
-  it('nobody', async () => {
+  it('no service', async () => {
     const env = { DROVER_URL: `http://127.0.0.1:${await freePort()}`, DROVER_TOKEN: 'x' };
     for (const args of [
       ['bots', 'list'],
@@ -165,7 +165,7 @@ describe('what answers', () => {
     }
   });
 
-  it('one with a certificate that is not trusted, has another name, or where there is none', async () => {
+  it('an untrusted certificate, a certificate for another name, TLS on one side only', async () => {
     const { certPath, certPem, keyPath } = makeCertificate(home, 'own', 1);
     const secure = createSecureServer({ cert: certPem, key: readFileSync(keyPath) }, (_, answer) =>
       answer.end('<h1>Hello</h1>'),
@@ -212,17 +212,17 @@ describe('what answers', () => {
     );
   });
 
-  it('nobody, for a token that is none', async () => {
+  it('an invalid token, which is not sent', async () => {
     for (const token of ['a b', 'ä', 'a\nb']) {
       const end = await drover(['bots', 'list'], { DROVER_URL: url, DROVER_TOKEN: token });
       expectFailure(end, EXIT.usage, /the token is empty or has invalid characters/);
     }
-    // A variable that is empty is none.
+    // An empty variable counts as unset.
     const empty = { DROVER_URL: url, DROVER_TOKEN: '', DROVER_PROFILE: '' };
     expectFailure(await drover(['bots', 'list'], empty), EXIT.not_allowed, /no token for/);
   });
 
-  it('another program, and another version', async () => {
+  it('another program or another version', async () => {
     for (const args of [
       ['bots', 'list'],
       ['logs', '-f'],
@@ -244,7 +244,7 @@ describe('what answers', () => {
     [500, EXIT.other_version],
     [502, EXIT.no_service],
     [503, EXIT.no_service],
-  ])('a proxy or another program, with %i', async (status, exitCode) => {
+  ])('status %i from a proxy or another program', async (status, exitCode) => {
     expectFailure(
       await drover(['bots', 'list'], at(`/${status}`)),
       exitCode,
@@ -252,7 +252,7 @@ describe('what answers', () => {
     );
   });
 
-  it('nothing in time', async () => {
+  it('no response in time', async () => {
     const end = await drover(['login', '--pin', '1', '--timeout', '300ms'], at('/slow'));
     expectFailure(end, EXIT.timeout, /request timed out; set a longer --timeout/);
   });
@@ -265,14 +265,14 @@ describe('what answers', () => {
   });
 });
 
-it('a service starts where the variables of the other commands are set', async () => {
+it('a service starts when the variables of the other commands are set', async () => {
   const service = await startService({
     env: { DROVER_URL: 'http://x', DROVER_TOKEN: 'x', DROVER_PROFILE: 'x' },
   });
   expect(await service.stop()).toBe(0);
 });
 
-it('docs/CLI.md has every exit code with its meaning, and every command', async () => {
+it('docs/CLI.md lists every exit code with its meaning, and every command', async () => {
   const page = readFileSync(new URL('../../docs/CLI.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| (\d+) +\| (.+?) +\|$/gm)].map(([, code, text]) => [
     Number(code),

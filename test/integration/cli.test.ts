@@ -59,7 +59,7 @@ describe('bots', () => {
     expect(some.stdout.split('\n').sort()).toEqual(['', 'one deleted', 'two deleted']);
   });
 
-  it('are created with when they are started again, or as the service has it', async () => {
+  it('are created with the given restart policy, or with the default of the service', async () => {
     const create = ['bots', 'create', 'again', '--kind', 'synthetic', '--stopped'];
     const policy = async (): Promise<unknown> => {
       const response = await fetch(`${service.url}/api/bots/again/config`, {
@@ -79,7 +79,7 @@ describe('bots', () => {
     );
   });
 
-  it('many are done in several requests', async () => {
+  it('many bots take several requests', async () => {
     for (let n = 0; n < 60; n++) {
       const { code } = await createQuietly(`many-${n}`);
       expect(code).toBe(201);
@@ -100,7 +100,7 @@ describe('bots', () => {
     return { code: response.status };
   }
 
-  it('that are not there, or not as they have to be', async () => {
+  it('unknown bots and invalid arguments', async () => {
     expectFailure(await drover(['bots', 'stop', 'nobody']), EXIT.not_found, /no bot "nobody"/);
     expectFailure(
       await drover(['bots', 'rm', '--label', 'a=b']),
@@ -133,7 +133,7 @@ describe('bots', () => {
 });
 
 describe('invoke', () => {
-  it('sends arguments as pairs and as JSON, to one, to many and to the service', async () => {
+  it('sends arguments as pairs or as JSON, to one bot, to several and to the service', async () => {
     await done(['wait', 'demo-1', '--status', 'in_world']);
     await done(['wait', 'demo-2', '--status', 'in_world,tutorial']);
     await done(['wait', 'demo-2', '--status', 'in_world']);
@@ -149,7 +149,7 @@ describe('invoke', () => {
       y: 6,
     });
     expect(await done(['invoke', '-', 'ping'])).toBe('"pong"\n');
-    // What the command wants as text is text, whatever else it could be.
+    // A text argument stays text, even when it is also valid JSON.
     for (const text of ['2026', 'null', '[1]', '{}']) {
       expect(JSON.parse(await done(['invoke', 'demo-1', 'say', `text=${text}`]))).toEqual({
         said: text,
@@ -165,7 +165,7 @@ describe('invoke', () => {
     });
   });
 
-  it('says what is wrong', async () => {
+  it('reports errors', async () => {
     expectFailure(
       await drover(['invoke', 'demo-1', 'dance']),
       EXIT.not_found,
@@ -192,7 +192,7 @@ describe('invoke', () => {
 });
 
 describe('tokens', () => {
-  it('are made with what they may do, listed without the token, and revoked', async () => {
+  it('are created with scopes, listed without the secret, and revoked', async () => {
     const args = [
       'tokens',
       'create',
@@ -250,14 +250,14 @@ describe('tokens', () => {
 });
 
 describe('wait', () => {
-  it('ends when the bot has the status, at once when it has it already', async () => {
+  it('returns at once when the bot already has the status', async () => {
     expect(await done(['wait', 'demo-3', '--status', 'in_world'])).toMatch(
       /^demo-3 in_world after \S+\n$/,
     );
     expect(await done(['wait'])).toMatch(/is up after/);
   });
 
-  it('ends when the status comes', async () => {
+  it('returns when the bot reaches the status', async () => {
     const args = ['wait', 'demo-3', '--status', 'stopped', '--timeout', '40s'];
     const waiting = startCli(home, args, { env });
     await expect.poll(() => openStreams()).toBeGreaterThan(0);
@@ -269,7 +269,7 @@ describe('wait', () => {
     await done(['bots', 'start', 'demo-3']);
   });
 
-  it('ends when the time is over, when it is interrupted, and when it cannot come any more', async () => {
+  it('fails after its timeout, for an unknown bot, and when the bot is deleted', async () => {
     const never = ['wait', 'demo-1', '--status', 'nowhere'];
     const late = await drover([...never, '--timeout', '300ms']);
     expectFailure(late, EXIT.timeout, /demo-1 was not nowhere within 300ms; it is in_world/);

@@ -1,4 +1,4 @@
-// drover/client: every call of it to the built service, and what it makes of answers that are errors.
+// drover/client: each of its calls on the built service, and the errors it reports for failed calls.
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-/** The error that a call ends with. */
+/** The error that the call rejects with. */
 async function errorOf(call: Promise<unknown>): Promise<ApiError> {
   const thrown = await call.then(
     () => undefined,
@@ -33,7 +33,7 @@ async function errorOf(call: Promise<unknown>): Promise<ApiError> {
 }
 
 describe('the calls of the client', () => {
-  it('health, the token and the port', async () => {
+  it('health, and the token and port in api-info', async () => {
     await client.health();
     expect(client.url).toBe(service.url);
     expect(await client.apiInfo()).toEqual({ port: service.port, token: client.token });
@@ -42,7 +42,7 @@ describe('the calls of the client', () => {
     expect(expires_at_ms).toBeGreaterThan(Date.now());
   });
 
-  it('the life of a bot', async () => {
+  it('the life cycle of a bot', async () => {
     const { bots } = client;
     const made = await bots.create({ id: 'a.b', kind: 'synthetic', labels: { team: 'x' } });
     expect(made).toMatchObject({ id: 'a.b', desired: 'running', labels: { team: 'x' } });
@@ -69,7 +69,7 @@ describe('the calls of the client', () => {
     });
   });
 
-  it('commands to a bot, to many, and to the service', async () => {
+  it('commands to one bot, to several, and to the service', async () => {
     await expect.poll(async () => (await client.bots.get('demo-1')).status).toBe('in_world');
     expect(await client.invoke('demo-1', 'move', { x: 3, y: 4 })).toEqual({ x: 3, y: 4 });
     expect(await client.invokeMany(['demo-1', 'x'], 'say', { text: 'hi' })).toEqual({
@@ -81,7 +81,7 @@ describe('the calls of the client', () => {
     expect(wrong).toMatchObject({ status: 400, message: 'args.y is missing' });
   });
 
-  it('metrics, and what the API is', async () => {
+  it('metrics and the OpenAPI document', async () => {
     expect(await client.metrics()).toMatch(/^# HELP drover_/m);
     const stranger = client.withToken(undefined);
     expect(await stranger.openapi()).toMatchObject({ openapi: '3.1.0', info: { title: 'Drover' } });
@@ -97,7 +97,7 @@ describe('the calls of the client', () => {
     expect((await errorOf(client.incidents({ limit: 0 }))).status).toBe(400);
   });
 
-  it('tokens, and signing out', async () => {
+  it('tokens and sign-out', async () => {
     const { token, ...made } = await client.tokens.create({ name: 'wall', scopes: ['read'] });
     const known = (await client.tokens.list()).find(({ id }) => id === made.id);
     expect(known).toEqual(made);
@@ -114,7 +114,7 @@ describe('the calls of the client', () => {
     expect((await errorOf(client.tokens.revoke(other.id))).status).toBe(404);
   });
 
-  it('a PIN that is wrong, and the wait when there were too many', async () => {
+  it('wrong PINs and the lockout after too many', async () => {
     const wrong = service.pin === '000000' ? '000001' : '000000';
     const first = await errorOf(client.exchangePin(wrong));
     expect(first).toMatchObject({ status: 401, message: 'wrong pin', isPassing: false });
@@ -124,8 +124,8 @@ describe('the calls of the client', () => {
   });
 });
 
-describe('what is no answer of the service', () => {
-  it('nobody listens', async () => {
+describe('responses that are not from the service', () => {
+  it('nothing listens', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const error = await errorOf(new DroverClient({ url }).health());
     expect(error).toMatchObject({ status: 0, isPassing: true, retryAfterMs: undefined });
@@ -134,7 +134,7 @@ describe('what is no answer of the service', () => {
     );
   });
 
-  it('something else listens', async () => {
+  it('another program listens', async () => {
     const server = createServer((request, response) => {
       if (request.url?.startsWith('/bad')) response.writeHead(502).end('<html>Bad gateway</html>');
       else if (request.url?.startsWith('/json')) response.end('{}');
@@ -163,7 +163,7 @@ describe('what is no answer of the service', () => {
     ['null'],
     ['{"bots":[{"id":5}],"tokens":[{"id":1}],"kinds":[3],"failed":[],"incidents":[{}]}'],
     ['{"bots":{},"tokens":"x","kinds":null,"token":5,"port":"80","result":null,"events":[1]}'],
-  ])('each call, on %s of another service', async (answer) => {
+  ])('each call rejects %s from another service', async (answer) => {
     const server = createServer((_, response) => response.end(answer)).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
@@ -201,7 +201,7 @@ describe('what is no answer of the service', () => {
     }
   });
 
-  it('the service goes in the middle of its answer', async () => {
+  it('the connection is lost in the middle of a response', async () => {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'content-length': '9' }).write('o');
       setTimeout(() => response.destroy(), 50);
@@ -214,7 +214,7 @@ describe('what is no answer of the service', () => {
     expect(await errorOf(broken.bots.list())).toMatchObject({ status: 0, isPassing: true });
   });
 
-  it('the caller has had enough', async () => {
+  it('the caller aborts the call', async () => {
     const server = createServer(() => {}).listen(0, '127.0.0.1');
     onTestFinished(() => {
       server.closeAllConnections();

@@ -1,4 +1,4 @@
-// drover/client and `drover logs` on what the journal keeps: pages of the past, its figures, and the seam to what comes.
+// drover/client and `drover logs` on the journal: pages of past events, statistics, and the switch to live events.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -65,7 +65,7 @@ describe('on one service', () => {
   beforeAll(begin);
   afterAll(end);
 
-  it('the client pages through the past, in both directions, and has its figures', async () => {
+  it('the client pages through past events in both directions, and reads statistics', async () => {
     await lines(60);
     const query = { session: ['busy'], kind: ['log'] as const, limit: 20 };
     const newest = await client.events(query);
@@ -91,7 +91,7 @@ describe('on one service', () => {
     await expect(wrong).rejects.toThrow(ApiError);
   });
 
-  it('the client downloads the whole range, event by event', async () => {
+  it('the client downloads a whole range, event by event', async () => {
     await lines(60);
     const range = { session: ['busy'], kind: ['log'] as const };
     const all: StreamEvent[] = [];
@@ -115,18 +115,22 @@ describe('on one service', () => {
   });
 
   it.each([
-    ['cut in the middle', '{"id":"a-1","event":"log","data":{}}\n{"id":"a-2","ev', /was cut off/],
     [
-      'one that is ended in the middle of a line',
+      'cut off in the middle',
+      '{"id":"a-1","event":"log","data":{}}\n{"id":"a-2","ev',
+      /was cut off/,
+    ],
+    [
+      'complete but ends in the middle of a line',
       '{"id":"a-1","event":"log","data":{}}\n{"id"',
       /damaged/,
     ],
     [
-      'one with a line that is no event',
+      'complete but has a line that is not an event',
       '{"id":"a-1","event":"log","data":{}}\n{}\n',
       /damaged: \{\} is no/,
     ],
-  ])('a download that is %s is no end', async (what, text, message) => {
+  ])('a download that is %s rejects', async (what, text, message) => {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).write(text);
       setTimeout(() => (what.startsWith('cut') ? response.destroy() : response.end()), 100);
@@ -147,7 +151,7 @@ describe('on one service', () => {
     if (what.startsWith('cut')) expect(seen).toEqual(['a-1']);
   });
 
-  it('drover logs shows the last lines, by number, by text and by time', async () => {
+  it('drover logs selects past lines by number, text and time', async () => {
     await lines(30);
     const ten = await drover('logs', '-n', '10', '--bot', 'busy', '--json');
     expect(ten).toMatchObject({ code: 0, stderr: '' });
@@ -166,11 +170,11 @@ describe('on one service', () => {
   });
 });
 
-describe('on a service that is started again', () => {
+describe('on a service that restarts', () => {
   beforeEach(begin);
   afterEach(end);
 
-  it('drover logs -f begins in the past and goes on without a seam, over a restart too', async () => {
+  it('drover logs -f starts with past lines and continues live without a gap, also after a restart', async () => {
     await lines(30);
     const logs: CliRun = startCli(
       home,
@@ -190,7 +194,7 @@ describe('on a service that is started again', () => {
     const shown = eventsIn(logs.stdout());
     expect(shown.filter(({ event }) => event === 'gap')).toEqual([]);
     const numbers = shown.map(numberOf);
-    // Each once, in order, and all that the journal has of that range.
+    // Each event once, in order, and everything that the journal has in that range.
     const all = new Set<number>();
     const range = {
       session: ['busy'],
@@ -208,7 +212,7 @@ describe('on a service that is started again', () => {
     expect(numbers.slice(1)).toEqual(wanted);
   });
 
-  it('drover logs says that nothing is kept when the journal is off', async () => {
+  it('drover logs reports that the journal is off', async () => {
     await stopClean(service);
     await start({ journal: { enabled: false } });
     const off = await drover('logs');

@@ -1,4 +1,4 @@
-// drover/client: what its live stream makes of what the service does not do by itself; it is scripted here.
+// drover/client: its live stream against a scripted server, for responses that a real service does not produce.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { DroverClient, type StreamEvent, type StreamState } from '../../src/client/index.js';
 
-/** The shortest that there is. */
+/** The shortest backoff allowed. */
 const FAST = { firstMs: 250, maxMs: 250 };
 
-describe('on a scripted service', () => {
+describe('on a scripted server', () => {
   type Script = (response: ServerResponse, request: IncomingMessage) => void;
   let scripts: Script[];
   let requests: IncomingMessage[];
@@ -45,7 +45,7 @@ describe('on a scripted service', () => {
     };
   const log = (id: string): string => `id: ${id}\nevent: log\ndata: {"message":"${id}"}\n\n`;
 
-  /** Reads to the end; what has come, how it stood, and what it ended with. */
+  /** Reads to the end. @returns the ids received, the waits, and the error that ended it. */
   async function readAll(options: Parameters<DroverClient['stream']>[0] = {}): Promise<{
     ids: (string | null)[];
     waits: (StreamState & { state: 'waiting' })[];
@@ -66,7 +66,7 @@ describe('on a scripted service', () => {
     return { ids, waits, error };
   }
 
-  it('sends the token in a header, never in the URL, and the last id, also one without an event', async () => {
+  it('sends the token in a header, never in the URL, and the last id even if it came without an event', async () => {
     scripts = [
       say('retry: 5\n\nevent: session\ndata: {}\n\nid: e-7\n\n'),
       say(log('e-8')),
@@ -86,7 +86,7 @@ describe('on a scripted service', () => {
     }
   });
 
-  it.each([400, 401, 403, 404, 405, 414])('%i ends it', async (status) => {
+  it.each([400, 401, 403, 404, 405, 414])('%i ends the stream', async (status) => {
     scripts = [refuse(status, 'no')];
     const { error, waits } = await readAll();
     expect(error).toMatchObject({ status, message: 'no' });
@@ -94,7 +94,7 @@ describe('on a scripted service', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it.each([408, 429, 500, 502, 503])('%i is tried again', async (status) => {
+  it.each([408, 429, 500, 502, 503])('%i is retried', async (status) => {
     scripts = [refuse(status, 'later'), say(log('e-1')), refuse(403, 'no')];
     const { ids, waits } = await readAll();
     expect(ids).toEqual(['e-1']);
@@ -104,7 +104,7 @@ describe('on a scripted service', () => {
     ]);
   });
 
-  it('waits longer with each failure in a row, and as long as it is told to', async () => {
+  it('waits longer after each consecutive failure, and honours Retry-After', async () => {
     const later = refuse(503, 'later');
     scripts = [
       later,
@@ -117,18 +117,18 @@ describe('on a scripted service', () => {
     const { waits } = await readAll({ backoff: { firstMs: 300, maxMs: 10_000 } });
     expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 3, 4]);
     expect(waits[3]?.error.retryAfterMs).toBe(1000);
-    // Each is shortened by up to a half: 150 + 300 + 600, and then 1.2 s, or the second that was asked for.
+    // Jitter shortens each wait by up to half: 150 + 300 + 600 ms, then 1.2 s or the second of Retry-After.
     expect(Date.now() - began).toBeGreaterThanOrEqual(150 + 300 + 600 + 1000 - 10);
   });
 
-  it('waits longer too where connections open and break at once, with snapshots or without', async () => {
+  it('waits longer when connections open and drop at once, with or without snapshots', async () => {
     const snapshots = say('id: e-1\n\nevent: session\ndata: {}\n\n');
     scripts = [say(''), say(''), snapshots, say(''), say(log('e-2')), say(''), refuse(403, 'no')];
     const { waits } = await readAll();
     expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 3, 4, 1, 2]);
   });
 
-  it('begins anew when a connection has held for longer than the last wait', async () => {
+  it('resets the backoff when a connection lasted longer than the last wait', async () => {
     const brief: Script = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
       setTimeout(() => response.end(), 600);
@@ -138,7 +138,7 @@ describe('on a scripted service', () => {
     expect(waits.map(({ failures }) => failures)).toEqual([1, 2, 1]);
   });
 
-  it('waits as long as the service says with retry, but never next to nothing', async () => {
+  it('waits as long as the retry field says, with a lower bound', async () => {
     scripts = [say('retry: 700\n\n'), refuse(403, 'no')];
     const waitOf = async (): Promise<number> => {
       const { waits } = await readAll({ backoff: undefined });
@@ -153,7 +153,7 @@ describe('on a scripted service', () => {
     expect(Date.now() - again).toBeGreaterThanOrEqual(120);
   });
 
-  it('does not wait when it is told not to', async () => {
+  it('retryNow() skips the wait', async () => {
     scripts = [refuse(503, 'later'), refuse(403, 'no')];
     const stream = client.stream({
       backoff: { firstMs: 10_000_000, maxMs: 10_000_000 },
@@ -176,7 +176,7 @@ describe('on a scripted service', () => {
     expect(stream.state).toEqual({ state: 'closed', error: null });
   });
 
-  it('takes a connection that is silent for dead, before and after its head', async () => {
+  it('treats a silent connection as lost, before and after the response head', async () => {
     scripts = [never, say(log('e-1'), false), say(log('e-2')), refuse(403, 'no')];
     const { ids, waits } = await readAll({ silenceMs: 300 });
     expect(ids).toEqual(['e-1', 'e-2']);
@@ -185,7 +185,7 @@ describe('on a scripted service', () => {
     expect(messages).toEqual([silent, silent, 'the service closed the stream']);
   });
 
-  it('opens it again when it is damaged, behind the last whole event', async () => {
+  it('reconnects when the stream is damaged, and resumes after the last complete event', async () => {
     scripts = [
       say(`${log('e-1')}id: e-2\nevent: log\ndata: {"mess\n\n`, false),
       say(log('e-2')),
@@ -197,7 +197,7 @@ describe('on a scripted service', () => {
     expect(requests[1]?.headers['last-event-id']).not.toBe('e-2');
   });
 
-  it('ends when what answers is no event stream', async () => {
+  it('ends when the response is not an event stream', async () => {
     scripts = [(response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')];
     const { error } = await readAll();
     expect(error).toMatchObject({
@@ -206,7 +206,7 @@ describe('on a scripted service', () => {
     });
   });
 
-  it('hands on events of kinds that it does not know, and those without one', async () => {
+  it('passes on events with an unknown name or none', async () => {
     scripts = [say('event: news\ndata: {"a":1}\n\ndata: plain\n\n'), refuse(403, 'no')];
     const stream = client.stream({ backoff: FAST });
     const events: StreamEvent[] = [];
@@ -219,7 +219,7 @@ describe('on a scripted service', () => {
     ]);
   });
 
-  it('throws what its own callbacks throw, and closes', async () => {
+  it('rethrows errors from callbacks, and closes', async () => {
     scripts = [say(log('e-1'), false)];
     const stream = client.stream({
       onState: ({ state }) => {

@@ -1,4 +1,4 @@
-// drover/client: the live stream, against the built service.
+// drover/client: the live stream on the built service.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net';
@@ -12,12 +12,12 @@ import {
 import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-/** The shortest that there is. */
+/** The shortest backoff allowed. */
 const FAST = { firstMs: 250, maxMs: 250 };
 
 const numberOf = (id: string): number => Number(id.split('-')[1]);
 
-/** What a bot of the kind synthetic that is as busy as that is configured with. */
+/** A bot of the kind synthetic with this event rate. */
 const busy = (id: string, events_per_second: number, message_bytes = 100) => ({
   id,
   kind: 'synthetic',
@@ -42,7 +42,7 @@ describe('on the service', () => {
     };
   }
 
-  it('has the snapshots, then typed events, by the filter that was asked for', async () => {
+  it('delivers the snapshots, then typed events, as filtered', async () => {
     const { client } = await start({ config: { bots: [busy('a', 50), busy('b', 50)] } });
     const events: StreamEvent[] = [];
     const states: string[] = [];
@@ -70,7 +70,7 @@ describe('on the service', () => {
     await expect.poll(async () => (await client.pressure()).streams.open).toBe(0);
   });
 
-  it('has each event once and in order over connections that are cut anywhere', async () => {
+  it('delivers each event once and in order when connections are cut at any point', async () => {
     const { client, running } = await start({ config: { bots: [busy('a', 1000, 500)] } });
     const proxy = await CuttableProxy.before(running.port);
     const viaProxy = new DroverClient({ url: proxy.url, token: client.token });
@@ -80,7 +80,7 @@ describe('on the service', () => {
     let next = 20_000;
     for await (const batch of stream.batches()) {
       for (const { id } of batch) if (id !== null) ids.push(id);
-      // In the middle of whatever is on its way.
+      // Cuts anywhere within a frame.
       if (proxy.bytes > next) {
         proxy.cut();
         next = proxy.bytes + 20_000 + Math.random() * 40_000;
@@ -92,7 +92,7 @@ describe('on the service', () => {
     expect(ids.map(numberOf)).toEqual(ids.map((_, at) => first + at));
   });
 
-  it('goes on when the service was killed and comes back, and says how it stands', async () => {
+  it('continues when the service is killed and comes back, and reports its state', async () => {
     const dataDir = makeDir();
     onTestFinished(() => removeDir(dataDir));
     const options = { dataDir, port: await freePort(), config: { bots: [busy('a', 100)] } };
@@ -111,7 +111,7 @@ describe('on the service', () => {
     for await (const event of stream) {
       if (event.event === 'log' && event.data.scope === 'bot') seen++;
       if (startedAgain && states.at(-1)?.state === 'open' && event.event === 'log') {
-        // The next one of the second process, or of the same numbering.
+        // An event published after the restart.
         if (event.data.timestamp_ms > sinceMs && states.length > 3 && seen > 40) break;
       }
       if (seen === 20 && !startedAgain) {
@@ -130,28 +130,28 @@ describe('on the service', () => {
       expect(failures).toBeGreaterThan(0);
       expect(retryAtMs).toBeGreaterThan(sinceMs);
     }
-    // Another numbering is told as a gap; with the same one the ids go up.
+    // A new epoch shows as a gap; within the same epoch the ids increase.
     const [epoch] = (stream.lastEventId ?? '').split('-');
     if (epoch === last.split('-')[0]) {
       expect(numberOf(stream.lastEventId ?? '')).toBeGreaterThan(numberOf(last));
     } else expect(gaps).toHaveLength(1);
   });
 
-  it('has a gap when the id that it is to go on from is of another numbering', async () => {
+  it('reports a gap when it resumes from an id of another epoch', async () => {
     const { client } = await start({ config: { bots: [busy('a', 50)] } });
     const from = '0123456789-7';
-    const told: unknown[] = [];
-    const stream = client.stream({ lastEventId: from, onGap: (gap) => told.push(gap) });
+    const reported: unknown[] = [];
+    const stream = client.stream({ lastEventId: from, onGap: (gap) => reported.push(gap) });
     expect(stream.lastEventId).toBe(from);
     for await (const event of stream) {
       expect(event).toMatchObject({ event: 'gap', data: { from, dropped: null } });
-      if (event.event === 'gap') expect(told).toEqual([event.data]);
+      if (event.event === 'gap') expect(reported).toEqual([event.data]);
       expect(stream.lastEventId).toBe(event.id);
       break;
     }
   });
 
-  it('ends with the error when its token is revoked, and asks no more', async () => {
+  it('ends with the error when its token is revoked, and does not reconnect', async () => {
     const { client } = await start({ config: { bots: [busy('a', 50)] } });
     const { id, token } = await client.tokens.create({ name: 'brief', scopes: ['read'] });
     const states: StreamState[] = [];
@@ -173,8 +173,8 @@ describe('on the service', () => {
     expect(states.filter(({ state }) => state === 'connecting')).toHaveLength(2);
   });
 
-  it('is not read ahead of a reader that is slow, who gets the rest or a gap', async () => {
-    // A journal would have the rest, and the reader no gap.
+  it('does not read ahead of a slow reader, which then receives the rest or a gap', async () => {
+    // With a journal the reader would receive the rest and no gap.
     const config = {
       journal: { enabled: false },
       stream: { ring_bytes: 8 * 2 ** 20, stall_ms: 300 },
@@ -201,19 +201,19 @@ describe('on the service', () => {
           next = undefined;
           continue;
         }
-        // Behind a gap the snapshots and a new position come; after them all is in a row again.
+        // After a gap come the snapshots and a new position; from then on the ids are consecutive.
         if (next !== undefined) expect(numberOf(id)).toBe(next);
         next = numberOf(id) + 1;
       }
       if (!paused && next !== undefined) {
         paused = true;
-        // Nothing is taken any more: the service gives the stream up, which it does for no one who reads.
+        // The client reads nothing now, so the service closes the stream, as it does with any stalled reader.
         await expect.poll(async () => (await client.pressure()).streams.open).toBe(0);
       }
       if (connections === 2 && next !== undefined) after += batch.length;
       if (after > 100) break;
     }
-    // What is too long ago for the ring comes from the journal, or is one gap.
+    // Events that the ring has overwritten are reported as one gap.
     expect(missing).toBeLessThanOrEqual(1);
   });
 
@@ -228,13 +228,13 @@ describe('on the service', () => {
       await expect.poll(async () => (await client.pressure()).streams.open).toBe(0);
       await expect(stream.batches().next()).rejects.toThrow('a stream can be read once');
     }
-    // With a signal that is aborted already nothing is asked for.
+    // With a signal that is already aborted, nothing is requested.
     const none = client.stream({ signal: AbortSignal.abort() });
     for await (const event of none) expect.unreachable(JSON.stringify(event));
   });
 });
 
-/** Between a client and the service; it can cut what goes through it. */
+/** Stands between a client and the service, and can cut the connections. */
 class CuttableProxy {
   bytes = 0;
   connections = 0;

@@ -1,4 +1,4 @@
-// The dashboard's hub on a real service, without a browser: whose token counts, and what tabs are told.
+// The dashboard's hub on a real service, without a browser: which token counts, and what the tabs receive.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Hub } from '../../dashboard/src/hub/hub.js';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** A tab that draws every update at once. */
+/** A tab that renders every update at once. */
 class Tab {
   readonly sessions: { token: string | null; reason: string | null }[] = [];
   readonly updates: Update[] = [];
@@ -53,7 +53,7 @@ function newHub(): Hub {
 
 const read = (name: string) => makeToken(service, { name, scopes: ['read'] });
 
-it('has the token that is in use outlive what a tab has had from before, and give way to a new one', async () => {
+it('keeps the token in use over a tab’s saved one, and replaces it with a new one', async () => {
   const [used, older, newer] = [await read('used'), await read('older'), await read('newer')];
   const hub = newHub();
   const first = new Tab(hub);
@@ -66,14 +66,14 @@ it('has the token that is in use outlive what a tab has had from before, and giv
   third.say({ type: 'hello', token: newer.token, isNew: true });
   for (const tab of [first, second, third]) expect(tab.token).toBe(newer.token);
   await third.isOpen();
-  // When that one ends nobody is put back to what was before it.
+  // When that token is revoked, no tab falls back to an older one.
   await revoke(service, newer.id);
   await expect.poll(() => first.token).toBeNull();
   expect(first.sessions.at(-1)?.reason).toMatch('revoked or has expired');
   expect(second.token).toBeNull();
 });
 
-it('goes by the token of another tab when the first one is no good, without a word', async () => {
+it('switches to another tab’s token without an error when the first one is invalid', async () => {
   const [bad, good] = [await read('bad'), await read('good')];
   await revoke(service, bad.id);
   const hub = newHub();

@@ -1,4 +1,4 @@
-// The dashboard's log on the past of a real service, without a browser: it holds a bounded piece of it, wherever it is.
+// The dashboard's log on the history of a real service, without a browser: it holds a bounded window, anywhere in it.
 
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -12,13 +12,13 @@ import { startService } from '../harness/service.js';
 
 const KINDS = fileURLToPath(new URL('../fixtures/dashboard-kinds', import.meta.url));
 const FILTER: LogFilter = { levels: [], scopes: [], bots: ['painter-1'], dir: '', text: '' };
-/** So few at a time that the host skips none. */
+/** Few enough that the host skips none. */
 const BATCH = 5000;
 const BATCHES = 14;
-/** 60,000 rows, and a tenth of that so that not each page cuts. */
+/** 60,000 rows, plus a tenth so that the window is not trimmed on every page. */
 const MOST_ROWS = 66_000;
 
-it('lets go of what is far behind on the way into the past and back, and has each line once', async () => {
+it('drops distant rows while scrolling into the past and back, and shows each line once', async () => {
   const service = await startService({
     config: {
       kinds: [KINDS],
@@ -39,7 +39,7 @@ it('lets go of what is far behind on the way into the past and back, and has eac
     const q = `${batch} number ${BATCH}`;
     await eventually(async () => (await client.events({ q })).events.length === 1, q);
   }
-  // The ring of a hub that was there for the last lines only.
+  // The state of a hub that has only the last lines.
   const { events } = await client.events({ kind: ['log'], limit: 1000 });
   const lines = historyLines(events.toReversed()).map((line, at) => ({ ...line, n: at + 1 }));
   applyUpdate({
@@ -57,7 +57,7 @@ it('lets go of what is far behind on the way into the past and back, and has eac
   onTestFinished(() => shown.close());
   shown.begin();
 
-  /** Of the rows that were printed. */
+  /** The numbers of the printed rows. */
   const numbers = (): number[] =>
     shown.rows.flatMap(({ text }) => {
       const [, batch, number] = /^(\d+) number (\d+)$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-// One data directory, one service: a second is refused, and no lock outlives the process that had it.
+// One service per data directory: a second is refused, and no lock outlives its process.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,11 +41,11 @@ function expectRefused(ended: Ended, dir: string, holder: Service): void {
   });
 }
 
-it('a second service on the directory is refused in one line, and the first does not notice', async () => {
+it('a second service on the directory is refused with one line, and the first is not disturbed', async () => {
   const first = await startService({ dataDir });
   const link = path.join(base, 'link');
   symlinkSync(dataDir, link);
-  // By any path to it.
+  // By either path to the directory.
   for (const dir of [dataDir, link]) {
     expectRefused(await runToExit(argsFor(dir)), dir, first);
     expect(readFileSync(first.pinPath, 'utf8').trimEnd()).toBe(first.pin);
@@ -56,10 +56,10 @@ it('a second service on the directory is refused in one line, and the first does
   expect(await next.stop()).toBe(0);
 });
 
-it('a first that is still ending has the directory until it has ended', async () => {
+it('a service that is shutting down keeps the directory until it has exited', async () => {
   const first = await startService({ dataDir, demo: true });
   first.child.kill('SIGTERM');
-  // It may have ended by the time that the other looks; it must not have both.
+  // The first may exit before the second looks; they must not have the directory together.
   const second = launch(argsFor(dataDir));
   const output = collect(second);
   const outcome = await Promise.race([
@@ -71,10 +71,10 @@ it('a first that is still ending has the directory until it has ended', async ()
   expect(await first.stop()).toBe(0);
 });
 
-it('after kill -9 it is free at once, however often', async () => {
+it('after kill -9 the directory is free at once, every time', async () => {
   let killed: Service | undefined;
   for (let n = 0; n < 4; n++) {
-    // It may still be dying.
+    // The one before may still be exiting.
     const service = await startService({ dataDir });
     await killed?.kill();
     expect(readFileSync(service.pinPath, 'utf8').trimEnd()).toBe(service.pin);
@@ -85,7 +85,7 @@ it('after kill -9 it is free at once, however often', async () => {
   await killed?.kill();
 });
 
-it('of several that start at once exactly one gets it', async () => {
+it('when several start at once, exactly one gets the directory', async () => {
   const children = Array.from({ length: 4 }, () => launch(argsFor(dataDir)));
   const outputs = children.map(collect);
   const codes = new Map<number, number | null>();
@@ -109,7 +109,7 @@ it('of several that start at once exactly one gets it', async () => {
   await expect.poll(() => codes.get(winner)).toBe(0);
 });
 
-it('a full disk is told of in one line, also when the store has to make its lock file', async (context) => {
+it('a full disk is reported in one line, even when the store must create its lock file', async (context) => {
   mkdirSync(dataDir);
   const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'drover-test', dataDir]);
   skipWithout(context, mount.status === 0, 'the right to mount a tmpfs');

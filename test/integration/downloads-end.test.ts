@@ -1,4 +1,4 @@
-// A download of the past ends with its token, and counts as a stream.
+// A download of past events ends with its token, and counts as a stream.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { expectError } from '../harness/api.js';
@@ -10,7 +10,7 @@ import { makeToken, revoke } from '../harness/tokens.js';
 
 const TARGET = '/api/events?format=ndjson';
 const MESSAGE_BYTES = 2000;
-/** Far more than the sockets of both ends hold. */
+/** Far more than the socket buffers of both ends hold. */
 const EVENTS = 8000;
 
 let service: Service;
@@ -22,12 +22,16 @@ beforeAll(async () => {
       bots: [{ id: 'a', kind: 'synthetic', config }],
     },
   });
-  await eventually(async () => (await keptBy(service)) > EVENTS, 'enough is kept', 90_000);
+  await eventually(
+    async () => (await keptBy(service)) > EVENTS,
+    'the journal has enough events',
+    90_000,
+  );
   await act(service, 'a', 'stop');
 }, 120_000);
 afterAll(() => stopClean(service));
 
-/** A download whose client has taken its beginning and reads no more. */
+/** A download whose client has read the beginning and stopped reading. */
 async function beginDownload(token: string): Promise<RawStream> {
   const stream = await RawStream.open(service.port, { target: TARGET, token });
   onTestFinished(() => stream.close());
@@ -35,7 +39,7 @@ async function beginDownload(token: string): Promise<RawStream> {
   return stream;
 }
 
-it('one whose token is revoked is cut', async () => {
+it('a revoked token cuts its download', async () => {
   const { id, token } = await makeToken(service);
   const stream = await beginDownload(token);
   expect((await revoke(service, id)).status).toBe(204);
@@ -44,29 +48,29 @@ it('one whose token is revoked is cut', async () => {
   expect(stream.bodyBytes).toBeLessThan(EVENTS * MESSAGE_BYTES);
 });
 
-it('one whose token runs out is cut', async () => {
+it('an expired token cuts its download', async () => {
   const { token } = await makeToken(service, { expires_at_ms: Date.now() + 3000 });
   const stream = await beginDownload(token);
   await eventually(async () => {
     const answer = await RawStream.tryOpen(service.port, { token });
     if (answer instanceof RawStream) answer.close();
     return answer.status === 401;
-  }, 'the token has run out');
+  }, 'the token has expired');
   stream.resume();
   expect(await stream.ended).toBe('cut');
 });
 
-it('one more than a token may have is 429, as long as they are open', async () => {
+it('open downloads count towards the stream limit of a token: one more is 429', async () => {
   const { token } = await makeToken(service);
   const streams = [await beginDownload(token), await beginDownload(token)];
   for (const target of [TARGET, '/events']) {
     const refused = await RawStream.tryOpen(service.port, { target, token });
-    if (refused instanceof RawStream) throw new Error(`${target} was let in`);
+    if (refused instanceof RawStream) throw new Error(`${target} was accepted`);
     const answer = { ...refused, json: JSON.parse(refused.body) as unknown };
     expectError(answer, 429, 'too many streams are open with this token');
   }
   for (const stream of streams) stream.resume();
-  // To their ends, after which their places are free.
+  // Read to the end, after which the limit has room again.
   for (const stream of streams) expect(await stream.ended).toBe('complete');
   await Promise.all([beginDownload(token), beginDownload(token)]);
 });

@@ -1,4 +1,4 @@
-// Issue 5 "Two engines": which one runs, and the line that says why.
+// Issue 5 "Two engines": which engine runs, and the line that gives the reason.
 
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -14,7 +14,7 @@ import {
 } from '../harness/service.js';
 
 const { platform, arch, versions } = process;
-/** Where a binary loads for certain; elsewhere either may be right. */
+/** Where a binary certainly loads; elsewhere either engine is correct. */
 const HAS_BINARY = platform === 'linux' && arch === 'x64' && versions.node.startsWith('20.');
 
 let dir: string;
@@ -23,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => removeDir(dir));
 
-/** The line about the engine, which stands behind the PIN and the address. */
+/** The line about the engine, which follows the PIN and the address. */
 async function engineLine(options: ServiceOptions): Promise<string> {
   const service = await startService({ ...options, env: { DROVER_ENGINE: null, ...options.env } });
   onTestFinished(() => stopClean(service));
@@ -42,14 +42,14 @@ const failing = async (args: string[], code = 1) => {
   return ended.stderr;
 };
 
-it('node:http runs when it is asked for: by flag, by environment, by configuration', async () => {
+it('node:http runs when set by flag, environment or configuration', async () => {
   const line = 'engine: node:http, as configured';
   expect(await engineLine({ args: ['--engine', 'node'] })).toBe(line);
   expect(await engineLine({ env: { DROVER_ENGINE: 'node' } })).toBe(line);
   expect(await engineLine({ config: { engine: 'node' } })).toBe(line);
 });
 
-it('auto takes uWebSockets.js where its binary loads, and says else why it does not', async () => {
+it('auto selects uWebSockets.js where its binary loads, and otherwise reports why not', async () => {
   const line = await engineLine({});
   if (HAS_BINARY) expect(line).toBe('engine: uWebSockets.js, its binary loads here');
   expect(line).toMatch(
@@ -57,7 +57,7 @@ it('auto takes uWebSockets.js where its binary loads, and says else why it does 
   );
 });
 
-it('uws runs where auto takes it, and is refused with the reason elsewhere', async () => {
+it('uws runs where auto selects it, and is refused with the reason elsewhere', async () => {
   const auto = await engineLine({});
   if (auto.startsWith('engine: uWebSockets.js')) {
     expect(await engineLine({ args: ['--engine', 'uws'] })).toBe(
@@ -68,7 +68,7 @@ it('uws runs where auto takes it, and is refused with the reason elsewhere', asy
   }
 });
 
-it('an engine that there is not is refused', async () => {
+it('an unknown engine is refused', async () => {
   // 2: wrong usage (docs/CLI.md).
   expect(await failing(['--engine', 'nginx'], 2)).toContain('auto, uws, node');
 });

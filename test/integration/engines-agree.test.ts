@@ -1,12 +1,12 @@
-// Issue 5 "Two engines, one front": the same request to both, and the answers are equal: status, headers that matter, body.
-// docs/ENGINES.md lists what is not asked here because the old binary answers it in its own way.
+// Issue 5 "Two engines, one front": both engines answer the same requests equally in status, relevant headers and body.
+// docs/ENGINES.md lists the requests that are left out because the uWebSockets.js binary answers them itself.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw, requestBytes } from '../harness/http.js';
 import { skipWithout } from '../harness/needs.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
-/** Headers of the connection, of the moment, or that name the server. */
+/** Headers that belong to the connection or the moment, or that name the server. */
 const OWN = ['date', 'connection', 'keep-alive', 'uwebsockets'];
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -75,13 +75,13 @@ const REQUESTS: [string, Make][] = [
   ['a token in the query', ({ token }) => requestBytes('GET', `/api-info?token=${token}`)],
   ['a body on GET', (side) => requestBytes('GET', '/api-info', bearer(side), 'hello')],
   ['a long URL', get(`/${'a'.repeat(600)}`)],
-  ['a long query of what has a fixed answer', get(`/health?${'a'.repeat(600)}`)],
+  ['a long query on a route with a fixed response', get(`/health?${'a'.repeat(600)}`)],
   ['an upgrade', get('/api-info', { Connection: 'Upgrade', Upgrade: 'websocket' })],
   ['an expectation', get('/api-info', { Expect: 'teapot' })],
   ['a coding', post('/invoke', '0\r\n\r\n', { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' })],
   ['another coding', post('/invoke', '0\r\n\r\n', { ...JSON_TYPE, 'Transfer-Encoding': 'gzip' })],
   ['ping', post('/invoke', '{"session_id":null,"command":"ping"}')],
-  ['a command that there is not', post('/invoke', '{"session_id":null,"command":"x"}')],
+  ['an unknown command', post('/invoke', '{"session_id":null,"command":"x"}')],
   ['no JSON', post('/invoke', '{')],
   ['an empty body', post('/invoke', '')],
   ['no body', get('/invoke', JSON_TYPE, 'POST')],
@@ -92,14 +92,14 @@ const REQUESTS: [string, Make][] = [
     'two lengths',
     post('/invoke', '{}', { ...JSON_TYPE, 'content-length': '2', 'Content-Length': '3' }),
   ],
-  ['a body that does not come', post('/invoke', '{', { ...JSON_TYPE, 'Content-Length': '9' })],
+  ['a body that never arrives', post('/invoke', '{', { ...JSON_TYPE, 'Content-Length': '9' })],
   ['a wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
   ['a second wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
   ['a third wrong PIN', post('/auth/pin', '{"pin":"wrong"}')],
   ['a PIN too many', post('/auth/pin', '{"pin":"wrong"}')],
   ['stop', post('/api/bots/only/stop', '')],
   ['stopped bots', get('/api/bots?status=running')],
-  ['a bot that is there', post('/api/bots', '{"id":"only","kind":"synthetic"}')],
+  ['an existing bot', post('/api/bots', '{"id":"only","kind":"synthetic"}')],
   ['actions', post('/api/bots/actions', '{"action":"stop","ids":["only","no-such"]}')],
   ['delete', get('/api/bots/only', {}, 'DELETE')],
   ['delete again', get('/api/bots/only', {}, 'DELETE')],
@@ -111,7 +111,7 @@ function twice(first: string, second: string): Buffer {
   return Buffer.from(`GET /api-info HTTP/1.1\r\nHost: a\r\n${lines}\r\n`, 'latin1');
 }
 
-/** What a client sees, without what is this side's own: its port, its token, the time. */
+/** The response as a client sees it, without what differs between the sides: port, token, time. */
 async function answerOf(side: Side, make: Make): Promise<object> {
   const bytes = make(side);
   const { port } = side.service;
@@ -144,7 +144,7 @@ describe('the engines agree on', () => {
     expect(second).toEqual(first);
   });
 
-  it('and there were two of them', (context) => {
+  it('two different engines ran', (context) => {
     skipWithout(
       context,
       ranUws,

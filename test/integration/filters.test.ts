@@ -1,4 +1,4 @@
-// What a filter lets through: always held against an unfiltered stream of the same time, frame by frame.
+// What a filter passes: always compared, frame by frame, with an unfiltered stream of the same time.
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call, expectError } from '../harness/api.js';
@@ -8,7 +8,7 @@ import { type Frame, get, openStream, type SseStream } from '../harness/sse.js';
 
 let service: Service;
 let token: string;
-/** Everything since the start of the service. */
+/** Every frame since the start of the service. */
 let everything: SseStream;
 beforeAll(async () => {
   service = await startService({
@@ -43,15 +43,15 @@ const opening = (stream: SseStream): Snapshot[] =>
     .filter(({ id }) => id === undefined)
     .map(({ json }) => (json as { snapshot: Snapshot }).snapshot);
 
-/** Where the stream said that it stands, before its first live frame. */
+/** The position that the stream sent before its first live frame. */
 function startOf(stream: SseStream): number {
   const position = /(?:^|\n\n)id: [0-9a-f]+-(\d+)\n\n/.exec(stream.raw);
-  if (!position) throw new Error('the stream has not said where it stands');
+  if (!position) throw new Error('the stream has not sent its position');
   return Number(position[1]);
 }
 
-/** Makes one event of every sort, so that each filter has something to let through and something to stop. */
-async function stir(): Promise<void> {
+/** Produces events of every kind, so that each filter has something to pass and something to drop. */
+async function produceEvents(): Promise<void> {
   const invoke = (session_id: string | null, command: string, args: object = {}) =>
     call(service, 'POST', '/invoke', { body: { session_id, command, args } });
   await invoke(null, 'ping');
@@ -61,7 +61,7 @@ async function stir(): Promise<void> {
   await call(service, 'DELETE', '/api/bots/brief');
 }
 
-/** The number of an event that is on the ring now, whatever it was. */
+/** The number of a new event on the ring, of any kind. */
 async function mark(): Promise<number> {
   const text = `mark-${Math.random()}`;
   await call(service, 'POST', '/invoke', { body: { session_id: null, command: text } });
@@ -110,9 +110,9 @@ const CASES: [query: string, fits: Fits][] = [
 ];
 
 describe.each(CASES)('%s', (query, fits) => {
-  it('lets through exactly the frames that fit, and resumes exactly', async () => {
+  it('passes exactly the matching frames, and resumes exactly', async () => {
     const stream = await open(`?${query}`);
-    await stir();
+    await produceEvents();
     const end = await mark();
     const expected = (from: number, to: number): Frame[] =>
       live(everything).filter((frame) => seqOf(frame) > from && seqOf(frame) <= to && fits(frame));
@@ -123,12 +123,12 @@ describe.each(CASES)('%s', (query, fits) => {
     await stream.until(() => live(stream).some((frame) => seqOf(frame) >= last));
     expect(live(stream).filter((frame) => seqOf(frame) <= end)).toEqual(wanted);
 
-    // From the middle, from where nothing had come yet, and from the end.
+    // From the middle, from before the first matching frame, and from the end.
     const half = wanted[Math.floor(wanted.length / 2)] as Frame;
     const epoch = half.id?.split('-')[0];
     for (const from of [seqOf(half), start, seqOf(wanted.at(-1) as Frame)]) {
       const resumed = await open(`?${query}`, { 'last-event-id': `${epoch}-${from}` });
-      await stir();
+      await produceEvents();
       const later = await mark();
       const rest = expected(from, later);
       expect(rest.length).toBeGreaterThan(0);
@@ -140,7 +140,7 @@ describe.each(CASES)('%s', (query, fits) => {
   });
 });
 
-describe('the snapshots at the beginning', () => {
+describe('the initial snapshots', () => {
   const ALL = ['blue', 'demo-1', 'demo-2', 'demo-3', 'green', 'red'];
   it.each([
     ['', ALL],
@@ -159,7 +159,7 @@ describe('the snapshots at the beginning', () => {
     ['?snapshot=0&kind=session', []],
     ['?snapshot=0&session=red', []],
     ['?snapshot=1&session=red', ['red']],
-  ])('obey the filter: %s', async (query, ids) => {
+  ])('match the filter: %s', async (query, ids) => {
     const stream = await open(query);
     await stream.until(() => /\n\nid: \S+\n\n/.test(stream.raw));
     expect(
@@ -185,13 +185,13 @@ it.each([
   'kind=',
   'session=,',
   `session=${'x'.repeat(1000)}`,
-])('a value that nothing has lets nothing through and is no error: %s', async (query) => {
+])('a value that matches nothing passes nothing and is not an error: %s', async (query) => {
   const stream = await open(`?${query}`);
   const start = await mark();
-  await stir();
+  await produceEvents();
   const end = await mark();
   expect(end).toBeGreaterThan(start);
-  // Another stream that was opened later has all that by now; this one has had its turn as well.
+  // A stream opened later has all these events by now, so this one would have them as well.
   const witness = await open(`?last_event_id=${everything.frames.at(-1)?.id}`);
   await witness.until(() => live(witness).length > 20);
   expect(live(stream)).toEqual([]);
@@ -200,7 +200,7 @@ it.each([
 });
 
 it.each(['sesion=red', 'Kind=log', 'kind[]=log', '=x', 'x', 'last-event-id=1', 'snapshots=0'])(
-  'an unknown parameter is 400 and says what there is: %s',
+  'an unknown parameter is 400 and the error lists the known ones: %s',
   async (query) => {
     for (const target of [`/events?${query}`, `/events?kind=log&${query}&level=info`]) {
       const answer = await call(service, 'GET', target);
@@ -213,7 +213,7 @@ it.each(['sesion=red', 'Kind=log', 'kind[]=log', '=x', 'x', 'last-event-id=1', '
   },
 );
 
-it('too many values are refused, as many as are allowed are not', async () => {
+it('too many values are refused, the maximum is accepted', async () => {
   const names = (count: number): string => Array.from({ length: count }, (_, n) => `b${n}`).join();
   expectError(await call(service, 'GET', `/events?session=${names(1001)}`), 400, /1000/);
   const stream = await open(`?session=${names(999)},red`);
@@ -228,7 +228,7 @@ it('HEAD checks the parameters too, and opens no stream', async () => {
   expect(response.headers.get('content-type')).toContain('text/event-stream');
 });
 
-it('a resume by the query gives way to the header', async () => {
+it('the header overrides last_event_id in the query', async () => {
   const frames = live(everything);
   const [older, newer] = [frames.at(-40) as Frame, frames.at(-20) as Frame];
   const stream = await open(`?last_event_id=${older.id}`, { 'last-event-id': newer.id ?? '' });
@@ -242,7 +242,7 @@ it.each([
   ['a negative number', 'abc--1'],
   ['a fraction', 'abc-1.5'],
   ['a number with leading zeros', 'abc-0017'],
-  ['a number that no double holds', 'abc-99999999999999999999'],
+  ['a number too large for a double', 'abc-99999999999999999999'],
   ['very long', 'a'.repeat(3000)],
 ])('a malformed id is ignored: %s', async (_, id) => {
   const stream = await open('', { 'last-event-id': id });
@@ -252,9 +252,9 @@ it.each([
 });
 
 it.each([
-  ['of another start', () => '0123456789-5'],
-  ['that is still to come', (id: string) => `${id.split('-')[0]}-9007199254740990`],
-])('an id %s is one gap, then the snapshots, then live', async (_, make) => {
+  ['of another epoch', () => '0123456789-5'],
+  ['from the future', (id: string) => `${id.split('-')[0]}-9007199254740990`],
+])('an id %s gives one gap, then the snapshots, then live events', async (_, make) => {
   const id = make(live(everything).at(-1)?.id ?? '');
   const stream = await open(`?last_event_id=${id}`);
   await stream.until(() => live(stream).length > 5);
@@ -266,7 +266,7 @@ it.each([
   expect(seqOf(live(stream)[1] as Frame)).toBe(seqOf(gap as Frame) + 1);
 });
 
-it('a refused filter takes the form of every error', async () => {
+it('a rejected filter is a JSON error like any other', async () => {
   const response = await get(`${service.url}/events?nope`, { authorization: `Bearer ${token}` });
   expect(response.statusCode).toBe(400);
   expect(response.headers['content-type']).toMatch(/^application\/json\b/);

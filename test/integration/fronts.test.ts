@@ -1,4 +1,4 @@
-// Several fronts on one port: a client cannot tell which one it has met.
+// Several fronts on one port: a client cannot tell which one it is connected to.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
@@ -15,7 +15,7 @@ import {
   stopClean,
 } from '../harness/service.js';
 
-/** Connections are spread by a hash of their addresses: with so many, all on one front is out of the question. */
+/** A hash of the addresses spreads connections; with this many they practically never all land on one front. */
 const MANY = 24;
 
 let service: Service;
@@ -32,14 +32,14 @@ afterAll(() => stopClean(service));
 const times = <T>(count: number, make: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => make(n));
 
-/** A request on a connection of its own, which may land on any front. */
+/** A request on its own connection, which may land on any front. */
 function fresh(method: string, target: string, token: string, body?: string) {
   const headers: Record<string, string> = { Authorization: `Bearer ${token}`, Connection: 'close' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   return raw(service.port, requestBytes(method, target, headers, body));
 }
 
-it('every stream gets the same bytes for the same numbers', async () => {
+it('every stream receives the same bytes for the same numbers', async () => {
   const token = await service.token();
   const wanted = 1000;
   const texts = await Promise.all(
@@ -61,7 +61,7 @@ it('every stream gets the same bytes for the same numbers', async () => {
   expect(new Set(bytes).size).toBe(1);
 });
 
-it('a stream resumes on whichever front it lands', async () => {
+it('a stream resumes on any front', async () => {
   const token = await service.token();
   const ledger = new Ledger();
   for (let n = 0; n < MANY; n++) {
@@ -78,7 +78,7 @@ it('a stream resumes on whichever front it lands', async () => {
   expect(ledger).toMatchObject({ faults: [], gaps: [], retries: MANY });
 });
 
-it('a token is accepted by all fronts as soon as it is given out', async () => {
+it('all fronts accept a token as soon as it is issued', async () => {
   for (let n = 0; n < 5; n++) {
     const token = await exchange(service.url, service.pin);
     const answers = await Promise.all(times(MANY, () => fresh('GET', '/api-info', token)));
@@ -91,7 +91,7 @@ it('a token is accepted by all fronts as soon as it is given out', async () => {
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
 });
 
-it('whoever has been told that a bot is there or gone finds it so on every front', async () => {
+it('a confirmed creation or deletion of a bot is visible on every front', async () => {
   const token = await service.token();
   for (let n = 0; n < 8; n++) {
     const id = `guest-${n}`;
@@ -106,10 +106,10 @@ it('whoever has been told that a bot is there or gone finds it so on every front
   }
 });
 
-it('the bucket of wrong PINs is one for all fronts', async () => {
+it('all fronts share one rate limit for wrong PINs', async () => {
   const other = await startService({
     args: ['--fronts', '3'],
-    // One refill a minute: none of them falls into the time that this takes.
+    // One refill per minute: none occurs during the test.
     config: { pin: { refill_per_minute: 1 } },
   });
   onTestFinished(() => stopClean(other));
@@ -125,13 +125,13 @@ it('the bucket of wrong PINs is one for all fronts', async () => {
   const statuses = answers.map(({ status }) => status);
   expect(statuses.filter((status) => status === 401)).toHaveLength(12);
   expect(statuses.filter((status) => status === 429)).toHaveLength(48);
-  // Locked for the right PIN as well, and on every front.
+  // Locked for the right PIN too, on every front.
   for (const answer of await Promise.all(times(MANY, () => tryPin(other, other.pin)))) {
     expectError(answer, 429, /^locked, retry in \d+s$/);
   }
 });
 
-it('another service on the same port is refused, and harms nobody', async () => {
+it('another service on the same port is refused, and clients are not disturbed', async () => {
   const ledger = new Ledger();
   const token = await service.token();
   const stream = await RawStream.open(service.port, { token, onBlock: ledger.take });
@@ -153,7 +153,7 @@ it('another service on the same port is refused, and harms nobody', async () => 
   expect(answers.every(({ status }) => status === 200)).toBe(true);
 });
 
-it('a shutdown ends the streams of all fronts in full, after the same last line', async () => {
+it('a shutdown completes the streams of all fronts after the same last line', async () => {
   const other = await startService({ args: ['--fronts', '3'] });
   const token = await other.token();
   const streams = await Promise.all(

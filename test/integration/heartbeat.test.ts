@@ -1,4 +1,4 @@
-// Comments that keep a silent stream alive: they come in silence, and only then.
+// Comments that keep a silent stream alive: sent during silence, and only then.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -7,7 +7,7 @@ import { RawStream } from '../harness/raw-stream.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
 const HEARTBEAT_MS = 300;
-/** What the clocks of bot and front may differ in by their rounding. */
+/** Rounding can make the clocks of bot and front differ by this much. */
 const ROUNDING_MS = 5;
 
 let service: Service;
@@ -28,14 +28,14 @@ async function open(query: string, onBlock: (block: string) => void): Promise<Ra
   return stream;
 }
 
-it('a stream whose filter lets nothing through gets comment lines while others are busy', async () => {
+it('a stream whose filter passes nothing receives comments while others are busy', async () => {
   const idle = new Ledger({ filtered: true });
   const stream = await open('?session=nobody', idle.take);
   await stream.until(() => idle.comments >= 5);
   expect(idle).toMatchObject({ frames: 0, snapshots: 0, faults: [], gaps: [], retries: 1 });
 });
 
-it('a busy stream has a comment only where its events were silent for as long', async () => {
+it('a busy stream receives a comment only after a silence of heartbeat_ms', async () => {
   const pieces: (number | 'comment')[] = [];
   const busy = new Ledger();
   const idle = new Ledger({ filtered: true });
@@ -46,7 +46,7 @@ it('a busy stream has a comment only where its events were silent for as long', 
     else if (time && block.startsWith('id: ')) pieces.push(Number(time));
   });
   const silent = await open('?session=nobody', idle.take);
-  // The other stream's comments measure the time.
+  // The comments of the other stream measure the time.
   await silent.until(() => idle.comments >= 5);
   expect(busy.faults).toEqual([]);
   expect(busy.frames).toBeGreaterThan(50);
@@ -58,7 +58,7 @@ it('a busy stream has a comment only where its events were silent for as long', 
   expect(pieces.filter((piece) => piece === 'comment').length).toBeLessThan(idle.comments);
 });
 
-it('comments stand between frames, and the stream goes on behind them', async () => {
+it('comments come between frames, and the stream continues after them', async () => {
   const ledger = new Ledger({ filtered: true });
   const stream = await open('?scope=dispatch', ledger.take);
   for (let n = 1; n <= 3; n++) {

@@ -1,10 +1,10 @@
-// An error of a host's thread that comes when its task is over already: the service must not end of it.
+// A host thread's error that arrives after its task has ended must not end the service.
 
 import type { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 
-// The built one: its thread's entry is built too.
+// The built module: the entry of its thread is built as well.
 const { HostThread } = (await import(
   new URL('../../dist/src/main/threads/host-thread.js', import.meta.url).href
 )) as typeof import('../../src/main/threads/host-thread.js');
@@ -22,7 +22,7 @@ it('a late error of the thread is reported', async () => {
   const host = new HostThread(0, options, sink, { exited() {}, failed() {} });
   const worker = await made;
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  // Not to be had from a real thread at a given moment: the first ends the task, the second finds none.
+  // Emitted here, because a real thread cannot be timed: the first ends the task, the second finds none.
   worker.emit('error', new Error('first'));
   worker.emit('error', new Error('too late'));
   const said = write.mock.calls.map(([text]) => String(text));

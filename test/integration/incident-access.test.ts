@@ -1,4 +1,4 @@
-// Decision "tokens": whom the incidents of a bot are shown to.
+// Decision "tokens": who can see the incidents of a bot.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
@@ -9,14 +9,14 @@ import { makeToken } from '../harness/tokens.js';
 let service: Service;
 beforeAll(async () => {
   service = await startService({
-    // So that all bots are on one.
+    // Puts all bots on one host.
     args: ['--bot-hosts', '1'],
     config: { kinds: [FIXTURE_KINDS] },
   });
 });
 afterAll(() => stopClean(service));
 
-it('incidents of other bots are not shown, nor what a host ran beside its own', async () => {
+it('a limited token sees neither incidents of other bots nor their commands on the same host', async () => {
   for (const id of ['victim', 'culprit']) {
     await create(service, { id, kind: 'faulty', labels: { id }, restart: { policy: 'never' } });
   }
@@ -38,7 +38,7 @@ it('incidents of other bots are not shown, nor what a host ran beside its own', 
   expect(await of({ bots: ['victim'] })).toEqual([]);
 });
 
-it('incidents stay with whom the bot was of then: not shown when it has other labels, nor to who has its id after', async () => {
+it('an incident stays with the labels and identity its bot had then, not with later labels or a new bot', async () => {
   const id = 'reused';
   const faulty = (team: string) => ({
     id,
@@ -55,11 +55,11 @@ it('incidents stay with whom the bot was of then: not shown when it has other la
     return (json as { incidents: Incident[] }).incidents.filter(({ suspect }) => suspect === id);
   };
   const limits = [{ labels: { team: 'old' } }, { labels: { team: 'new' } }, { bots: [id] }];
-  /** How many incidents each of the limits shows. */
+  /** The number of incidents that each limit shows. */
   const counts = async () => {
     const found = limits.map(async (limit) => {
       const all = await of(limit);
-      // Where the bot is not there for the token the second is 404.
+      // If the token cannot see the bot, its own route is 404.
       if (all.length > 0) expect(await of(limit, `/api/bots/${id}/incidents`)).toEqual(all);
       return all.length;
     });
@@ -70,7 +70,7 @@ it('incidents stay with whom the bot was of then: not shown when it has other la
 
   await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { team: 'new' } } });
   expect(await counts()).toEqual([0, 0, 1]);
-  // The next has nothing from before in it.
+  // The next incident contains nothing from before the change.
   await call(service, 'POST', `/api/bots/${id}/start`);
   await invoke(service, id, 'cause', { fault: 'timer' });
   await expect.poll(async () => (await of()).length).toBe(2);
@@ -84,7 +84,7 @@ it('incidents stay with whom the bot was of then: not shown when it has other la
   expect(await counts()).toEqual([0, 0, 0]);
   await create(service, faulty('old'));
   expect(await counts()).toEqual([0, 0, 0]);
-  // Who sees all sees them still.
+  // An unlimited token still sees them.
   expect(await of()).toHaveLength(2);
   expect(Object.keys((await of())[0] ?? {})).not.toContain('identities');
 });

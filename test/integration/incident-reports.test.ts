@@ -1,4 +1,4 @@
-// What an incident report says when the service is busy, and of bots that could not be started.
+// What an incident report contains: on a busy service, in a crash storm, and for bots that could not be started.
 
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -30,10 +30,10 @@ async function start(config: object, more: object = {}): Promise<[Service, SseSt
   return [service, stream];
 }
 
-const toldOf = (stream: SseStream, type: string): Promise<unknown> =>
+const incidentLine = (stream: SseStream, type: string): Promise<unknown> =>
   lineFrom(stream, 0, ({ message }) => /^incident /.test(message) && message.includes(`(${type})`));
 
-it('the last lines of a quiet bot are in its incident report when the ring has been lapped many times', async () => {
+it('an incident report contains the last lines of a quiet bot after many laps of the ring', async () => {
   const ringBytes = 262_144;
   const [service, stream] = await start({ stream: { ring_bytes: ringBytes } });
   await create(service, { id: 'quiet', kind: 'faulty' });
@@ -41,7 +41,7 @@ it('the last lines of a quiet bot are in its incident report when the ring has b
   await invoke(service, 'quiet', 'cause', { fault: 'remark' });
   const config = { events_per_second: 4000, message_bytes: 500 };
   await create(service, { id: 'busy', kind: 'synthetic', config });
-  // Each line is numbered: so many are more than five rings.
+  // Lines are numbered, so this number means more than five laps of the ring.
   const enough = (5 * ringBytes) / 500;
   await lineFrom(
     stream,
@@ -49,17 +49,17 @@ it('the last lines of a quiet bot are in its incident report when the ring has b
     (log) => log.session_id === 'busy' && Number.parseInt(log.message, 10) > enough,
     30_000,
   );
-  // What is waited for next must not be lapped too, however slowly this test reads.
+  // The next event must not be lapped as well, however slowly this test reads.
   await act(service, 'busy', 'stop');
   await invoke(service, 'quiet', 'cause', { fault: 'timer' });
-  await toldOf(stream, 'crash');
+  await incidentLine(stream, 'crash');
   const [incident] = await incidents(service, 'quiet');
   expect(incident).toMatchObject({ type: 'crash', reason: 'thrown in a timer' });
   expect(incident?.last_lines).toContain('info quiet bot: a remark');
   expect(incident?.last_lines.every((line) => line.split(' ')[1] === 'quiet')).toBe(true);
 });
 
-it('a crash storm: five incident reports, the rest counted, and the bots of a host named up to a number', async () => {
+it('a crash storm writes five reports and counts the rest; a report lists a bounded number of bots', async () => {
   const [service, stream] = await start({
     hosts: { count: 1 },
     restart: { backoff_ms: 0, backoff_cap_ms: 1, max_restarts: 30 },
@@ -70,7 +70,7 @@ it('a crash storm: five incident reports, the rest counted, and the bots of a ho
   await eventually(async () => {
     const [newest] = await incidents(service, 'storm');
     return newest?.repeats === 26;
-  }, 'all are counted');
+  }, 'all repeats are counted');
   const found = await incidents(service, 'storm');
   expect(found.map(({ type, repeats }) => [type, repeats])).toEqual([
     ['crash', 26],
@@ -98,7 +98,7 @@ it('a bot that cannot be started has an incident report with the reason', async 
   const first = await startService({ dataDir, config: { kinds: [FIXTURE_KINDS] } });
   await create(first, { id: 'orphan', kind: 'faulty' });
   await stopClean(first);
-  // Its kind is gone.
+  // The kind of the bot is missing now.
   const [second] = await start({ kinds: [] }, { dataDir });
   await eventually(
     async () => (await incidents(second, 'orphan')).length > 0,
@@ -117,7 +117,7 @@ it('a bot that cannot be started has an incident report with the reason', async 
       repeats: 0,
     },
   ]);
-  // Started by hand it fails again, for the same reason.
+  // A manual start fails again, for the same reason.
   await act(second, 'orphan', 'start');
   await eventually(async () => (await incidents(second, 'orphan')).length === 2, 'the second');
 });

@@ -1,4 +1,4 @@
-// A client of `POST /invoke` that hangs up: the command hears of it, and the stream tells what became of it.
+// A client that disconnects during `POST /invoke`: the command is cancelled, and the stream reports the reason.
 
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ import type { SseStream } from '../harness/sse.js';
 let service: Service;
 let stream: SseStream;
 beforeAll(async () => {
-  // No deadline that a test could take for the hang-up.
+  // No timeout that a test could confuse with the disconnect.
   service = await startService({
     config: { kinds: [FIXTURE_KINDS], hosts: { count: 2 }, invoke: { timeout_ms: 600_000 } },
   });
@@ -35,7 +35,7 @@ afterAll(async () => {
   await stopClean(service);
 });
 
-/** Sends the command to the bots and hangs up when all of them are at it. */
+/** Sends the command to the bots and disconnects when all of them are running it. */
 async function hangUp(target: string | string[]): Promise<void> {
   const request = http.request(`${service.url}/invoke`, {
     method: 'POST',
@@ -48,7 +48,7 @@ async function hangUp(target: string | string[]): Promise<void> {
   const failed = new Promise((resolve) => request.once('error', resolve));
   request.end(JSON.stringify({ session_id: target, command: 'never', args: {} }));
   for (const id of [target].flat()) {
-    await eventually(async () => (await heard(id)) === 'waiting', `${id} is at it`);
+    await eventually(async () => (await heard(id)) === 'waiting', `${id} runs the command`);
   }
   request.destroy();
   await failed;
@@ -57,7 +57,7 @@ async function hangUp(target: string | string[]): Promise<void> {
 const heard = async (id: string): Promise<unknown> =>
   ((await invoke(service, id, 'heard')).json as { result: unknown }).result;
 
-const told = (from: number, id: string): Promise<unknown> =>
+const cancelledLine = (from: number, id: string): Promise<unknown> =>
   lineFrom(
     stream,
     from,
@@ -68,37 +68,37 @@ const told = (from: number, id: string): Promise<unknown> =>
       log.message === 'never failed: the client has gone, the command is cancelled',
   );
 
-it('the command’s signal is aborted, the stream says why, and the bot goes on', async () => {
+it('the command’s signal is aborted, the stream says why, and the bot keeps running', async () => {
   const from = stream.frames.length;
   await hangUp('one');
-  await told(from, 'one');
-  await eventually(async () => (await heard('one')) === 'aborted', 'the command hears of it');
+  await cancelledLine(from, 'one');
+  await eventually(async () => (await heard('one')) === 'aborted', 'the command is aborted');
   expect(await snapshot(service, 'one')).toMatchObject({ status: 'online', restarts: 0 });
 });
 
-it('of a list each command is cancelled', async () => {
+it('each command of a list is cancelled', async () => {
   const from = stream.frames.length;
   await hangUp(['one', 'two']);
   for (const id of ['one', 'two']) {
-    await told(from, id);
-    await eventually(async () => (await heard(id)) === 'aborted', `${id} hears of it`);
+    await cancelledLine(from, id);
+    await eventually(async () => (await heard(id)) === 'aborted', `${id} is aborted`);
   }
 });
 
-it('a client that waits is not disturbed by one that does not', async () => {
+it('a disconnect does not cancel the command of another client', async () => {
   const patient = invoke(service, 'one', 'never');
   await eventually(async () => (await heard('one')) === 'waiting', 'it runs');
   const from = stream.frames.length;
   await hangUp('two');
-  await told(from, 'two');
+  await cancelledLine(from, 'two');
   expect(await heard('one')).toBe('waiting');
-  await eventually(async () => (await heard('two')) === 'aborted', 'the command hears of it');
-  // The end of its bot ends it.
+  await eventually(async () => (await heard('two')) === 'aborted', 'the command is aborted');
+  // The end of its bot ends the remaining command.
   await act(service, 'one', 'stop');
   expect((await patient).status).toBe(409);
 });
 
-it('a command for many is as good as one: nothing is said on standard error', async () => {
+it('a command for many bots writes nothing to standard error', async () => {
   const many = Array.from({ length: 30 }, (_, n) => `many-${n}`);
   for (const id of many) {
     await create(service, { id, kind: 'faulty' });

@@ -1,4 +1,4 @@
-// interface-seed §6.4 with the decision for POST /invoke: commands to one bot, to several, to the service.
+// interface-seed §6.4 with the decision for POST /invoke: commands to one bot, to several, and to the service.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';
@@ -45,7 +45,7 @@ describe('to the service itself', () => {
 });
 
 describe('to one bot', () => {
-  it('answers {"result": …}, and the command is carried out', async () => {
+  it('answers {"result": …}, and the bot runs the command', async () => {
     const text = `to one ${Date.now()}`;
     const answer = await invoke('demo-1', 'say', { text });
     expect(answer.status).toBe(200);
@@ -57,7 +57,7 @@ describe('to one bot', () => {
     expect(out.session_id).toBe('demo-1');
   });
 
-  it('what it says is heard by the others in the world', async () => {
+  it('other bots in the world hear what it says', async () => {
     const text = `heard ${Date.now()}`;
     await invoke('demo-1', 'say', { text });
     const heard = await waitForLog(
@@ -67,20 +67,20 @@ describe('to one bot', () => {
     expect(heard.transport).toBe('tcp');
   });
 
-  it('no such bot is 404', async () => {
+  it('an unknown bot is 404', async () => {
     for (const id of ['nobody', '__proto__', 'DEMO-1', '']) {
       const answer = await invoke(id, 'say', { text: 'x' });
       expectError(answer, id === '' && answer.status === 400 ? 400 : 404);
     }
   });
 
-  it('no such command is 404', async () => {
+  it('an unknown command is 404', async () => {
     for (const command of ['no_such_command', '__proto__', 'constructor', 'SAY']) {
       expectError(await invoke('demo-1', command), 404);
     }
   });
 
-  it('bad args are 400', async () => {
+  it('invalid args are 400', async () => {
     const bad: [string, unknown][] = [
       ['say', {}],
       ['say', { text: 7 }],
@@ -93,7 +93,7 @@ describe('to one bot', () => {
     for (const [command, args] of bad) expectError(await invoke('demo-1', command, args), 400);
   });
 
-  it('many commands at once are all answered, each with its own', async () => {
+  it('concurrent commands are all answered and carried out', async () => {
     const sent = Array.from({ length: 20 }, (_, n) =>
       invoke('demo-3', 'say', { text: `burst ${n}.` }),
     );
@@ -117,7 +117,7 @@ describe('to a list', () => {
     for (const result of Object.values(results)) expect(Object.keys(result)).toEqual(['result']);
   });
 
-  it('one that fails has {"error"} in its place and holds up no other', async () => {
+  it('a failing one has {"error"} and does not affect the others', async () => {
     const answer = await invoke(['demo-1', 'nobody'], 'say', { text: 'to one and none' });
     expect(answer.status).toBe(200);
     const { results } = answer.json as { results: Record<string, object> };
@@ -126,7 +126,7 @@ describe('to a list', () => {
     expect(results.nobody).toEqual({ error: expect.any(String) });
   });
 
-  it('an unknown command is an error of each', async () => {
+  it('an unknown command is an error for each bot', async () => {
     const answer = await invoke(['demo-1', 'demo-2'], 'no_such_command');
     expect([answer.status, answer.json]).toEqual([
       200,
@@ -139,7 +139,7 @@ describe('to a list', () => {
     ]);
   });
 
-  it('an empty list addresses nobody and is 400', async () => {
+  it('an empty list is 400', async () => {
     expectError(await invoke([], 'say', { text: 'to none' }), 400);
   });
 });
