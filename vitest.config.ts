@@ -8,6 +8,7 @@ const ALONE = [
   'shared/filter',
   'bot-host/host-memory',
   'kinds/irc-lifetime',
+  'main/memory-guard',
   'shared/name-hash',
   'shared/process-memory',
   'front/subscriber-group',

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { open } from 'lmdb';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Store } from '../../../src/main/store/store.js';
+import { PROGRAMS } from '../../../src/shared/package-paths.js';
 
 let file: string;
 
@@ -121,7 +122,11 @@ it('a store that cannot be checked is not changed', async () => {
   const store = await Store.open(file);
   await store.root.put('a', 'a');
   await store.close();
-  // The checker is a file of the build, which unit tests run without.
+  const { verifyStore } = PROGRAMS;
+  PROGRAMS.verifyStore = '/nowhere/verify-store.js';
+  onTestFinished(() => {
+    PROGRAMS.verifyStore = verifyStore;
+  });
   await expect(Store.open(file)).rejects.toThrow(/cannot be opened: it could not be checked: /);
   const again = open<string, string>({ path: file, noSubdir: true });
   expect(again.get('a')).toBe('a');
