@@ -45,9 +45,9 @@ export default defineConfig({
         },
       },
     ],
-    // Each test file may start a service of several threads. Many only wait for it: four files at a time fill two cores.
+    // Each test file may start a service of several threads. Many only wait for it: five files at a time fill two cores.
     pool: 'forks',
-    maxWorkers: 4,
+    maxWorkers: 5,
     // One process for many files: to load again for each what all of them import takes half the time of unit tests.
     isolate: false,
     fileParallelism: true,
