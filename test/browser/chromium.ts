@@ -1,11 +1,9 @@
-// Browser tests' harness. Owns which Chromium is driven, and how it is started.
-
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 /**
- * The headless shell first: the same engine without the windows around it opens a page with a third of the CPU. In the
- * others `--headless` draws a window that nobody sees.
+ * The headless shell comes first: the same engine without a window system opens a page with a third of the CPU. The
+ * others draw an invisible window with `--headless`.
  */
 const PLACES = [
   '/usr/bin/chromium-headless-shell',
@@ -25,7 +23,7 @@ const ARGS = [
   '--disable-sync',
 ];
 
-/** Starts a Chromium of the machine; $CHROMIUM names one that is elsewhere. @throws Error that says how to get one. */
+/** Starts an installed Chromium. $CHROMIUM names one in another place. @throws Error that says how to install one. */
 export function launchChromium(): Promise<Browser> {
   const named = process.env.CHROMIUM;
   const executablePath = named ?? PLACES.find((path) => existsSync(path));

@@ -1,5 +1,4 @@
-// drover/client in a browser: its built modules as they are, without a bundler, in a page of another origin than the
-// service's.
+// drover/client in a browser: its built modules, without a bundler, in a page whose origin differs from the service's.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,7 +10,7 @@ import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 
-/** What the page keeps of its stream. */
+/** What the page records of its stream. */
 interface Seen {
   states: { state: string; error?: { status: number } | null }[];
   gaps: unknown[];
@@ -21,7 +20,7 @@ interface Seen {
 }
 
 const MODULES = new URL('../../dist/src/client/', import.meta.url);
-/** Its icon is said to be empty, or the browser asks for one. */
+/** Declares an empty icon. Otherwise the browser requests one. */
 const PAGE = '<!doctype html><title>page</title><link rel="icon" href="data:,">';
 const BUSY = { events_per_second: 100 };
 
@@ -67,7 +66,7 @@ afterEach(async () => {
   removeDir(dataDir);
 });
 
-/** Starts the service and a page that has signed in with the PIN; `client` is there in the page. */
+/** Starts the service and a page that has signed in with the PIN. The page has a global `client`. */
 async function open(bot: object, stream: object = {}): Promise<void> {
   await start(bot, stream);
   page = await browser.newPage();
@@ -92,7 +91,7 @@ async function start(config: object, stream: object = {}): Promise<void> {
   });
 }
 
-/** Begins to read a stream; `seen` in the page fills. @param perBatch runs in the page before each batch is looked at. */
+/** Starts reading a stream into the page's `seen`. @param perBatch runs in the page before each batch is processed. */
 async function read(options = '', perBatch = ''): Promise<void> {
   await page.evaluate(`(() => {
     const seen = (globalThis.seen = { states: [], gaps: [], ids: [], snapshots: [], ended: null });
@@ -153,7 +152,7 @@ it('signs in, calls, and reads the stream with the token in a header', async () 
   await until(({ ended }) => ended === 'well');
 });
 
-it('has the past as a download that can be left, the metrics, and what the API is', async () => {
+it('reads a history download that can be canceled, the metrics, and the API information', async () => {
   await open(BUSY);
   await read();
   await until(({ ids }) => ids.length > 20);
@@ -183,7 +182,7 @@ it('reconnects after the service was killed and restarted', async () => {
   );
   expect(states.slice(0, 3).map(({ state }) => state)).toEqual(['connecting', 'open', 'waiting']);
   expect(new Set(ids).size).toBe(ids.length);
-  // Another numbering is told as a gap.
+  // A new epoch is reported as a gap.
   const epochs = new Set(ids.map((id) => id.split('-')[0]));
   expect(gaps.length).toBeGreaterThanOrEqual(epochs.size - 1);
 });
@@ -222,13 +221,13 @@ it('does not read ahead when its reader is slow', async () => {
     return ((await response.json()) as { streams: { open: number } }).streams.open;
   };
   await expect.poll(openStreams).toBe(1);
-  // Nobody takes anything: the service gives the stream up.
+  // Nobody reads, so the service closes the stream.
   await expect.poll(openStreams).toBe(0);
   await page.evaluate('mayRead()');
   const { gaps, ids } = await until(
     ({ states, ids }) => states.length > 4 && states.at(-1)?.state === 'open' && ids.length > 500,
   );
-  // What is too long ago for the ring comes from the journal, or is a gap.
+  // Events that have left the ring come from the journal, or are a gap.
   const numbers = ids.map((id) => Number(id.split('-')[1]));
   const jumps = numbers.filter((n, at) => at > 0 && n !== (numbers[at - 1] ?? 0) + 1);
   expect(jumps.length).toBeLessThanOrEqual(gaps.length);

@@ -1,4 +1,4 @@
-// The built dashboard on the real service, driven as a person would: the table of bots, one bot, its commands and configuration.
+// The built dashboard on the real service, used as a person would: the table of bots, one bot, its commands and config.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -32,14 +32,14 @@ afterEach(async () => {
 });
 
 const row = (id: string) => page.locator(`[data-bot="${id}"]`);
-/** What the keyboard is on: by its id, or what it says. */
+/** The focused element: its id or its text. */
 const focused = () =>
   page.evaluate<string>(`(({ id, textContent, tagName }) =>
     id || (tagName === 'BODY' ? 'nothing' : textContent))(document.activeElement)`);
 const status = (id: string, name: string) => row(id).locator('.status', { hasText: name });
 
-describe('the table', () => {
-  it('shows them live, filters, and restarts one that was selected', async () => {
+describe('the table of bots', () => {
+  it('updates live, filters, and restarts a selected bot', async () => {
     await page.locator('[data-count=in_world]', { hasText: '3' }).waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('b');
@@ -56,7 +56,7 @@ describe('the table', () => {
     await status('demo-2', 'in_world').waitFor();
   });
 
-  it('sorts, and is worked with the keyboard', async () => {
+  it('sorts, and works with the keyboard', async () => {
     await show(page, '#/bots');
     await row('demo-1').waitFor();
     await page.getByRole('button', { name: 'Bot', exact: true }).click();
@@ -80,7 +80,7 @@ describe('the table', () => {
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   });
 
-  it('leaves what lies behind a dialog alone: keys do nothing, and what was asked is what is done', async () => {
+  it('is inert behind a dialog: keys do nothing, and confirming acts on the bots that were named', async () => {
     for (const id of ['behind-1', 'behind-2']) {
       await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic' } });
     }
@@ -89,10 +89,10 @@ describe('the table', () => {
     await page.getByLabel('Select behind-2').click();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Stop 2 bots?' });
-    // Beside whatever could have the focus.
+    // A click away from every focusable element.
     await dialog.getByText('behind-1, behind-2').click();
     for (const key of ['j', 'x', '*', 'n', 'g', 'l']) await page.keyboard.press(key);
-    // One goes away meanwhile.
+    // One bot is deleted meanwhile.
     await call(service, 'DELETE', '/api/bots/behind-1');
     await expect.poll(() => row('behind-1').count()).toBe(0);
     expect(await page.getByRole('dialog').count()).toBe(1);
@@ -104,7 +104,7 @@ describe('the table', () => {
     await status('behind-2', 'stopped').waitFor();
   });
 
-  it('has the whole of what it cuts off in a title, and cuts with dots', async () => {
+  it('has the full text of a truncated cell in its title, and truncates with an ellipsis', async () => {
     const labels = { team: 'art', described: 'as long as the row is wide, and longer than that' };
     const id = `bot-${'x'.repeat(58)}`;
     await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic', labels } });
@@ -125,7 +125,7 @@ describe('the table', () => {
     await call(service, 'DELETE', `/api/bots/${id}`);
   });
 
-  it('says how many of the selected are not shown', async () => {
+  it('shows how many selected bots the filter hides', async () => {
     await show(page, '#/bots?q=demo');
     await page.getByLabel('Select demo-1').click();
     await page.getByLabel('Select demo-2').click();
@@ -138,7 +138,7 @@ describe('the table', () => {
     await expect.poll(() => page.getByText('hidden by the filter').count()).toBe(0);
   });
 
-  it('selects with Shift from the one before, and no others when that is not shown', async () => {
+  it('selects a range with Shift, and only the clicked bot when the anchor is hidden', async () => {
     await show(page, '#/bots');
     await page.getByLabel('Select painter-1').click();
     await page.getByLabel('Search bots').fill('demo');
@@ -150,7 +150,7 @@ describe('the table', () => {
     expect(await page.getByLabel('Select demo-1').isChecked()).toBe(false);
   });
 
-  it('is as it was left when somebody comes back from a bot', async () => {
+  it('keeps its selection and position when a person comes back from a bot', async () => {
     const ids = Array.from({ length: 30 }, (_, n) => `left-${n + 1}`);
     for (const id of ids) {
       const body = { id, kind: 'synthetic', desired: 'stopped' };
@@ -174,7 +174,7 @@ describe('the table', () => {
     for (const id of ids) await call(service, 'DELETE', `/api/bots/${id}`);
   });
 
-  it('is ready for the keyboard where it asks: in the first field, on what was asked for, not on what cannot be undone', async () => {
+  it('focuses the right control in a dialog: the first field or the requested action, never a destructive one', async () => {
     await show(page, '#/bots');
     await row('demo-3').waitFor();
     await page.locator('body').click({ position: { x: 700, y: 780 } });
@@ -192,12 +192,12 @@ describe('the table', () => {
     await expect.poll(focused).toBe('Restart bot');
     await page.keyboard.press('Enter');
     await page.getByText('1 bot restarted').waitFor();
-    // What it was asked from is gone with the selection.
+    // The button that opened the dialog is gone with the selection.
     await expect.poll(focused).toBe('main');
     await status('demo-3', 'in_world').waitFor();
   });
 
-  it('creates one from the form of its kind, and says what is wrong with it beside the field', async () => {
+  it('creates a bot from the form of its kind, and shows an error beside its field', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();
     const dialog = page.getByRole('dialog', { name: 'New bot' });
@@ -229,7 +229,7 @@ describe('the table', () => {
     });
   });
 
-  it('brings what is wrong with a new one into view, with its field ready to be mended', async () => {
+  it('scrolls to an error in the form of a new bot, and focuses its field', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();
     const dialog = page.getByRole('dialog', { name: 'New bot' });
@@ -260,7 +260,7 @@ describe('the table', () => {
     await sees('must be 1 to 64 letters');
     expect(await dialog.locator('.field .fault').count()).toBe(1);
     await field(/^ID/).fill('new-1');
-    // As far down as it goes.
+    // Scrolled to the bottom.
     await dialog.getByLabel(/^greeting/).fill('');
     await dialog.getByLabel('Run on a dedicated host thread').focus();
     await create.click();
@@ -274,7 +274,7 @@ describe('the table', () => {
 });
 
 describe('one bot', () => {
-  it('keeps the focus where something was asked for, also while it is done', async () => {
+  it('keeps the focus on the control of an action while the action runs', async () => {
     await show(page, '#/bots/demo-3');
     const held = page.waitForRequest('**/api/bots/demo-3/restart');
     let answer = () => {};
@@ -290,7 +290,7 @@ describe('one bot', () => {
     await page.keyboard.press('Enter');
     await held;
     await expect.poll(focused).toBe('Restart');
-    // It does nothing for now.
+    // It is inactive while the action runs.
     expect(await button.isDisabled()).toBe(true);
     await page.keyboard.press('Enter');
     expect(await page.getByRole('dialog').count()).toBe(0);
@@ -299,7 +299,7 @@ describe('one bot', () => {
     expect(await focused()).toBe('Restart');
   });
 
-  it('sends only what was changed of a configuration', async () => {
+  it('sends only the changed fields of a configuration', async () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.getByLabel('size').fill('5');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -311,7 +311,7 @@ describe('one bot', () => {
     await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
   });
 
-  it('makes bots with a restart policy, and changes it without a restart', async () => {
+  it('creates bots with a restart policy, and changes it without a restart', async () => {
     await show(page, '#/bots');
     await page.getByRole('button', { name: 'New bot' }).click();
     const dialog = page.getByRole('dialog', { name: 'New bot' });
@@ -342,7 +342,7 @@ describe('one bot', () => {
     await call(service, 'DELETE', '/api/bots/stubborn');
   });
 
-  it('sends no JSON that is none, and says so beside the field', async () => {
+  it('does not send invalid JSON, and shows the error beside the field', async () => {
     await show(page, '#/bots/painter-1?tab=config');
     await page.getByLabel('frame').fill('{"left": 1');
     await page.getByText('is not JSON').waitFor();
@@ -359,13 +359,13 @@ describe('one bot', () => {
       config: unknown;
     };
     expect(config).toMatchObject({ size: 6, frame: { left: 1 } });
-    // As it is kept, not as it was left.
+    // The stored value, not the abandoned edit.
     await page.getByLabel('frame').fill('[');
     await page.getByRole('button', { name: 'Discard' }).click();
     expect(JSON.parse(await page.getByLabel('frame').inputValue())).toEqual({ left: 1 });
   });
 
-  it('changes the edited labels, and keeps changes of others to the rest', async () => {
+  it('changes the edited labels, and keeps changes of other clients to the rest', async () => {
     const update = (labels: object) =>
       call(service, 'PATCH', '/api/bots/demo-2', { body: { labels } });
     await update({ team: 'a', zone: 'eu' });
@@ -400,7 +400,7 @@ describe('one bot', () => {
       .waitFor();
   });
 
-  it('keeps what was typed and what came of commands while other parts are looked at', async () => {
+  it('keeps typed text and command results while other tabs are open', async () => {
     const part = (name: string) => page.getByRole('tab', { name }).click();
     const size = page.getByLabel('size');
     const change = (to: number) =>
@@ -412,7 +412,7 @@ describe('one bot', () => {
     await page.getByLabel(/^text/).fill('kept');
     await page.getByRole('button', { name: 'Run print' }).click();
     await page.locator('.results').getByText('"written": 1').waitFor();
-    // What could not be loaded is tried again when it is looked at again.
+    // A tab that failed to load loads again when it is opened again.
     await page.route('**/api/bots/painter-1/config', (route) => route.abort(), { times: 1 });
     await part('Configuration');
     await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
@@ -428,7 +428,7 @@ describe('one bot', () => {
     expect(await page.getByText('"written": 1').isVisible()).toBe(true);
     await part('Configuration');
     expect(await size.inputValue()).toBe('9');
-    // What nobody has touched is as it is kept now.
+    // An unedited field follows the stored value.
     await page.getByRole('button', { name: 'Discard' }).click();
     await part('Live');
     await change(2);
@@ -436,7 +436,7 @@ describe('one bot', () => {
     await expect.poll(() => size.inputValue()).toBe('2');
   });
 
-  it('shows data as it changes, and what broke with its stack', async () => {
+  it('shows data as it changes, and an error with its stack', async () => {
     await show(page, '#/bots/painter-1');
     await invoke(service, 'painter-1', 'show', { name: 'canvas', value: '40 %' });
     await page.locator('[data-field=canvas]', { hasText: '40 %' }).waitFor();
@@ -447,7 +447,7 @@ describe('one bot', () => {
     await expect.poll(async () => (await snapshot(service, 'painter-1')).status).toBe('painting');
   });
 
-  it('shows what broke while somebody looks, also of a bot that is not started again', async () => {
+  it('shows an error while its page is open, even of a bot that does not restart', async () => {
     await call(service, 'POST', '/api/bots', {
       body: {
         id: 'fragile',
@@ -470,7 +470,7 @@ describe('one bot', () => {
     await call(service, 'DELETE', '/api/bots/fragile');
   });
 
-  it('knows the statuses that a bot had before, beyond pages of its data', async () => {
+  it('shows the earlier statuses of a bot, beyond pages of its data', async () => {
     await call(service, 'POST', '/api/bots', {
       body: { id: 'busy', kind: 'painter', config: { greeting: 'hi' } },
     });
@@ -482,7 +482,7 @@ describe('one bot', () => {
       await invoke(service, 'busy', 'show', { name: 'stroke', value: `${n}` });
       await expect.poll(async () => (await snapshot(service, 'busy')).data['stroke']).toBe(`${n}`);
     }
-    // Nothing of it is in the hub of a new browser. Pages are short, so that they are as many as of a bot that has run for days.
+    // The hub of a new browser holds none of them. Short pages give as many pages as a bot that has run for days.
     const other = await openPage(browser);
     await other.context.route(/\/api\/events\?.*kind=session/, (route) =>
       route.continue({ url: route.request().url().replace('limit=1000', 'limit=4') }),
@@ -495,7 +495,7 @@ describe('one bot', () => {
     await call(service, 'DELETE', '/api/bots/busy');
   });
 
-  it('says that a bot was deleted while it is open', async () => {
+  it('reports that a bot was deleted while its page is open', async () => {
     await call(service, 'POST', '/api/bots', { body: { id: 'doomed', kind: 'synthetic' } });
     await show(page, '#/bots/doomed');
     await page.getByRole('tab', { name: 'Live' }).waitFor();

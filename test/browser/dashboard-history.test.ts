@@ -1,4 +1,4 @@
-// The log of the dashboard and the past: scrolled back into the journal without a seam, searched, linked to.
+// History in the log of the dashboard: seamless scrolling back into the journal, search, and links to lines.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -7,7 +7,7 @@ import type { Service } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 import { openPage, openWithToken, show, startForDashboard } from './dashboard-page.js';
 
-/** Three pages of the past. */
+/** Three pages of history. */
 const PAST = 1100;
 
 let browser: Browser;
@@ -27,7 +27,7 @@ async function print(text: string, times = 1): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-/** Numbers of the lines that are drawn, from the top down. */
+/** Numbers of the drawn lines, from top to bottom. */
 async function numbers(page: Page): Promise<number[]> {
   const rows = await page
     .locator('.list-row')
@@ -38,7 +38,7 @@ async function numbers(page: Page): Promise<number[]> {
   return rows.flatMap(({ text }) => /number (\d+)\.$/.exec(text)?.[1] ?? []).map(Number);
 }
 
-/** Scrolls by as much as a turn of the wheel does, and waits until the rows that are to be seen then are drawn. */
+/** Scrolls by one turn of the wheel, and waits until the rows now in view are drawn. */
 async function scrollUp(page: Page): Promise<void> {
   const list = page.locator('.log-list');
   await list.evaluate((box) => {
@@ -61,12 +61,12 @@ async function scrollUp(page: Page): Promise<void> {
     .toBe(true);
 }
 
-it('scrolls back to the first line, and from the past into what comes, with each line once', async () => {
+it('scrolls back to the first line, and from history into live lines, with each line once', async () => {
   const { context, page, complaints } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await show(page, '#/log?q=number');
   const last = async (): Promise<number> => (await numbers(page)).at(-1) ?? 0;
-  // When it is tried again there are more.
+  // If this test runs again, there are more lines.
   await expect.poll(last).toBeGreaterThanOrEqual(PAST);
   // Live lines continue from there.
   const live = (await last()) + 1;
@@ -78,7 +78,7 @@ it('scrolls back to the first line, and from the past into what comes, with each
       async () => {
         await scrollUp(page);
         const drawn = await numbers(page);
-        // No seam: what is drawn is a run of numbers.
+        // No seam: the drawn numbers are consecutive.
         for (const [at, number] of drawn.entries()) expect(number).toBe((drawn[0] ?? 0) + at);
         for (const number of drawn) seen.add(number);
         return seen.has(1);
@@ -93,7 +93,7 @@ it('scrolls back to the first line, and from the past into what comes, with each
   await context.close();
 });
 
-it('finds what is long ago, and shows the place of a link to it', async () => {
+it('finds old lines, and scrolls to the line of a link', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await show(page, '#/log?q=number+17.');
@@ -105,7 +105,7 @@ it('finds what is long ago, and shows the place of a link to it', async () => {
   const drawn = await numbers(page);
   expect(drawn).toContain(16);
   expect(drawn).toContain(18);
-  // From there on down to the present.
+  // From there down to the live lines.
   const list = page.locator('.log-list');
   await expect
     .poll(async () => {
@@ -118,14 +118,14 @@ it('finds what is long ago, and shows the place of a link to it', async () => {
   await context.close();
 });
 
-it('stays where a person has scrolled to from the place of a link, when older lines load', async () => {
+it('keeps the scroll position after a link when older lines load', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await show(page, `#/log?q=number+${PAST - 100}.`);
   const id = await page
     .locator('.log-row', { hasText: `number ${PAST - 100}.` })
     .getAttribute('data-id');
-  // Of a page that has none of the lines: all is loaded from the journal, page by page.
+  // The page holds none of the lines: all of them load from the journal, page by page.
   await page.goto(`${service.url}/#/log?at=${id}`);
   await page.reload();
   await page.locator('.log-row.is-active', { hasText: `number ${PAST - 100}.` }).waitFor();
@@ -145,14 +145,14 @@ it('stays where a person has scrolled to from the place of a link, when older li
     )
     .toBeGreaterThan(before);
   const drawn = await numbers(page);
-  // A turn of the wheel further up, not back at the line of the link.
+  // One turn of the wheel further up, not back at the line of the link.
   expect(drawn[0]).toBeLessThanOrEqual(seen[0] ?? 0);
   expect(drawn).not.toContain(PAST - 100);
   await context.close();
 });
 
-it('has the last lines of bots from before the page was opened, and newer ones as they come', async () => {
-  // What came of it is a line too, and the last.
+it('shows the last lines of bots from before the page was opened, and newer ones as they arrive', async () => {
+  // The result is a line too, and the last one.
   await print('said before', 2);
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
@@ -165,7 +165,7 @@ it('has the last lines of bots from before the page was opened, and newer ones a
   await context.close();
 });
 
-it('downloads all that the journal has of a filter', async () => {
+it('downloads everything in the journal that matches a filter', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await show(page, '#/log?q=number');
@@ -185,7 +185,7 @@ it('downloads all that the journal has of a filter', async () => {
   await context.close();
 });
 
-it('draws what the journal has counted', async () => {
+it('draws the counts of the journal', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await page.getByLabel('1 h').check();
@@ -193,13 +193,13 @@ it('draws what the journal has counted', async () => {
   await context.close();
 });
 
-it('searches on by itself while it has found little, and further when it is told to', async () => {
+it('continues a search automatically while it has found little, and further on request', async () => {
   const own = await startForDashboard();
   onTestFinished(async () => void (await own.stop()));
   const fill = async (times: number): Promise<void> => {
     await invoke(own, 'painter-1', 'print', { text: 'off the wire %n', times });
   };
-  // More pages of what does not pass than are asked for in one go, and a little between them that does.
+  // More pages without a match than one search reads, with a few matches between them.
   await expect.poll(async () => (await snapshot(own, 'demo-1')).status).toBe('in_world');
   await fill(6000);
   await invoke(own, 'demo-1', 'say', { text: 'a word in between' });
@@ -215,11 +215,11 @@ it('searches on by itself while it has found little, and further when it is told
   await context.close();
 });
 
-it('asks again while too many search', async () => {
+it('retries while too many searches run', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   let refused = 0;
-  // As the service does it; so many searches at a time are hard to come by.
+  // The service's own response: that many concurrent searches are hard to produce.
   await page.route('**/api/events?*', (route) => {
     if (refused === 2) return route.continue();
     refused += 1;
@@ -235,7 +235,7 @@ it('asks again while too many search', async () => {
   await context.close();
 });
 
-it('says that the past could not be loaded, and tries again when told to', async () => {
+it('reports that history could not be loaded, and retries on request', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, await service.token());
   await page.route('**/api/events?*', (route) => route.abort());
@@ -247,7 +247,7 @@ it('says that the past could not be loaded, and tries again when told to', async
   await context.close();
 });
 
-it('says that there is no past where the journal is off', async () => {
+it('says that there is no history when the journal is off', async () => {
   const own = await startForDashboard({ demo: false, config: { journal: { enabled: false } } });
   onTestFinished(async () => void (await own.stop()));
   const { context, page } = await openPage(browser);

@@ -1,5 +1,3 @@
-// Browser tests' harness. Owns how a page of the dashboard is opened and signed in, and the service that it is of.
-
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { type Service, type ServiceOptions, startService } from '../harness/service.js';
@@ -8,7 +6,7 @@ export const DASHBOARD_KINDS = fileURLToPath(
   new URL('../fixtures/dashboard-kinds', import.meta.url),
 );
 
-/** A service with the demo bots and a painter. */
+/** Starts a service with the demo bots and a painter. */
 export function startForDashboard(options: ServiceOptions = {}): Promise<Service> {
   return startService({
     demo: true,
@@ -31,7 +29,7 @@ export function startForDashboard(options: ServiceOptions = {}): Promise<Service
 export interface Opened {
   context: BrowserContext;
   page: Page;
-  /** What the page has complained of: errors, and what its policy has refused. */
+  /** Errors that the page has reported, and violations of its content security policy. */
   complaints: string[];
 }
 
@@ -41,7 +39,7 @@ export interface OpenOptions {
   dark?: boolean;
 }
 
-/** How long is waited for something to be seen, in ms. */
+/** Timeout for an element to appear, in ms. */
 const WAIT_MS = 15_000;
 
 /** An empty page in a new browser context. */
@@ -53,25 +51,25 @@ export async function openPage(browser: Browser, options: OpenOptions = {}): Pro
     timezoneId: 'Europe/Berlin',
     locale: 'en-GB',
   });
-  // Below that of a test, so that what was waited for is said.
+  // Shorter than a test's timeout, so that the error names the missing element.
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   return { context, page, complaints: listen(page) };
 }
 
-/** What a page complains of. */
+/** Collects the errors of a page. */
 export function listen(page: Page): string[] {
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    // That a request failed is no fault of the page.
+    // A failed request is not an error of the page.
     const isFault = message.type() === 'error' && !/Failed to load resource/.test(message.text());
     if (isFault) complaints.push(message.text());
   });
   return complaints;
 }
 
-/** Signs in with the PIN, as a person would who pastes nothing. */
+/** Signs in with a typed PIN. */
 export async function signIn(page: Page, service: Service): Promise<void> {
   await page.goto(service.url);
   await page.getByLabel('Digit 1 of 6').click();
@@ -85,7 +83,7 @@ export async function openWithToken(page: Page, service: Service, token: string)
   await page.locator('[data-connection=open]').waitFor();
 }
 
-/** Shows a view of a page that is signed in. */
+/** Opens a view of a signed-in page. */
 export async function show(page: Page, href: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(href)}`);
 }

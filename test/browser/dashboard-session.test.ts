@@ -1,4 +1,4 @@
-// Who is signed in to the dashboard, over several tabs and tokens.
+// Sign-in to the dashboard, across several tabs and tokens.
 
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
@@ -32,21 +32,21 @@ const make = (name: string): Promise<Made> => makeToken(service, { name, scopes:
 const statusOf = async (token: string): Promise<number> =>
   (await call(service, 'GET', '/api-info', { token })).status;
 
-/** A page that holds this token from the last time. */
+/** A page with this token stored from an earlier visit. */
 async function keep(place: string, token: string): Promise<void> {
-  // A page of the same origin that is not the dashboard.
+  // A page of the same origin outside the dashboard.
   await page.goto(`${service.url}/health`);
   await page.evaluate(`${place}.setItem('drover.token', ${JSON.stringify(token)})`);
 }
 
-it('uses the token of the other tabs, not one that a tab had stored', async () => {
+it('uses the token of the other tabs, not the one that a tab has stored', async () => {
   const [older, newer] = [await make('older'), await make('newer')];
   await keep('sessionStorage', older.token);
   const other = await context.newPage();
   await openWithToken(other, service, newer.token);
   await page.goto(service.url);
   await page.locator('[data-connection=open]').waitFor();
-  // Also after a reload, when there may be no other tab any more.
+  // Also after a reload, when no other tab may be left.
   for (const tab of [page, other]) {
     await expect.poll(() => tab.evaluate<string>(KEPT)).toBe(newer.token);
   }
@@ -57,7 +57,7 @@ it.each([
   ['in a shared worker', ''],
   ['in one of the tabs', 'delete globalThis.SharedWorker'],
   [
-    'in each tab, which then goes by itself',
+    'in each tab, which then works alone',
     'delete globalThis.SharedWorker; delete Navigator.prototype.locks',
   ],
 ])('signs in and out with the stream %s', async (where, without) => {
@@ -68,7 +68,7 @@ it.each([
   const isOne = !where.includes('by itself');
   if (isOne) await second.locator('[data-connection=open]').waitFor();
   else await signIn(second, service);
-  // After a reload it is still signed in, with any leader.
+  // After a reload it is still signed in, regardless of the leader.
   for (const tab of [page, second]) {
     await tab.reload();
     await tab.locator('[data-connection=open]').waitFor();
@@ -80,7 +80,7 @@ it.each([
   if (isOne) await page.locator('[data-connection=open]').waitFor();
 });
 
-it('opens the view that comes with a token, and none that is not of this page', async () => {
+it('opens the view that comes with a token, but no view outside this page', async () => {
   const [one, two] = [await make('one'), await make('two')];
   await page.goto(`${service.url}/#token=${encodeURIComponent(one.token)}&to=%23%2Flog%3Fq%3Dx`);
   await page.locator('[data-connection=open]').waitFor();
@@ -92,7 +92,7 @@ it('opens the view that comes with a token, and none that is not of this page', 
   expect(page.url()).toBe(`${service.url}/#/overview`);
 });
 
-it('revokes the kept token that a sign-in takes the place of', async () => {
+it('revokes the stored token that a sign-in replaces', async () => {
   const before = await make('kept');
   await keep('localStorage', before.token);
   await page.goto(`${service.url}/#token=nonsense`);
@@ -104,7 +104,7 @@ it('revokes the kept token that a sign-in takes the place of', async () => {
   await expect.poll(() => statusOf(before.token)).toBe(401);
 });
 
-it('revokes the kept token that one of the address takes the place of', async () => {
+it('revokes the stored token that one in the address replaces', async () => {
   const [before, handed] = [await make('kept'), await make('handed')];
   await keep('localStorage', before.token);
   await openWithToken(page, service, handed.token);
@@ -113,7 +113,7 @@ it('revokes the kept token that one of the address takes the place of', async ()
   expect(await page.evaluate('localStorage.length')).toBe(0);
 });
 
-it('does not say at a later sign-out why it began without a token', async () => {
+it('does not repeat at a later sign-out why it started without a token', async () => {
   await page.goto(`${service.url}/#token=nonsense`);
   await page.getByText('is not valid').waitFor();
   await page.getByLabel('Digit 1 of 6').click();
@@ -125,13 +125,13 @@ it('does not say at a later sign-out why it began without a token', async () => 
   await signIn(page, service);
 });
 
-it('leaves nothing of what a token has seen to another, and nothing on the page at sign-out', async () => {
+it('hides data of one token from the next, and clears the page at sign-out', async () => {
   await openWithToken(page, service, await service.token());
   await show(page, '#/bots');
   await page.getByLabel('Select painter-1').click();
   await page.locator('[data-selected]').waitFor();
   await show(page, '#/log');
-  // A line that is of no bot.
+  // A line that belongs to no bot.
   await call(service, 'POST', '/auth/pin', { token: null, body: { pin: 'not one' } });
   await page.locator('.log-row', { hasText: 'auth' }).first().click();
   await page.locator('[data-following=false]').waitFor();
@@ -148,7 +148,7 @@ it('leaves nothing of what a token has seen to another, and nothing on the page 
   await expect.poll(() => page.evaluate<string>(KEPT)).toBe(limited.token);
   await expect.poll(() => page.locator('.log-row', { hasText: 'auth' }).count()).toBe(0);
   expect(await scopes.allInnerTexts()).not.toContain('auth');
-  // A message that would stay for some seconds.
+  // A message that would stay for a few seconds.
   await page.keyboard.press('Escape');
   await page.keyboard.press('c');
   await page.getByText('Select a line first').waitFor();
@@ -161,7 +161,7 @@ it('leaves nothing of what a token has seen to another, and nothing on the page 
   expect(await page.locator('[data-selected]').count()).toBe(0);
 });
 
-it('says that a token could not be revoked, also when no answer comes', async () => {
+it('reports that a token could not be revoked, even when no response arrives', async () => {
   const refuse = (route: Route): Promise<void> => route.abort();
   for (const answer of [refuse, () => {}]) {
     await openWithToken(page, service, (await make('stays')).token);
@@ -173,7 +173,7 @@ it('says that a token could not be revoked, also when no answer comes', async ()
   }
 });
 
-it('begins although no answer comes to the question whether its token is good', async () => {
+it('starts even when the check of its token gets no response', async () => {
   await page.route('**/api-info', () => {});
   await openWithToken(page, service, (await make('unproven')).token);
 });

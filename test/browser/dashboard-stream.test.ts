@@ -1,4 +1,4 @@
-// What the dashboard does with its one stream: shared by tabs, broken and resumed, over a service that goes and comes back.
+// The dashboard's single stream: shared by tabs, interrupted and resumed, across restarts of the service.
 
 import AxeBuilder from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -37,7 +37,7 @@ async function openStreams(of = service): Promise<number> {
 
 const print = (text: string) => invoke(service, 'painter-1', 'print', { text });
 
-/** Shared workers of this service's dashboard, in all pages of the browser. */
+/** Shared workers of this service's dashboard, across all pages of the browser. */
 async function workers(of = service): Promise<number> {
   const debug = await browser.newBrowserCDPSession();
   const { targetInfos } = await debug.send('Target.getTargets');
@@ -50,7 +50,7 @@ async function seesLine(page: Page, text: string): Promise<void> {
   await page.locator('.log-row', { hasText: text }).first().waitFor();
 }
 
-/** What the rows of the log say, from the top down: while it follows, the page puts new rows into the places of old ones. */
+/** Text of the log's rows, from top to bottom. While the log follows, the page reuses the elements of old rows. */
 function rowTexts(page: Page): Promise<string[]> {
   return page.locator('.log-row .cell-message, .gap-mark').evaluateAll((all) =>
     all
@@ -63,7 +63,7 @@ function rowTexts(page: Page): Promise<string[]> {
 /** Another tab of the same browser. */
 async function anotherTab(context: BrowserContext, of = service): Promise<Page> {
   const page = await context.newPage();
-  // Without a stored token: the other tabs have one.
+  // No stored token: the other tabs provide one.
   await page.goto(`${of.url}/#/log`);
   await page.locator('[data-connection=open]').waitFor();
   return page;
@@ -77,7 +77,7 @@ describe.each([
     0,
   ],
 ])('one stream for all tabs, %s', (_, without, workerCount) => {
-  it('is shared, also by a tab that comes later, and outlives the tab that began it', async () => {
+  it('is shared, also with tabs opened later, and outlives the tab that opened it', async () => {
     const { context, page, complaints } = await openPage(browser);
     if (without !== '') await context.addInitScript(without);
     await openWithToken(page, service, token);
@@ -87,14 +87,14 @@ describe.each([
     await print(`heard by all${without}`);
     for (const tab of [page, second, third]) await seesLine(tab, `heard by all${without}`);
     expect(await openStreams()).toBe(1);
-    // That of a test before may still be on its way out.
+    // The previous test's stream may still be closing.
     await expect.poll(workers).toBe(workerCount);
     await page.close();
     await second.locator('[data-connection=open]').waitFor();
     await expect.poll(openStreams).toBe(1);
     await print(`heard by two${without}`);
     for (const tab of [second, third]) await seesLine(tab, `heard by two${without}`);
-    // Who leaves leaves all tabs.
+    // Signing out in one tab signs out all tabs.
     await show(third, '#/overview');
     expect(complaints).toEqual([]);
     await context.close();
@@ -102,7 +102,7 @@ describe.each([
   });
 });
 
-it('has another tab lead when the one that leads stands still', async () => {
+it('makes another tab the leader when the leader hangs', async () => {
   const { context, page } = await openPage(browser);
   await context.addInitScript('delete globalThis.SharedWorker');
   await openWithToken(page, service, token);
@@ -110,14 +110,14 @@ it('has another tab lead when the one that leads stands still', async () => {
   const second = await anotherTab(context);
   await print('while the first leads');
   await seesLine(second, 'while the first leads');
-  // By the debugger, as browsers do it to tabs that nobody looks at: not one statement of it runs.
+  // The debugger freezes the tab, as browsers freeze background tabs: not one statement runs.
   const debug = await context.newCDPSession(page);
   await debug.send('Debugger.enable');
   const paused = new Promise((resolve) => debug.once('Debugger.paused', resolve));
   await debug.send('Debugger.pause');
   await paused;
-  await print('while the first stands still');
-  await seesLine(second, 'while the first stands still');
+  await print('while the first hangs');
+  await seesLine(second, 'while the first hangs');
   await debug.send('Debugger.disable');
   await expect.poll(openStreams).toBe(1);
   await print('when it is awake again');
@@ -128,9 +128,9 @@ it('has another tab lead when the one that leads stands still', async () => {
   await context.close();
 });
 
-it('goes without the shared worker when that does not load', async () => {
+it('works without the shared worker when it does not load', async () => {
   const { context, page } = await openPage(browser);
-  // One of the same name that is no module: the browser refuses the other.
+  // A classic worker with the same name makes the browser refuse the module worker.
   await context.addInitScript(`
     const Real = SharedWorker;
     globalThis.SharedWorker = class {
@@ -149,7 +149,7 @@ it('goes without the shared worker when that does not load', async () => {
   await context.close();
 });
 
-it('marks a gap where it is', async () => {
+it('marks a gap at its position', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, token);
   await show(page, '#/log?q=side+of+the+gap');
@@ -168,7 +168,7 @@ it('marks a gap where it is', async () => {
   await context.close();
 });
 
-it('signs all tabs out with one', async () => {
+it('signs out all tabs together', async () => {
   const { context, page } = await openPage(browser);
   const own = (
     await call(service, 'POST', '/api/tokens', { token, body: { name: 'own', scopes: ['admin'] } })
@@ -180,9 +180,9 @@ it('signs all tabs out with one', async () => {
   await context.close();
 });
 
-it('goes by the clock of the service when its own is an hour ahead', async () => {
+it('uses the clock of the service when its own is an hour ahead', async () => {
   const { context, page } = await openPage(browser);
-  // A hub of the tab's own: the clock of a worker cannot be set.
+  // The tab's own hub: the clock of a worker cannot be set.
   await context.addInitScript(`
     delete globalThis.SharedWorker;
     delete Navigator.prototype.locks;
@@ -198,11 +198,11 @@ it('goes by the clock of the service when its own is an hour ahead', async () =>
   await context.close();
 });
 
-it('wakes up with the present state after it has slept', async () => {
+it('shows the current state after the tab was frozen', async () => {
   const { context, page } = await openPage(browser);
   await openWithToken(page, service, token);
   await show(page, '#/log');
-  // A tab that is not drawn takes nothing.
+  // A tab that is not drawn reads nothing.
   await page.evaluate(`{
     const held = [];
     const real = requestAnimationFrame;
@@ -217,14 +217,14 @@ it('wakes up with the present state after it has slept', async () => {
   await page.evaluate('wake()');
   await seesLine(page, 'the last one');
   expect(await page.locator('.log-row', { hasText: 'the last one' }).count()).toBe(1);
-  // What it has is bounded: 20,000 lines, and a tenth more before they are cut.
+  // The buffer is bounded: 20,000 lines, plus a tenth before it is trimmed.
   const foot = await page.locator('.log-foot').innerText();
   expect(foot).toContain('scroll up for older lines');
   expect(Number(foot.replaceAll(',', '').match(/^\d+/)?.[0])).toBeLessThanOrEqual(22_000);
   await context.close();
 });
 
-it('has no serious fault of accessibility in any view, in light and dark', async () => {
+it('has no serious accessibility violation in any view, in light and dark', async () => {
   for (const dark of [false, true]) {
     const { context, page, complaints } = await openPage(browser, { dark });
     await page.goto(service.url);
@@ -264,7 +264,7 @@ it('reconnects all tabs after the service was killed and restarted, with a share
   const { context, page, complaints } = await openPage(browser);
   await openWithToken(page, own, await own.token());
   const tabs = [page, await anotherTab(context, own)];
-  // Of this bot alone: others would push its line away.
+  // Only this bot: lines of others would push its line out of view.
   for (const tab of tabs) await show(tab, '#/log?bot=painter-1');
   expect(await workers(own)).toBe(1);
   await invoke(own, 'painter-1', 'print', { text: 'before the kill' });
@@ -272,7 +272,7 @@ it('reconnects all tabs after the service was killed and restarted, with a share
   await own.kill();
   for (const tab of tabs) await tab.getByText(/Reconnecting in \d+ s|Reconnecting…/).waitFor();
   own = await startForDashboard(options);
-  // Unless it has found that by itself meanwhile; one tab asks for all.
+  // Unless it has reconnected by itself meanwhile. One tab reconnects for all.
   const isOpen = page.locator('[data-connection=open]');
   await page.getByRole('button', { name: 'Reconnect now' }).or(isOpen).first().click();
   for (const tab of tabs) await tab.locator('[data-connection=open]').waitFor();
@@ -285,10 +285,10 @@ it('reconnects all tabs after the service was killed and restarted, with a share
   await context.close();
 });
 
-// Last: the harness ends a service with the test that has started it.
+// This test comes last: the harness stops a service with the test that started it.
 it('shows that the service is gone, and continues when it is back', async () => {
   const { context, page, complaints } = await openPage(browser);
-  // The stream is one of the page, where what it asks for can be held back.
+  // The page itself opens the stream, because the test can delay a page's requests.
   await context.addInitScript('delete globalThis.SharedWorker');
   await openWithToken(page, service, token);
   await show(page, '#/log');
@@ -300,7 +300,7 @@ it('shows that the service is gone, and continues when it is back', async () => 
   const { port } = service;
   await service.kill();
   await page.getByText(/Reconnecting in \d+ s|Reconnecting…/).waitFor();
-  // It is said once; the countdown is there to be seen only.
+  // Screen readers announce it once. The countdown is visual only.
   const said = await page
     .locator('main [role=status]', { hasText: 'Connection lost' })
     .ariaSnapshot();
@@ -309,24 +309,24 @@ it('shows that the service is gone, and continues when it is back', async () => 
   await show(page, '#/bots/painter-1?tab=config');
   await page.locator('.bot-part .empty', { hasNotText: 'Loading' }).waitFor();
   service = await startForDashboard({ dataDir, port, config: { drills: { enabled: true } } });
-  // Unless it has found that by itself meanwhile.
+  // Unless it has reconnected by itself meanwhile.
   const isOpen = page.locator('[data-connection=open]');
   await page.getByRole('button', { name: 'Reconnect now' }).or(isOpen).first().click();
   await isOpen.waitFor();
-  // What could not be asked for is asked for now, and what was typed is not lost to that.
+  // The failed request is repeated now, and typed text survives it.
   expect(await page.getByLabel('size').inputValue()).toBe('3');
   expect(await second.getByLabel('size').inputValue()).toBe('8');
-  // Of this bot alone: those that begin now would push its line away.
+  // Only this bot: lines of bots that start now would push its line out of view.
   await show(page, '#/log?bot=painter-1');
   await expect.poll(async () => (await print('after')).status).toBe(200);
   await seesLine(page, 'after');
   await show(page, '#/bots');
   await page.locator('[data-bot=demo-1] .status', { hasText: 'in_world' }).waitFor();
-  // What there was before is still there.
+  // The earlier line is still present.
   await show(page, '#/log?bot=painter-1');
   await seesLine(page, 'before');
 
-  // Once more, in good order: then nothing is missing of what was said while the page was not there.
+  // Again with a clean shutdown: no line from the page's disconnected time is missing.
   await show(page, '#/log?q=of+the+run');
   const run = (n: number) => invoke(service, 'painter-1', 'print', { text: `${n} of the run` });
   for (const n of [1, 2, 3]) await run(n);
@@ -363,7 +363,7 @@ interface Violation {
 }
 
 async function holdAgainstAxe(page: Page, where: string): Promise<void> {
-  // By the debugger, which the page's policy does not concern.
+  // Through the debugger, which the page's content security policy does not restrict.
   await page.evaluate(AxeBuilder.source);
   const violations = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)",

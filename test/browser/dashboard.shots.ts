@@ -1,5 +1,5 @@
-// Pictures of every view of the built dashboard on a real service: light and dark, wide and narrow. SHOTS_OUT says where to,
-// SHOTS_ONLY which views.
+// Screenshots of every view of the built dashboard on a real service: light and dark, wide and narrow. SHOTS_OUT sets the
+// directory, SHOTS_ONLY the views.
 
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -44,7 +44,7 @@ async function print(text: string, level = 'info'): Promise<void> {
   await post('/invoke', { session_id: 'painter-1', command: 'print', args: { text, level } });
 }
 
-/** What bots say all day. */
+/** Typical log lines of bots. */
 const CHATTER: [text: string, level?: string][] = [
   ['GET \u001b[36m/inventory?page=2\u001b[0m \u001b[32m200\u001b[0m in 41 ms'],
   ['picked up 3 apples, 14 in the bag'],

@@ -1,5 +1,5 @@
-// The built dashboard on the real service, driven as a person would: sign-in, the log, tokens, settings. Bots are in
-// dashboard-bots.test.ts.
+// The built dashboard on the real service, used as a person would: sign-in, the log, tokens, settings.
+// dashboard-bots.test.ts covers bots.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -58,7 +58,7 @@ it('is at most 150 KB of compressed script', () => {
 });
 
 describe('sign-in', () => {
-  it('takes the PIN figure by figure, and back', async () => {
+  it('accepts the PIN digit by digit, and deletes backwards', async () => {
     await page.goto(service.url);
     const boxes = page.locator('.pin-boxes input');
     await expect.poll(() => boxes.first().evaluate((box) => box.matches(':focus'))).toBe(true);
@@ -69,10 +69,10 @@ describe('sign-in', () => {
     await page.locator('[data-connection=open]').waitFor();
   });
 
-  it('takes a PIN that is pasted, keeps the token when told to, and revokes it at sign-out', async () => {
+  it('accepts a pasted PIN, stores the token on request, and revokes it at sign-out', async () => {
     await page.goto(service.url);
     await page.getByLabel('Keep me signed in').check();
-    // With what people paste around it, into whatever box.
+    // With surrounding text, as people paste it, into any of the boxes.
     await page.getByLabel('Digit 3 of 6').focus();
     await page.evaluate(`{
       const clipboardData = new DataTransfer();
@@ -90,16 +90,16 @@ describe('sign-in', () => {
     expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
   });
 
-  it('begins with the token of an embedded webview, which leaves the address', async () => {
+  it('starts with the token of an embedded webview, and removes it from the address', async () => {
     const { token } = await makeToken(service, { name: 'webview', scopes: ['read'] });
     await openWithToken(page, service, token);
     expect(page.url()).toBe(`${service.url}/#/overview`);
-    // A token that may only read is told so.
+    // A read-only token gets a notice.
     await show(page, '#/tokens');
     await page.getByText('You need the scope “admin”').waitFor();
   });
 
-  it('says that a token is no good', async () => {
+  it('reports an invalid token', async () => {
     await page.goto(`${service.url}/#token=nonsense`);
     await page.getByText('is not valid').waitFor();
     expect(page.url()).not.toContain('nonsense');
@@ -122,7 +122,7 @@ describe('log', () => {
     await page.locator('.log-pane').waitFor();
   });
 
-  it('asks for nothing over and over while lines come', async () => {
+  it('repeats no request while lines arrive', async () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     for (let n = 1; n <= 20; n++) await print(`one of twenty, ${n}`);
@@ -130,7 +130,7 @@ describe('log', () => {
     expect(asked).toEqual([]);
   });
 
-  it('follows, stops when it is scrolled away from the end, and follows again', async () => {
+  it('follows the end, stops when scrolled away from it, and follows again', async () => {
     await print('line %n of many', { times: 500 });
     await line('line 500 of many').waitFor();
     await page.locator('.log-list').hover();
@@ -139,7 +139,7 @@ describe('log', () => {
     const seen = await page.locator('.log-row').first().innerText();
     await print('and another');
     await print('more %n', { times: 300 });
-    // What is read does not move under the eyes.
+    // The lines in view do not move.
     await expect
       .poll(() => page.locator('.log-foot').innerText())
       .toMatch(/[89]\d\d lines|1,\d{3} lines/);
@@ -148,7 +148,7 @@ describe('log', () => {
     await line('more 300').waitFor();
   });
 
-  it('shows HTML as text and colours as colours, and runs nothing', async () => {
+  it('shows HTML as text and renders colours, and runs no script', async () => {
     await print(
       '<img src=x onerror="document.title=1"><script>document.title=2</script> \u001b[31mred\u001b[0m \u001b]8;;http://evil.example\u0007link\u001b]8;;\u0007',
     );
@@ -161,7 +161,7 @@ describe('log', () => {
     expect(await page.title()).toBe('Log · Drover');
   });
 
-  it('marks what was searched for across colours', async () => {
+  it('highlights a search match across colour changes', async () => {
     await print('the \u001b[31mred\u001b[0m apple');
     await page.getByLabel('Search lines').fill('RED app');
     await line('the red apple').waitFor();
@@ -171,13 +171,13 @@ describe('log', () => {
     await page.locator('.log-foot', { hasText: /^1 line,/ }).waitFor();
   });
 
-  it('bears a line of a megabyte', async () => {
+  it('handles a line of one megabyte', async () => {
     await print('huge x', { repeat: 500_000 });
     await line('huge xhuge').click();
     await page.getByText('[cut, 3000000 characters]').waitFor();
   });
 
-  it('filters by level, bot, direction and text, and has it in the address', async () => {
+  it('filters by level, bot, direction and text, and stores the filter in the address', async () => {
     await print('a quiet word');
     await print('a loud word', { level: 'error' });
     await line('a loud word').waitFor();
@@ -192,7 +192,7 @@ describe('log', () => {
     await show(page, '#/log?dir=out&bot=demo-1');
     await page.locator('.dir-out').first().waitFor();
     expect(await page.locator('.dir-in').count()).toBe(0);
-    // Several scopes are shown as what they are.
+    // Several scopes show as one list.
     await show(page, '#/log?scope=bot,tcp');
     const scope = page.getByLabel('Scope');
     const shown = () => scope.locator('option:checked').innerText();
@@ -202,7 +202,7 @@ describe('log', () => {
     expect(page.url()).toMatch(/scope=tcp$/);
   });
 
-  it('has in the address what the log of one bot is filtered by, also behind its other parts', async () => {
+  it('stores the log filter of one bot in the address, also on its other tabs', async () => {
     await print('for the address');
     await show(page, '#/bots/painter-1?q=for+the+ADDRESS');
     await page.locator('mark', { hasText: 'for the address' }).first().waitFor();
@@ -215,9 +215,9 @@ describe('log', () => {
     expect(await page.getByLabel('Search lines').inputValue()).toBe('for the ADDRESS');
   });
 
-  it('loses no letter that is typed while the search begins', async () => {
+  it('loses no letter typed while a search starts', async () => {
     await page.getByLabel('Search lines').focus();
-    // The next letter comes between the search and its drawing.
+    // The next letter arrives between the search and its rendering.
     await page.evaluate(`{
       const real = history.replaceState.bind(history);
       history.replaceState = (...call) => {
@@ -241,7 +241,7 @@ describe('log', () => {
     expect(await page.locator('details.menu').getAttribute('open')).toBeNull();
   });
 
-  it('keeps the line in sight that is shown in full below', async () => {
+  it('keeps the line in view whose details are shown below', async () => {
     await print('line %n before it', { times: 60 });
     const last = line('line 60 before it');
     await last.click();
@@ -253,7 +253,7 @@ describe('log', () => {
     await page.getByRole('region', { name: 'Line details' }).waitFor();
     expect(await isSeen()).toBe(true);
     await page.keyboard.press('Escape');
-    // Once more with the keyboard, from the end.
+    // Again with the keyboard, from the end.
     await page.keyboard.press('G');
     await page.locator('[data-following=true]').waitFor();
     await page.keyboard.press('Enter');
@@ -280,7 +280,7 @@ describe('log', () => {
     await page.locator('.log-row.is-active', { hasText: 'worth a link' }).waitFor();
   });
 
-  it('copies where the page has no clipboard, and leaves the focus where it was', async () => {
+  it('copies without clipboard access, and keeps the focus', async () => {
     await page.evaluate('delete Navigator.prototype.clipboard');
     await print('copied by hand');
     await line('copied by hand').last().click();
@@ -293,7 +293,7 @@ describe('log', () => {
       .toBe('listbox');
   });
 
-  it('downloads what is loaded, an event a line', async () => {
+  it('downloads the loaded events, one per line', async () => {
     await print('to be kept');
     await line('to be kept').first().waitFor();
     await page.getByLabel('Download').click();
@@ -308,7 +308,7 @@ describe('log', () => {
     expect(events.map(({ data }) => data?.message)).toContain('to be kept');
   });
 
-  it('downloads what the journal has of a direction', async () => {
+  it('downloads the events of one direction from the journal', async () => {
     await show(page, '#/log?bot=demo-1&dir=out');
     await page.locator('.dir-out').first().waitFor();
     await page.getByLabel('Download').click();
@@ -329,7 +329,7 @@ describe('log', () => {
 });
 
 describe('tokens', () => {
-  it('are made with scopes, shown once, listed and revoked', async () => {
+  it('are created with scopes, shown once, listed and revoked', async () => {
     await openWithToken(page, service, await service.token());
     await show(page, '#/tokens');
     await page.getByRole('button', { name: 'New token' }).click();
@@ -356,7 +356,7 @@ describe('tokens', () => {
   });
 });
 
-it('makes no markup and no script of text, and lets nobody add a way to', async () => {
+it('turns no text into markup or script, and lets no code add a policy that would', async () => {
   await openWithToken(page, service, await service.token());
   const refused = (code: string): Promise<string> =>
     page.evaluate(
@@ -365,9 +365,9 @@ it('makes no markup and no script of text, and lets nobody add a way to', async 
   expect(await refused('document.body.innerHTML = "<b>markup</b>"')).toBe('TypeError');
   expect(await refused('new Worker("/assets/x.js")')).toBe('TypeError');
   expect(await refused('trustedTypes.createPolicy("other", {})')).toBe('TypeError');
-  // Nor once more under the name that there is.
+  // Nor a second one under the existing name.
   expect(await refused('trustedTypes.createPolicy("drover", {})')).toBe('TypeError');
-  // The page still works, and has shown why.
+  // The page still works, and has reported why.
   await print('not markup');
   await show(page, '#/log');
   await page.locator('.log-row', { hasText: 'not markup' }).waitFor();
@@ -389,7 +389,7 @@ it('keeps theme, density and time zone', async () => {
   });
 });
 
-it('does nothing on letters and signs when they are switched off', async () => {
+it('ignores single-key shortcuts when they are switched off', async () => {
   await openWithToken(page, service, await service.token());
   await show(page, '#/settings');
   await page.getByLabel('Single-key shortcuts').uncheck();
@@ -407,10 +407,10 @@ it('does nothing on letters and signs when they are switched off', async () => {
   await page.getByText('Single-key shortcuts are off').waitFor();
 });
 
-it('counts down while the PIN is locked, and lets in after that', async () => {
+it('counts down while the PIN is locked, and accepts it afterwards', async () => {
   await page.goto(service.url);
   const wrong = service.pin === '000000' ? '111111' : '000000';
-  // Typed only, as somebody does who has no mouse.
+  // Typed only, as a person without a mouse does.
   const isAtFirst = () =>
     page.getByLabel('Digit 1 of 6').evaluate((box) => box.matches(':focus:read-write'));
   for (let tries = 0; tries < 5; tries++) {
@@ -422,7 +422,7 @@ it('counts down while the PIN is locked, and lets in after that', async () => {
   }
   const locked = page.locator('[data-locked]', { hasText: /Try again in \d+ s/ });
   await locked.waitFor();
-  // What is read aloud of it is said once; only what is not read counts. All of it is looked at in the page, until it is over.
+  // Screen readers announce it once: only the hidden text counts down. The page samples both until the lock ends.
   const { aloud, shown } = await page.evaluate<{ aloud: string[]; shown: string[] }>(`
     new Promise((resolve) => {
       const aloud = new Set();

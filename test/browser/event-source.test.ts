@@ -1,4 +1,4 @@
-// The stream as a browser's own EventSource sees it (interface-seed §5 rule 3, §6). Runs the snippet of docs/GETTING-STARTED.md.
+// The stream in a browser's EventSource (interface-seed §5 rule 3, §6). Runs the snippet of docs/GETTING-STARTED.md.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService } from '../harness/service.js';
 import { launchChromium } from './chromium.js';
 
-/** What the snippet has logged of one event. */
+/** The snippet's log line for one event. */
 interface Seen {
   kind: string;
   id: string;
@@ -21,20 +21,20 @@ let browser: Browser;
 let service: Service;
 let page: Page;
 
-/** The snippet with a token in it. */
+/** The snippet with a token inserted. */
 function snippet(token: string): string {
   const js = docBlock('docs/GETTING-STARTED.md', 'new EventSource');
   expect(js).toContain('PASTE THE TOKEN HERE');
   return js.replace('PASTE THE TOKEN HERE', token);
 }
 
-/** What the snippet has logged until now. */
+/** The snippet's log so far. */
 async function seen(): Promise<Seen[]> {
   const logged = (await page.evaluate('logged')) as [string, string, Seen['data']][];
   return logged.map(([kind, id, data]) => ({ kind, id, data }));
 }
 
-/** The first event from `from` on that the predicate accepts. */
+/** The first event, starting at `from`, that the predicate accepts. */
 async function event(predicate: (event: Seen) => boolean, from = 0): Promise<Seen> {
   let found: Seen | undefined;
   await expect
@@ -68,14 +68,14 @@ afterAll(async () => {
   removeDir(dataDir);
 });
 
-it('gets a session event for each bot at the beginning, and more with ids as their state changes', async () => {
+it('gets a session event for each bot at the start, and further ones with ids as their state changes', async () => {
   const { data } = await event(({ kind }) => kind === 'session');
   expect(data.snapshot).toMatchObject({ id: expect.any(String), status: expect.any(String) });
   const change = await event(({ kind, id }) => kind === 'session' && EVENT_ID.test(id));
   expect(change.data.snapshot).toMatchObject({ kind: 'demo' });
 });
 
-it('gets log events with ids, among them the wire lines of a command', async () => {
+it('gets log events with ids, including the wire lines of a command', async () => {
   await event(({ data }) => (data.snapshot as { status?: string })?.status === 'in_world');
   const from = (await seen()).length;
   const text = 'hello from a browser test';
@@ -92,7 +92,7 @@ it('gets log events with ids, among them the wire lines of a command', async () 
   expect(line.data).toMatchObject({ session_id: 'demo-1', transport: 'tcp', level: 'info' });
 });
 
-it('reconnects when the service is restarted, and continues with the next event', async () => {
+it('reconnects after a restart of the service, and continues with the next event', async () => {
   const { port } = service;
   expect(await service.stop()).toBe(0);
   service = await start(port);

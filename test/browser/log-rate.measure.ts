@@ -1,5 +1,5 @@
-// The log of the dashboard while 2,000 lines come in a second: long tasks, frames, heap. LOGRATE_SECONDS says for how long,
-// half of it following and half of it scrolling in what was loaded.
+// The log of the dashboard at 2,000 lines per second: long tasks, frames, heap. LOGRATE_SECONDS sets the duration, half of
+// it spent following and half scrolling through loaded lines.
 
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -13,9 +13,9 @@ const LINES_PER_SECOND = 2000;
 const MAX_LONG_TASK_MS = 200;
 const MIN_FRAMES = 50;
 const ROUNDS = 4;
-/** What the page needs to be where it was before, in ms. */
+/** Time for the page to return to its earlier position, in ms. */
 const SETTLE_MS = 2000;
-/** Of the heap from the first round to the last. */
+/** Permitted heap growth from the first round to the last. */
 const MAX_HEAP_GROWTH = 1.25;
 
 let browser: Browser;
@@ -63,7 +63,7 @@ async function heap(cdp: CDPSession): Promise<number> {
   return usedSize;
 }
 
-/** What happened in the page in the meantime. */
+/** Measures the page while the task runs. */
 async function during(page: Page, task: () => Promise<void>): Promise<Measured> {
   await page.evaluate('Object.assign(probe, { frames: 0, longest: 0, long: 0 })');
   const began = performance.now();
@@ -72,7 +72,7 @@ async function during(page: Page, task: () => Promise<void>): Promise<Measured> 
   return { ...probe, fps: probe.frames / ((performance.now() - began) / 1000) };
 }
 
-/** Scrolls as a person does who reads back: up for most of the time, a bit down in between. */
+/** Scrolls like a person who reads back: mostly up, sometimes a little down. */
 async function scroll(page: Page, ms: number): Promise<void> {
   await page.locator('.log-list').hover();
   const end = performance.now() + ms;

@@ -1,4 +1,4 @@
-// `npm run shots` and `npm run lograte`: what is driven in a browser to be looked at and measured, apart from the tests.
+// `npm run shots` and `npm run lograte`: screenshots and measurements in a browser, separate from the tests.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';

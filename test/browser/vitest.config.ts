@@ -1,4 +1,4 @@
-// `npm run test:browser`: the tests that need a Chromium on the machine, apart from `npm test`, which needs Node alone.
+// `npm run test:browser`: tests that need an installed Chromium. They are separate from `npm test`, which needs only Node.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';

@@ -45,7 +45,8 @@ class BotStory {
   #shown(number: number): void {
     // Between two reports the line numbers only grow. After a report they exceed what it accounts for.
     if (number <= this.lastNumber) this.faults.push(`${number} after ${this.lastNumber}`);
-    if (number <= this.#reported) this.faults.push(`${number}, but ${this.#reported} were told of`);
+    if (number <= this.#reported)
+      this.faults.push(`${number}, but ${this.#reported} were reported`);
     this.lastNumber = number;
     this.shown += 1;
     if (this.firstNumbers.length < LIMIT) this.firstNumbers.push(number);

@@ -254,7 +254,7 @@ describe('a broken store', () => {
     ['full of garbage', /./, () => Buffer.alloc(100_000, 'garbage')],
     ['overwritten behind its head', /./, (bytes) => bytes.fill(0xa5, 8192)],
   ])(
-    'that is %s is set aside, told of, and its copy is used; tokens survive',
+    'that is %s is set aside and reported, and its copy is used; tokens survive',
     async (_, fault, damage) => {
       const broken = damage(readFileSync(store()));
       writeFileSync(store(), broken);
@@ -276,26 +276,23 @@ describe('a broken store', () => {
   it.each([
     ['and its lock', ['store.mdb', 'store.mdb-lock']],
     ['alone', ['store.mdb']],
-  ])(
-    'that is missing, %s, is told of, and its copy takes its place and is kept',
-    async (_, gone) => {
-      for (const name of gone) rmSync(path.join(dataDir(), name));
-      const second = await start();
-      expect(setAside()).toEqual([]);
-      expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
-      await expectPopulation(second);
-      const line = await notice(second, /was missing/);
-      expect(line).toMatchObject({ level: 'error', scope: 'drover' });
-      expect(line.message).toBe(
-        `the store ${store()} was missing; its last copy has taken its place`,
-      );
-      // This start took nothing from the copy either.
-      await stopClean(second);
-      for (const name of gone) rmSync(path.join(dataDir(), name));
-      await act(await start(), 'stopped', 'stop');
-      await expectPopulation(service as Service);
-    },
-  );
+  ])('that is missing, %s, is reported, and its copy replaces it and is kept', async (_, gone) => {
+    for (const name of gone) rmSync(path.join(dataDir(), name));
+    const second = await start();
+    expect(setAside()).toEqual([]);
+    expect((await call(second, 'GET', '/api-info', { token })).status).toBe(200);
+    await expectPopulation(second);
+    const line = await notice(second, /was missing/);
+    expect(line).toMatchObject({ level: 'error', scope: 'drover' });
+    expect(line.message).toBe(
+      `the store ${store()} was missing; its last copy has taken its place`,
+    );
+    // This start took nothing from the copy either.
+    await stopClean(second);
+    for (const name of gone) rmSync(path.join(dataDir(), name));
+    await act(await start(), 'stopped', 'stop');
+    await expectPopulation(service as Service);
+  });
 
   it('that is missing starts empty when its copy is broken, and the copy is kept', async () => {
     rmSync(store());

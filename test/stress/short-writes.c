@@ -1,5 +1,5 @@
-/* Preloaded into a service by short-writes.test.ts: a send() that accepts nothing or only a part, as it may on any full
- * socket. An idle machine with large socket buffers hardly ever does this. */
+/* Preloaded into a service by short-writes.test.ts: a send() that accepts nothing or only a part, as with a full socket
+ * buffer. This is rare on an idle machine with large socket buffers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
