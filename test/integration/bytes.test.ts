@@ -96,7 +96,7 @@ const snapshotOf = ({ event, data }: Event): Snapshot | undefined =>
   event === 'session' ? (JSON.parse(data) as { snapshot: Snapshot }).snapshot : undefined;
 
 /** Publishes the text on the stream: the name of an unknown command comes back in a log line. */
-async function speak(text: string): Promise<void> {
+async function publishText(text: string): Promise<void> {
   const body = { session_id: null, command: text, args: {} };
   expect((await call(service, 'POST', '/invoke', { body })).status).toBe(404);
 }
@@ -110,7 +110,7 @@ describe.each([
   it('every text arrives intact, and none of it is parsed as part of the stream', async () => {
     const reading = await read(readBytes);
     const { stream, events } = reading;
-    for (const text of TEXTS) await speak(text);
+    for (const text of TEXTS) await publishText(text);
     const lines = (): string[] =>
       events.flatMap((event) => {
         const log = logOf(event);
@@ -143,7 +143,7 @@ describe.each([
 it('slow readers receive the same bytes as a fast one', async () => {
   const first = await read(undefined);
   await first.stream.until(() => first.stream.bodyBytes > 0);
-  for (const text of TEXTS) await speak(text);
+  for (const text of TEXTS) await publishText(text);
   await first.stream.until(
     () => first.events.filter((event) => logOf(event)).length >= TEXTS.length,
   );

@@ -1,4 +1,4 @@
-// The life of a journal, step by step: what it does at its end, at its beginning, and when something goes wrong between.
+// The life cycle of a journal: how it starts, how it ends, and what it does about failures in between.
 
 import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,13 +8,13 @@ import { JOURNAL_FILE, Numbering } from '../../src/shared/stream/numbering.js';
 import { eventually } from '../harness/bots.js';
 import { expectNoHole, journalDir, Life, logItem, sessionItem } from '../harness/journal.js';
 
-it('what was published while the last streams were open keeps its numbers', async () => {
+it('events published while the last streams drain keep their numbers', async () => {
   const dir = journalDir();
   const first = await Life.begin(dir);
   await first.on();
   const stopped = first.say('one', 'stopped');
   await first.past();
-  // A request that is answered while a slow stream still takes its last frames.
+  // A request that is answered while a slow stream still receives its last frames.
   const head = first.say('after it', 'and one more');
   expect(head).toBe(stopped + 2);
   await first.end();
@@ -32,7 +32,7 @@ it('what was published while the last streams were open keeps its numbers', asyn
   await next.end();
 });
 
-it('a thread that is replaced goes on with the journal of this run, also when the run began without one', async () => {
+it('a replacement thread continues the journal of this run, even when the run started without one', async () => {
   const dir = journalDir();
   const before = await Life.begin(dir);
   await before.on();
@@ -42,7 +42,7 @@ it('a thread that is replaced goes on with the journal of this run, also when th
   expect(life.state).toBe('failed');
   life.say('while it could not be kept');
   await life.on();
-  // What lies there is of another numbering.
+  // The journal on disk belongs to another epoch.
   expect(life.notices).toEqual([expect.stringContaining('another numbering')]);
   life.say('kept');
   expect(await life.past()).toHaveLength(2);
@@ -56,7 +56,7 @@ it('a thread that is replaced goes on with the journal of this run, also when th
 });
 
 const DAY_MS = 86_400_000;
-/** The system's clock, as somebody sets it. */
+/** Mocks the system clock, so that a test can set it ahead. */
 function setClock(): (aheadMs: number) => void {
   const real = Date.now.bind(Date);
   let ahead = 0;
@@ -71,7 +71,7 @@ it.each([
   ['within one run', false],
   ['over a restart', true],
 ])(
-  'a clock that is wrong for a while neither empties the journal nor hides what comes then, %s',
+  'a temporarily wrong clock neither empties the journal nor hides later events, %s',
   async (_, restarts) => {
     const set = setClock();
     const dir = journalDir();
@@ -85,7 +85,7 @@ it.each([
       await life.on();
     };
     const block = (name: string): void => {
-      // Several blocks of each time: the newest is never forgotten.
+      // Several blocks at each time: the newest block is never expired.
       life.say(...Array.from({ length: 200 }, (_, at) => `${name} ${at} ${'x'.repeat(1000)}`));
     };
     const count = async (request = {}): Promise<Record<string, number>> => {
@@ -110,7 +110,7 @@ it.each([
     life.broadcaster.publish([sessionItem('x', {})]);
     const all = { before: 200, ahead: 1000, after: 200, other: 1 };
     expect(await count()).toEqual(all);
-    // By time it is found as well.
+    // Queries by time find them too.
     const now = { beforeMs: Date.now() + 1000 };
     expect(await count(now)).toEqual({ before: 200, after: 200, other: 1 });
     expect(await count({ ...now, order: 'newest' })).toEqual({ before: 200, after: 200, other: 1 });
@@ -122,7 +122,7 @@ it.each([
   },
 );
 
-it('what is too old goes, by a clock that is believed', async () => {
+it('events past max_age_hours expire, by a plausible clock', async () => {
   const set = setClock();
   const life = await Life.begin(journalDir(), { config: { max_age_hours: 0.5 } });
   await life.on();
@@ -132,7 +132,7 @@ it('what is too old goes, by a clock that is believed', async () => {
   block('step0');
   await life.past();
   for (let step = 1; step <= 3; step++) {
-    // Steps that are small enough to be believed.
+    // Steps small enough to be plausible.
     set(step * 1_900_000);
     block(`step${step}`);
     await life.past();
@@ -141,23 +141,23 @@ it('what is too old goes, by a clock that is believed', async () => {
     block('more');
     const names = new Set((await life.past()).map(({ data }) => data.message?.split(' ')[0]));
     return !names.has('step0') && !names.has('step1') && names.has('step3');
-  }, 'the oldest are gone');
+  }, 'the oldest events have expired');
   await life.end();
 });
 
-it('after a kill: what a start does not need is examined beside the service, and before it when that run broke off too', {
+it('after a kill the journal is verified in the background, and after a second kill before it is used', {
   timeout: 120_000,
 }, async () => {
   const dir = journalDir();
   const life = await Life.begin(dir);
   await life.on();
-  // More than one segment and the blocks behind it.
+  // More than one segment, and blocks after it.
   for (let batch = 0; batch < 60; batch++) {
     life.say(...Array.from({ length: 2000 }, (_, at) => `line ${batch} ${at} ${'x'.repeat(200)}`));
     await life.past({ order: 'newest', limit: 1 });
   }
   const { epoch } = life.stream;
-  // As kill -9 leaves it, but for a page of an old block.
+  // Copies as kill -9 leaves the files; two of them get a damaged page in an old block.
   const files = [journalDir(), journalDir(), journalDir()];
   for (const copy of files) cpSync(dir, copy, { recursive: true });
   await life.end();
@@ -180,17 +180,17 @@ it('after a kill: what a start does not need is examined beside the service, and
   await healthy.on();
   const shutdown = (): string => Numbering.open(whole, healthy.stream, 0).shutdown;
   expect(shutdown()).toBe('unexamined');
-  await eventually(() => shutdown() === 'unclean', 'it is examined', 60_000);
+  await eventually(() => shutdown() === 'unclean', 'the journal is verified', 60_000);
   expect(healthy.notices).toEqual([]);
   await healthy.end();
 
   const second = await Life.begin(beside);
   await second.on();
-  // It was taken as it is, and then found out.
+  // The journal was used unverified; the damage is found later.
   expect(second.told[0]?.status.oldest).toBe(`${epoch}-1`);
-  await eventually(() => second.notices.length > 0, 'it is set aside', 60_000);
+  await eventually(() => second.notices.length > 0, 'the damaged journal is set aside', 60_000);
   expect(second.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
-  await eventually(() => second.state === 'on' && second.told.length > 2, 'a new one begins');
+  await eventually(() => second.state === 'on' && second.told.length > 2, 'a new journal begins');
   second.say('kept again');
   expect((await second.past()).at(-1)?.data.message).toBe('kept again');
   await second.end();
@@ -198,13 +198,13 @@ it('after a kill: what a start does not need is examined beside the service, and
   Numbering.begin(before);
   const third = await Life.begin(before);
   expect(third.previousShutdown).toBe('unexamined');
-  await eventually(() => third.told.length > 0, 'it is examined', 60_000);
+  await eventually(() => third.told.length > 0, 'the journal is verified', 60_000);
   expect(third.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
   await third.on();
   await third.end();
 });
 
-it('pages of what is written do not write', async () => {
+it('reading pages of written events does not write', async () => {
   const life = await Life.begin(journalDir(), { config: { flush_ms: 10_000 } });
   await life.on();
   life.say('one', 'two', 'three');
@@ -217,26 +217,26 @@ it('pages of what is written do not write', async () => {
     expect(await life.past({ beforeSeq: 4, order })).toHaveLength(3);
   }
   expect(written()).toBe(before);
-  // What is not, is written first.
+  // Events not yet written are written first.
   expect(await life.past({ beforeSeq: 5 })).toHaveLength(4);
   expect(written()).toBeGreaterThan(before);
   await life.end();
 });
 
-it('at the end everything that is on the ring is kept, however much waits, also when it was just lapped', async () => {
+it('close() writes everything that is on the ring, even with a long queue or after a lap', async () => {
   const dir = journalDir();
   const life = await Life.begin(dir, { ringBytes: 2 ** 26 });
   await life.on();
   const line = 'x'.repeat(8000);
   const lines = Array.from({ length: 4000 }, (_, at) => `${at} ${line}`);
-  // Some 32 MB, twice what waits at most.
+  // Some 32 MB, twice the maximum queue.
   const head = life.say(...lines);
   await life.end();
   const next = await Life.begin(dir, { ringBytes: 2 ** 20 });
   expect([next.first, next.previousShutdown]).toEqual([head, 'clean']);
   await next.on();
   expect(next.journal.status.lost).toBe(0);
-  // A ring of one MB: most of this is gone before the journal has looked.
+  // The ring has 1 MB: most lines are overwritten before the journal reads them.
   next.say(...lines.slice(0, 1000));
   await next.end();
   const last = await Life.begin(dir);
@@ -249,10 +249,10 @@ it('at the end everything that is on the ring is kept, however much waits, also 
 });
 
 it.each([
-  ['the file with the numbering', 'numbering', ['before', 'after']],
+  ['the numbering file', 'numbering', ['before', 'after']],
   ['the whole directory', '', ['after']],
 ])(
-  '%s is taken away while it is used: the next run goes on with the same epoch',
+  '%s is deleted while in use: the next run continues with the same epoch',
   async (_, name, kept) => {
     const dir = journalDir();
     const life = await Life.begin(dir);
@@ -260,14 +260,18 @@ it.each([
     life.say('before');
     await life.past();
     rmSync(path.join(dir, name), { recursive: true });
-    await eventually(() => existsSync(path.join(dir, 'numbering')), 'it is there again', 30_000);
+    await eventually(
+      () => existsSync(path.join(dir, 'numbering')),
+      'the numbering file exists again',
+      30_000,
+    );
     await life.on();
     life.say('after');
     await eventually(
       async () => (await life.past()).at(-1)?.data.message === 'after',
-      'it is kept',
+      'the line is in the journal',
     );
-    // Nobody sees to its end.
+    // Starts before the first run has closed its journal.
     const next = await Life.begin(dir);
     expect(next.stream.epoch).toBe(life.stream.epoch);
     expect(next.first).toBeGreaterThan(2);
@@ -279,7 +283,7 @@ it.each([
   },
 );
 
-it('a journal that begins late declares what it has missed, and keeps what is still there', async () => {
+it('a journal that starts late records a gap for what it missed, and keeps what is still on the ring', async () => {
   const life = await Life.begin(journalDir(), { ringBytes: 2 ** 20, fault: 'EROFS' });
   const line = 'x'.repeat(8000);
   for (let batch = 0; batch < 20; batch++) {
@@ -300,7 +304,7 @@ it('a journal that begins late declares what it has missed, and keeps what is st
   await life.end();
 });
 
-it('a bot of the run before has no labels in this one until it is there', async () => {
+it('labels of a bot from the previous run do not apply until the bot exists in this run', async () => {
   const dir = journalDir();
   const filter = JSON.stringify([null, null, null, null, [['team', 'a']]]);
   const lines = async (of: Life): Promise<string[]> =>
@@ -322,7 +326,7 @@ it('a bot of the run before has no labels in this one until it is there', async 
     logItem('two', { session_id: 'x' }),
   ]);
   expect(await lines(next)).toEqual(['one', 'two']);
-  // In the same run the thread that takes its place knows them.
+  // Within the same run, a replacement thread knows the labels.
   await next.replace();
   next.broadcaster.publish([logItem('three', { session_id: 'x' })]);
   expect(await lines(next)).toEqual(['one', 'two', 'three']);

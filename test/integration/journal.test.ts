@@ -1,4 +1,4 @@
-// The journal as clients see it: pages and downloads of the past, statistics, and what a token reaches of them.
+// The journal as clients see it: pages and downloads of past events, statistics, and limits of tokens.
 
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const synthetic = (id: string, rate: number, labels: Record<string, string> = {}
 describe('GET /api/events and /api/stats', () => {
   let home: string;
   let service: Service;
-  /** All that there is, oldest first. */
+  /** All events, oldest first. */
   let all: PastEvent[];
   beforeAll(async () => {
     home = makeDir();
@@ -53,7 +53,7 @@ describe('GET /api/events and /api/stats', () => {
   const sessionOf = ({ data }: PastEvent) => data.snapshot?.id ?? data.session_id ?? null;
   const idsOf = (events: readonly PastEvent[]) => events.map(({ id }) => id);
 
-  it('has every event once, in the order of its id, as the stream had it', async () => {
+  it('has every event once, in the order of ids, as on the stream', async () => {
     expect(all.length).toBeGreaterThan(1000);
     const seqs = all.map(({ id }) => seqOf(id));
     expect(seqs).toEqual(seqs.map((_, at) => (seqs[0] as number) + at));
@@ -88,15 +88,18 @@ describe('GET /api/events and /api/stats', () => {
     ],
     ['nobody', '&session=nobody', () => false],
     ['a text', '&q=77%20XX', (event: PastEvent) => (event.data.message ?? '').includes('77 xx')],
-  ] as const)('%s: pages in both orders, and a download, have the same', async (_, query, fits) => {
-    const wanted = idsOf(all.filter(fits));
-    const upTo = `&before=${epochOf(all[0]?.id ?? '')}-${seqOf(all.at(-1)?.id ?? '') + 1}`;
-    const oldest = await allPages(service, `?order=oldest&limit=170${query}${upTo}`);
-    expect(idsOf(oldest)).toEqual(wanted);
-    const newest = await allPages(service, `?limit=133${query}${upTo}`);
-    expect(idsOf(newest)).toEqual([...wanted].reverse());
-    expect(idsOf(await pastDownload(service, `${query}${upTo}`))).toEqual(wanted);
-  });
+  ] as const)(
+    '%s: pages in both orders and a download return the same events',
+    async (_, query, fits) => {
+      const wanted = idsOf(all.filter(fits));
+      const upTo = `&before=${epochOf(all[0]?.id ?? '')}-${seqOf(all.at(-1)?.id ?? '') + 1}`;
+      const oldest = await allPages(service, `?order=oldest&limit=170${query}${upTo}`);
+      expect(idsOf(oldest)).toEqual(wanted);
+      const newest = await allPages(service, `?limit=133${query}${upTo}`);
+      expect(idsOf(newest)).toEqual([...wanted].reverse());
+      expect(idsOf(await pastDownload(service, `${query}${upTo}`))).toEqual(wanted);
+    },
+  );
 
   it('bounds by id and by time: after is inclusive in time, before is not', async () => {
     const [from, to] = [all[100] as PastEvent, all[700] as PastEvent];
@@ -119,7 +122,7 @@ describe('GET /api/events and /api/stats', () => {
     expect((await pastPage(service, '?before=1000')).events).toEqual([]);
   });
 
-  it('refuses what it does not understand, in one line', async () => {
+  it('rejects invalid queries with one line', async () => {
     for (const query of [
       'limit=0',
       'limit=1001',
@@ -143,7 +146,7 @@ describe('GET /api/events and /api/stats', () => {
     expectError(await call(service, 'GET', '/api/events', { token: null }), 401);
   });
 
-  it('holds what tokens are limited to', async () => {
+  it('applies the limits of tokens', async () => {
     const a = await makeToken(service, { bots: ['a'] });
     const red = await makeToken(service, { labels: { team: 'red' } });
     const control = await makeToken(service, { scopes: ['control'] });
@@ -151,7 +154,7 @@ describe('GET /api/events and /api/stats', () => {
     const ofA = await allPages(service, `?order=oldest&limit=1000${upTo}`, a.token);
     expect(idsOf(ofA)).toEqual(idsOf(all.slice(0, -1).filter((event) => sessionOf(event) === 'a')));
     const ofRed = await allPages(service, `?order=oldest&limit=1000${upTo}`, red.token);
-    // What a bot's labels are is known from its first snapshot on.
+    // The labels of a bot are known from its first snapshot on.
     const shown = (id: string): number => all.findIndex(({ data }) => data.snapshot?.id === id);
     const redFrom = new Map(['a', 'quiet'].map((id) => [id, shown(id)]));
     const wanted = all.filter(
@@ -164,7 +167,7 @@ describe('GET /api/events and /api/stats', () => {
     expectError(await call(service, 'GET', '/api/stats', { token: a.token }), 403);
   });
 
-  it('counts what there is, by level and scope', async () => {
+  it('counts events by level and scope', async () => {
     const answer = await call(service, 'GET', '/api/stats?step=10');
     expect(answer.status, answer.text).toBe(200);
     const { step_s, buckets } = answer.json as {
@@ -196,7 +199,7 @@ describe('GET /api/events and /api/stats', () => {
     for (const { at_ms } of buckets) expect(at_ms % 10_000).toBe(0);
   });
 
-  it('a token limited by labels sees of the past what it would have seen then', async () => {
+  it('a token limited by labels sees the past events that it would have seen live', async () => {
     await create(service, synthetic('turncoat', 0, { team: 'blue' }));
     await act(service, 'turncoat', 'stop');
     const changed = await call(service, 'PATCH', '/api/bots/turncoat', {
@@ -215,7 +218,7 @@ describe('GET /api/events and /api/stats', () => {
     const seen = async (token: string) =>
       idsOf(await allPages(service, `?order=oldest&session=turncoat&before=${upTo}`, token));
     expect(await seen(red.token)).toEqual(idsOf(ofTurncoat.slice(at)));
-    // The frame that tells of the change belongs to both.
+    // The frame that reports the change belongs to both.
     const first = ofTurncoat.findIndex(({ event }) => event === 'session');
     expect(await seen(blue.token)).toEqual(idsOf(ofTurncoat.slice(first, at + 1)));
     await remove(service, 'turncoat');

@@ -1,5 +1,5 @@
-// What a token that is limited to some bots sees on the stream: always held against an unlimited stream of the same time,
-// frame by frame, also while labels change, bots come and go, and the stream is resumed.
+// What a token limited to some bots sees on the stream: always compared, frame by frame, with an unlimited stream of
+// the same time, also while labels change, bots come and go, and the stream is resumed.
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -20,7 +20,7 @@ import { type Frame, openStream, type SseStream } from '../harness/sse.js';
 import { makeToken } from '../harness/tokens.js';
 
 let service: Service;
-/** Everything since the start of the service. */
+/** Every frame since the start of the service. */
 let everything: SseStream;
 
 beforeAll(async () => {
@@ -52,14 +52,14 @@ const live = (stream: SseStream): Frame[] => stream.frames.filter(({ id }) => id
 const sessionOf = (frame: Frame): string | null | undefined =>
   logOf(frame)?.session_id ?? snapshotOf(frame)?.id;
 
-/** Where the stream said that it stands, before its first live frame. */
+/** The position that the stream sent before its first live frame. */
 function startOf(stream: SseStream): number {
   const position = /(?:^|\n\n)id: [0-9a-f]+-(\d+)\n\n/.exec(stream.raw);
-  if (!position) throw new Error('the stream has not said where it stands');
+  if (!position) throw new Error('the stream has not sent its position');
   return Number(position[1]);
 }
 
-/** The last frame of a bot that shows a change, on the unlimited stream, when it has arrived. */
+/** Waits until the unlimited stream has a matching frame. @returns the number of the last one. */
 async function seenAt(fits: (frame: Frame) => boolean): Promise<number> {
   let found: Frame | undefined;
   await everything.until(() => {
@@ -69,11 +69,11 @@ async function seenAt(fits: (frame: Frame) => boolean): Promise<number> {
   return seqOf(found as Frame);
 }
 
-/** Both streams have had the frames up to the present. */
+/** Waits until both streams have all frames up to now. */
 async function settle(stream: SseStream, marker: string): Promise<number> {
   const before = seqOf(live(everything).at(-1) as Frame);
   await invoke(service, marker, 'mark');
-  // The answer may be here before the line, and a line of an earlier time is another's.
+  // The response can arrive before the line, and an earlier line belongs to another command.
   const fits = (frame: Frame): boolean =>
     seqOf(frame) > before &&
     logOf(frame)?.scope === 'dispatch' &&
@@ -83,7 +83,7 @@ async function settle(stream: SseStream, marker: string): Promise<number> {
   return last;
 }
 
-/** Holds a stream against the unlimited one: between two places, exactly the frames that `passes` lets through. */
+/** Compares a stream with the unlimited one: within the range it has exactly the frames for which `passes` is true. */
 function compare(
   stream: SseStream,
   after: number,
@@ -99,7 +99,7 @@ function compare(
   return got;
 }
 
-it('limited to a list: the snapshots and every frame of its bots, and nothing else', async () => {
+it('limited to a list: the snapshots and all frames of its bots, and nothing else', async () => {
   const { token } = await makeToken(service, { bots: ['red', 'blue', 'nobody'] });
   const stream = await open(token);
   await stream.until(() => live(stream).length > 100);
@@ -112,7 +112,7 @@ it('limited to a list: the snapshots and every frame of its bots, and nothing el
   expect(new Set(got.map(sessionOf))).toEqual(new Set(['red', 'blue']));
 });
 
-it('a filter of the query narrows the limit, and cannot widen it', async () => {
+it('a filter in the query narrows the limit and cannot widen it', async () => {
   const { token } = await makeToken(service, { bots: ['red', 'blue'] });
   const stream = await open(token, '?session=blue,green,plain');
   const other = await open(token, '?session=green');
@@ -126,7 +126,7 @@ it('a filter of the query narrows the limit, and cannot widen it', async () => {
   expect(new Set(narrowed.frames.map(sessionOf))).toEqual(new Set(['red']));
 });
 
-it('limited by labels: every frame from the one that gives a bot the labels to the one that takes them', async () => {
+it('limited by labels: every frame from the one that adds the labels to the one that removes them', async () => {
   const { token } = await makeToken(service, { labels: { team: 'a' } });
   const stream = await open(token);
   await stream.until(() => live(stream).length > 100);
@@ -140,7 +140,7 @@ it('limited by labels: every frame from the one that gives a bot the labels to t
       (frame) => snapshotOf(frame)?.id === id && JSON.stringify(snapshotOf(frame)?.labels) === text,
     );
   };
-  /** From when to when each bot is on it. */
+  /** The range of frames in which the stream includes each bot. */
   const spans: { id: string; from: number; to: number }[] = [
     { id: 'red', from: 0, to: Number.POSITIVE_INFINITY },
   ];
@@ -152,7 +152,7 @@ it('limited by labels: every frame from the one that gives a bot the labels to t
     from: await change('green', { team: 'a', n: '3' }),
     to: Number.POSITIVE_INFINITY,
   });
-  // A label that does not matter changes nothing.
+  // An unrelated label changes nothing.
   await change('red', { team: 'a', other: 'x' });
   // A new bot, from its first frame to its last.
   const before = seqOf(everything.frames.at(-1) as Frame);
@@ -161,7 +161,7 @@ it('limited by labels: every frame from the one that gives a bot the labels to t
   await seenAt((frame) => seqOf(frame) > before && logOf(frame)?.session_id === 'brief');
   await remove(service, 'brief');
   const gone = await seenAt((frame) => snapshotOf(frame)?.status === 'deleted');
-  // And one with its name that is another's.
+  // And another bot with the same id that the token cannot see.
   await create(service, { id: 'brief', kind: 'synthetic', labels: { team: 'b' }, config });
   onTestFinished(async () => {
     await remove(service, 'brief');
@@ -179,7 +179,7 @@ it('limited by labels: every frame from the one that gives a bot the labels to t
   expect(new Set(got.map(sessionOf))).toEqual(new Set(['red', 'green', 'blue', 'brief']));
   expect(got.some((frame) => snapshotOf(frame)?.status === 'deleted')).toBe(true);
 
-  // Whoever resumes from the middle of it gets the same once more, on whichever front it lands.
+  // A client that resumes from the middle gets the same frames again, on any front.
   const middle = got[Math.floor(got.length / 4)] as Frame;
   for (let round = 0; round < 6; round++) {
     const resumed = await open(token, '', { 'last-event-id': middle.id });
@@ -189,7 +189,7 @@ it('limited by labels: every frame from the one that gives a bot the labels to t
   }
 });
 
-it('sees no event that belongs to no bot', async () => {
+it('sees no events without a bot', async () => {
   for (const limit of [{ bots: ['red'] }, { labels: { team: 'a' } }]) {
     const { token } = await makeToken(service, limit);
     const stream = await open(token);
@@ -203,10 +203,10 @@ it('sees no event that belongs to no bot', async () => {
 });
 
 it.each([
-  ['without a journal a gap', false],
-  ['with one exactly what it would have had', true],
+  ['a gap without a journal', false],
+  ['exactly the missed frames with a journal', true],
 ])(
-  'resumed on a front that came later: %s, and nothing of a time when the bot was not its own',
+  'resumed on a replaced front: %s, and no frame from before the bot had the labels',
   async (_, enabled) => {
     const own = await startService({
       args: ['--fronts', '2'],
@@ -231,7 +231,7 @@ it.each([
       expect(drill.status, drill.text).toBe(200);
       const back = `front ${front} was replaced`;
       await eventually(async () => {
-        // Whichever front it is on may be the one that goes.
+        // The stream may be on the front that is being replaced.
         const stream = await resume(admin).catch(() => undefined);
         const seen = stream?.waitFor((frame) => logOf(frame)?.message === back, 500);
         const isBack = await seen?.then(
@@ -269,14 +269,14 @@ it.each([
         .filter(({ event }) => event !== 'gap')
         .every((frame) => seqOf(frame) > known),
     ).toBe(true);
-    // The ring has not lost anything of it.
+    // The ring has lost none of these frames.
     await whole.until(() => live(whole).some((frame) => seqOf(frame) > known));
     expect(whole.frames.some(({ event }) => event === 'gap')).toBe(false);
     expect(seqOf(whole.frames[0] as Frame)).toBe(seqOf(first) + 1);
   },
 );
 
-describe('a host that goes down', () => {
+describe('a lost host', () => {
   let shared: Service;
   beforeAll(async () => {
     shared = await startService({
@@ -293,7 +293,7 @@ describe('a host that goes down', () => {
   it.each([
     ['loop', 'hang'],
     ['exit', 'host_lost'],
-  ])('by %s: its neighbours hear that it is gone, not by whom', async (fault, type) => {
+  ])('by %s: tokens of its neighbours see the loss but not the culprit', async (fault, type) => {
     const culprit = `culprit-${fault}`;
     const neighbour = `neighbour-${fault}`;
     for (const id of [culprit, neighbour]) await create(shared, { id, kind: 'faulty' });
@@ -313,21 +313,21 @@ describe('a host that goes down', () => {
     const seen = await snapshotFrom(limited, 0, neighbour, back);
     expect(seen.last_error).toBe('bot host 0 was lost');
     await lineFrom(limited, 0, ({ message }) => message === 'bot host 0 was lost');
-    // To the last line that could tell.
+    // Wait for the last line that could name the culprit.
     const incident = await lineFrom(whole, 0, ({ message }) => message.startsWith('incident '));
     const from = limited.frames.length;
     await invoke(shared, neighbour, 'give', { which: 'number' });
     await lineFrom(limited, from, ({ scope }) => scope === 'dispatch');
     expect(limited.raw).not.toContain(culprit);
 
-    // Whoever may see all of it is told who it was.
+    // A token without limits sees the culprit.
     expect(incident).toMatchObject({ scope: 'drover', session_id: culprit });
     expect(incident.message).toContain(`(${type})`);
-    const told = await lineFrom(whole, 0, ({ message }) => message.includes('(bots that ran'));
-    expect(told).toMatchObject({ scope: 'drover', session_id: null, level: 'error' });
-    expect(told.message).toContain(`bot ${culprit}`);
-    const fallen = await snapshotFrom(whole, 0, culprit, back);
-    expect(fallen.last_error).toMatch(/^bot host 0 was lost: ./);
+    const loss = await lineFrom(whole, 0, ({ message }) => message.includes('(bots that ran'));
+    expect(loss).toMatchObject({ scope: 'drover', session_id: null, level: 'error' });
+    expect(loss.message).toContain(`bot ${culprit}`);
+    const restarted = await snapshotFrom(whole, 0, culprit, back);
+    expect(restarted.last_error).toMatch(/^bot host 0 was lost: ./);
 
     const answer = await call(shared, 'GET', '/api/incidents', { token });
     expect(answer.text).not.toContain(culprit);

@@ -1,5 +1,5 @@
 // Lines of any length, from a bot's logger to the bytes on its subscribers' sockets, with the real classes and a real
-// MessageChannel: from outside no bot can be made to write a line of 1 MB.
+// MessageChannel: no bot can be made from outside to write a line of 1 MB.
 
 import { MessageChannel } from 'node:worker_threads';
 import { createParser } from 'eventsource-parser';
@@ -24,12 +24,12 @@ import type { Log } from '../harness/shapes.js';
 const EPOCH = '0123456789';
 const MIB = 2 ** 20;
 const IN_FLIGHT_LIMIT = 8 * MIB;
-/** Half of a character: a regular expression with `u` takes whole ones together. */
+/** With the flag `u` a surrogate pair matches as one character, so this finds only lone surrogates. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-/** What API.md says of `message`. */
+/** The limit that API.md documents for `message`. */
 const MAX_MESSAGE = 8192;
 
-/** The way of a line, in one thread. */
+/** The path of a line through all stages, in one thread. */
 class Pipe {
   readonly log: BotLogger;
   readonly inFlight = new InFlight(InFlight.create());
@@ -78,7 +78,7 @@ class Pipe {
     this.log = new BotLogger(new BotLines(this.#outbox, 'bot-1', 0), 'bot');
   }
 
-  /** Resolves when so many lines have come out at the other end. */
+  /** Resolves when `count` lines have arrived at the other end. */
   async have(count: number): Promise<void> {
     const options = { timeout: 15_000, interval: 2 };
     await expect.poll(() => this.messages.length, options).toBeGreaterThanOrEqual(count);
@@ -118,7 +118,7 @@ beforeEach(() => {
 });
 afterEach(() => pipe.close());
 
-/** A cut message is the beginning of the text, then a mark that says how long it was. */
+/** A truncated message is the beginning of the text, then a mark with the original length. */
 function expectCut(message: string, text: string): void {
   expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE);
   const mark = message.search(/… \[cut, \d+ characters\]$/);
@@ -138,7 +138,7 @@ it.each<[string, string]>([
   ['quotes', '"'],
   ['three bytes each', '€'],
   ['a mixture', 'a\r\n\0\u2028😀\ud83d"é'],
-])('a line of 1 MB of %s is cut with a visible mark', async (_, unit) => {
+])('a line of 1 MB of %s is truncated with a visible mark', async (_, unit) => {
   const text = unit.repeat(Math.ceil(MIB / unit.length));
   pipe.log.info('before');
   pipe.log.info(text);
@@ -154,15 +154,15 @@ it.each<[string, string]>([
   expect(pipe.ids).toEqual([1, 2, 3, 4].map((seq) => `${EPOCH}-${seq}`));
 });
 
-it('a cut does not part the two halves of a character', async () => {
-  // Of these two the cut falls into the middle of an emoji in one.
+it('truncation does not split a surrogate pair', async () => {
+  // In one of the two texts the limit falls in the middle of an emoji.
   const texts = ['😀'.repeat(MIB), `a${'😀'.repeat(MIB)}`];
   for (const text of texts) pipe.log.info(text);
   await pipe.have(2);
   for (const { message } of pipe.messages) expect(message).not.toMatch(LONE_SURROGATE);
 });
 
-it('what fits is not touched, to the last character', async () => {
+it('a line within the limit is unchanged', async () => {
   const lengths = [0, 1, 2, 8190, 8191, 8192, 8193, 8194, 16_384];
   for (const length of lengths) pipe.log.info('y'.repeat(length));
   await pipe.have(lengths.length);
@@ -173,9 +173,9 @@ it('what fits is not touched, to the last character', async () => {
   }
 });
 
-it('lines are cut before they travel: a batch of them stays small, and no write is too large', async () => {
+it('lines are truncated before they are sent: batches stay small, and no write is too large', async () => {
   pipe.close();
-  // Large enough for all of them: here everything is published before the first pass.
+  // Large enough for all lines: they are all published before the first flush.
   pipe = new Pipe(32 * MIB);
   const text = '\0'.repeat(MIB);
   for (let n = 0; n < 200; n++) pipe.log.error(`${n} ${text}`);
@@ -183,14 +183,14 @@ it('lines are cut before they travel: a batch of them stays small, and no write 
   expect(pipe.messages.map(({ message }) => Number.parseInt(message, 10))).toEqual(
     Array.from({ length: 200 }, (_, n) => n),
   );
-  // 64 lines of 8,192 characters, six bytes each at most.
+  // At most 64 lines of 8,192 characters, six bytes each.
   expect(pipe.largestBatch).toBeLessThan(64 * MAX_FRAME_BYTES);
   expect(Math.max(...pipe.writes)).toBeLessThanOrEqual(MAX_FRAME_BYTES);
   expect(pipe.inFlight.bytes).toBe(0);
   expect(pipe.faults).toEqual([]);
 });
 
-it('hard texts of every length around the limit come whole or cut, one after the other', async () => {
+it('difficult texts around the limit arrive intact or truncated, in order', async () => {
   const unit = 'a\r\n\0\u2028😀é€"\\';
   const texts = Array.from({ length: 40 }, (_, n) =>
     `${n} ${unit.repeat(1000)}`.slice(0, MAX_MESSAGE - 20 + n),

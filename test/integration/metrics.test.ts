@@ -1,4 +1,4 @@
-// GET /metrics: text that Prometheus reads, figures that follow what happens, labels that are bounded.
+// GET /metrics: text in the Prometheus format, values that follow events, bounded labels.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -51,14 +51,14 @@ function total(metrics: Map<string, Family>, name: string, labels: object = {}):
 const value = async (name: string, labels: object = {}): Promise<number> =>
   total(await scrape(), name, labels);
 
-describe('the text', () => {
-  it('is what Prometheus reads, with help and types, and nothing twice', async () => {
+describe('the format', () => {
+  it('is valid for Prometheus, with help and types, and without duplicates', async () => {
     const { headers } = await call(service, 'GET', '/metrics');
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect((await scrape()).size).toBeGreaterThan(30);
   });
 
-  it('is read by a strict reader: what is wrong is found', () => {
+  it('the strict parser rejects invalid text', () => {
     const good = '# HELP a_total A.\n# TYPE a_total counter\na_total{x="1"} 2\n';
     expect(readMetrics(good).get('a_total')?.samples[0]?.value).toBe(2);
     const cases = [
@@ -75,18 +75,18 @@ describe('the text', () => {
     for (const text of cases) expect(() => readMetrics(text), text).toThrow();
   });
 
-  it('is described in docs/METRICS.md, every metric and no other', async () => {
+  it('docs/METRICS.md describes exactly the exported metrics', async () => {
     const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
     const listed = [...text.matchAll(/^\| `((?:drover|process)_[a-z_]+)(?:\{[^`]*\})?` /gm)].map(
       ([, name]) => name,
     );
-    // Where the system does not tell, it is not there.
+    // Missing where the system does not report them.
     const optional = ['process_open_fds', 'process_max_fds'];
     const present = [...(await scrape()).keys()];
     expect([...new Set([...present, ...optional])].sort()).toEqual([...listed].sort());
   });
 
-  it('has the labels of docs/METRICS.md before anything has happened, and 0 for what is known by then', async () => {
+  it('a new service has the labels of docs/METRICS.md, and 0 for all label values known in advance', async () => {
     const dataDir = makeDir();
     onTestFinished(() => removeDir(dataDir));
     const options = { dataDir, config: { kinds: [FIXTURE_KINDS] } };
@@ -95,7 +95,7 @@ describe('the text', () => {
     await stopClean(before);
     const fresh = await startService(options);
     try {
-      // The very first request.
+      // The first request of this service.
       const metrics = readMetrics((await call(fresh, 'GET', '/metrics', { token })).text);
       const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
       const rows = [...text.matchAll(/^\| `((?:drover|process)_[a-z_]+)(?:\{([^`]*)\})?` /gm)];
@@ -118,7 +118,7 @@ describe('the text', () => {
       expect(by('drover_incidents_total', 'type')).toEqual(INCIDENT_TYPES.map((type) => [type, 0]));
       expect(by('drover_events_total', 'event')?.map(([event]) => event)).toEqual([...KINDS]);
       expect(by('drover_log_lines_total', 'level')?.map(([level]) => level)).toEqual([...LEVELS]);
-      // None yet, and no bots: then there is no series, in particular none without labels.
+      // No request and no bot yet, so there are no series, and in particular none without labels.
       expect(metrics.get('drover_http_requests_total')?.samples).toEqual([]);
       expect(metrics.get('drover_bots')?.samples).toEqual([]);
     } finally {
@@ -127,8 +127,8 @@ describe('the text', () => {
   });
 });
 
-describe('the figures', () => {
-  it('bots by kind and status, as they come, stop and go', async () => {
+describe('the values', () => {
+  it('bots by kind and status, as they are created, stopped and deleted', async () => {
     const stream = await streamOf(service, await service.token());
     try {
       for (const id of ['count-1', 'count-2']) await create(service, { id, ...TALKER });
@@ -145,8 +145,8 @@ describe('the figures', () => {
     }
   });
 
-  it('streams, their frames and bytes, and the events and lines behind them', async () => {
-    // Streams of other tests are counted until the service sees that they are closed.
+  it('streams with their frames and bytes, and published events and lines', async () => {
+    // Streams of other tests count until the service notices that they are closed.
     await expect.poll(() => value('drover_streams')).toBe(0);
     const before = await scrape();
     const stream = await streamOf(service, await service.token(), '?snapshot=0');
@@ -185,7 +185,7 @@ describe('the figures', () => {
     await call(service, 'DELETE', '/api/bots/faulty-1');
   });
 
-  it('requests by route and status, also those that belong to no route', async () => {
+  it('requests by route and status, also for unknown routes', async () => {
     const asked = { method: 'GET', route: '/api/bots/{id}', status: '404' };
     const other = { method: 'other', route: 'other', status: '404' };
     const health = { method: 'GET', route: '/health', status: '200' };
@@ -205,7 +205,7 @@ describe('the figures', () => {
     }
   });
 
-  it('PINs that were wrong, and the lock', async () => {
+  it('wrong PINs and the lockout', async () => {
     expect(await value('drover_pin_lock_seconds')).toBe(0);
     const wrong = service.pin === '000000' ? '000001' : '000000';
     const before = await value('drover_pin_failures_total');
@@ -223,7 +223,7 @@ describe('the figures', () => {
     expect(total(metrics, 'drover_http_requests_total', locked)).toBe(1);
   });
 
-  it('the loop of every thread', async () => {
+  it('the event loop of every thread', async () => {
     const metrics = await scrape();
     const threads = new Set(
       metrics.get('drover_event_loop_lag_seconds')?.samples.map(({ labels }) => labels['thread']),
@@ -257,7 +257,7 @@ describe('the figures', () => {
   });
 });
 
-describe('who may see them', () => {
+describe('access', () => {
   it('needs the scope read, and a token that is not limited to some bots', async () => {
     const control = await makeToken(service, { scopes: ['control'] });
     expectError(await call(service, 'GET', '/metrics', { token: control.token }), 403);
@@ -282,7 +282,7 @@ describe('docs/grafana/drover.json', () => {
   ) as { panels: Panel[]; uid: string; schemaVersion: number };
   const drawn = dashboard.panels.filter(({ type }) => type !== 'row');
 
-  it('asks for metrics and labels that there are', async () => {
+  it('uses only existing metrics and labels', async () => {
     const metrics = await scrape();
     const known = new Map<string, Set<string>>();
     for (const { name, samples } of metrics.values()) {
@@ -307,7 +307,7 @@ describe('docs/grafana/drover.json', () => {
         const selected = [...expr.matchAll(/([a-z_]+)=~?"/g)].map(([, label = '']) => label);
         const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
         for (const label of [...by, ...selected, ...shown]) {
-          // A metric that has no series yet shows no labels.
+          // A metric without series shows no labels.
           const empty = names.some((name) => known.get(name)?.size === 0);
           expect(labels.has(label) || empty, `${title}: ${label}`).toBe(true);
         }
@@ -315,7 +315,7 @@ describe('docs/grafana/drover.json', () => {
     }
   });
 
-  it('has panels that do not lie on one another', () => {
+  it('has no overlapping panels', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const [at, a] of dashboard.panels.entries()) {

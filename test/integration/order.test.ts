@@ -1,4 +1,4 @@
-// The end of a bot: what it said last is on the stream before its end, and nothing of it after.
+// The end of a bot: its last lines are on the stream before its end, and none after it.
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
@@ -16,15 +16,15 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-/** What the stream says of one bot, in order: its own lines by number, its states, its end. */
+/** What the stream has of one bot, in order: the numbers of its lines, its states, its end. */
 interface Life {
   numbers: number[];
   statuses: string[];
-  /** Events that came after `deleted`. */
+  /** Events after `deleted`. */
   late: string[];
 }
 
-it('no line of a busy bot comes after its `deleted`, and none before it is missing', async () => {
+it('no line of a busy bot comes after `deleted`, and none before it is missing', async () => {
   const lives = new Map<string, Life>();
   const ledger = new Ledger({
     onFrame: (seq, block) => {
@@ -58,7 +58,7 @@ it('no line of a busy bot comes after its `deleted`, and none before it is missi
     const gone = await Promise.all(batch.map((id) => call(service, 'DELETE', `/api/bots/${id}`)));
     expect(new Set(gone.map(({ status }) => status))).toEqual(new Set([204]));
   }
-  // Whatever still were to come of them lies before the last line of a service that is asked now.
+  // Any late line of theirs would come before the line of this command.
   await call(service, 'POST', '/invoke', { body: { session_id: null, command: 'ping' } });
   await stream.until(() => ids.every((id) => lives.get(id)?.statuses.at(-1) === 'deleted'));
   const { frames } = ledger;
@@ -74,7 +74,7 @@ it('no line of a busy bot comes after its `deleted`, and none before it is missi
   }
 });
 
-it('at the end of the service too: `stopped` is the last of every bot, its lines have no hole', async () => {
+it('at shutdown too: `stopped` is the last event of every bot, and no line is missing', async () => {
   const bots = Array.from({ length: 4 }, (_, n) => ({
     id: `last-${n}`,
     kind: 'synthetic',

@@ -1,4 +1,4 @@
-// Answers that are larger than what a connection takes at once, to clients that are slow to read them.
+// Responses larger than a connection accepts at once, to clients that read slowly.
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -7,9 +7,9 @@ import { RawConnection, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 
 const BOTS = 400;
-/** About 80 KB each: together far more than the system keeps for one connection. */
+/** Responses of about 80 KB each: together far more than the system buffers for one connection. */
 const TOO_MANY = 100;
-/** As many as it keeps. */
+/** As many as the system buffers. */
 const SOME = 3;
 
 let service: Service;
@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => stopClean(service));
 
-/** Sends so many requests for the list at once, and reads nothing yet. */
-async function ask(requests: number): Promise<RawConnection> {
+/** Sends this number of requests for the list at once, and reads nothing yet. */
+async function sendRequests(requests: number): Promise<RawConnection> {
   const connection = await RawConnection.open(service.port);
   onTestFinished(() => connection.close());
   connection.pause();
@@ -44,19 +44,19 @@ async function expectList(connection: RawConnection): Promise<void> {
   expect((answer.json() as { bots: object[] }).bots).toHaveLength(BOTS);
 }
 
-it('a client that asks several times before it reads gets every answer whole, in order', async () => {
-  const connection = await ask(SOME);
+it('a client that sends several requests before it reads gets every response intact, in order', async () => {
+  const connection = await sendRequests(SOME);
   await othersAreServed();
   connection.resume();
   for (let n = 0; n < SOME; n++) await expectList(connection);
 });
 
-// The engine ends a connection that asks again while it cannot take its answer (docs/ENGINES.md): nothing is kept for it.
-it('a client that asks on and on and never reads costs nobody anything', async () => {
+// An engine closes a connection that sends requests while it cannot take the responses (docs/ENGINES.md).
+it('a client that keeps sending requests and never reads affects no other client', async () => {
   const before = await memory();
-  const connections = await Promise.all(Array.from({ length: 20 }, () => ask(TOO_MANY)));
+  const connections = await Promise.all(Array.from({ length: 20 }, () => sendRequests(TOO_MANY)));
   await othersAreServed();
-  // All answers together would be 160 MB.
+  // All responses together would be 160 MB.
   expect((await memory()) - before).toBeLessThan(80 * 2 ** 20);
   for (const connection of connections) connection.close();
 });

@@ -1,4 +1,4 @@
-// Issue 2 "Bad input" and "Configuration": where settings come from, and starts that must fail well before any engine has begun.
+// Issue 2 "Bad input" and "Configuration": where settings come from, and starts that must fail before an engine runs.
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import {
   startOwn,
 } from '../harness/starts.js';
 
-/** The build: the sources lie at another depth below the defaults that they read. */
+/** The build: the sources are at a different depth below the defaults that they read. */
 const BUILD = new URL('../../dist/src/main/load-config.js', import.meta.url).href;
 
 let base: string;
@@ -26,12 +26,12 @@ beforeEach((context) => {
   base = dir;
   failing = failingIn(dir);
   refused = refusedConfigIn(dir);
-  // Runs after the services that the test registers later have ended.
+  // Runs after the services that the test registers later have stopped.
   context.onTestFinished(() => removeDir(dir));
 });
 
-describe('a start that cannot work', () => {
-  it('Bad input: a data directory that cannot be written', async () => {
+describe('a start that must fail', () => {
+  it('Bad input: a data directory that is not writable', async () => {
     const file = path.join(base, 'a-file');
     writeFileSync(file, '');
     const dir = path.join(file, 'data');
@@ -39,7 +39,7 @@ describe('a start that cannot work', () => {
     expectRefusal(await failing(['--data-dir', file]), 'a-file');
   });
 
-  it('Bad input: an unknown key in the configuration, on any level', async () => {
+  it('Bad input: an unknown key in the configuration, at any level', async () => {
     expectRefusal(await refused([], { no_such_key: 1 }), 'no_such_key');
     expectRefusal(await refused([], { http: { no_such_key: 1 } }), 'no_such_key');
     expectRefusal(await refused([], { http: { Port: 1 } }), 'Port');
@@ -55,7 +55,7 @@ describe('a start that cannot work', () => {
     expectRefusal(await refused([], { demo: { enabled: 'yes please' } }), 'enabled');
   });
 
-  it('Bad input: times of a shutdown that are more than a shutdown has', async () => {
+  it('Bad input: shutdown times that exceed the total', async () => {
     const shutdown = { bots_ms: 5000, streams_ms: 2501 };
     expectRefusal(await refused([], { shutdown }), /shutdown\.bots_ms \(5000\).+ 7500 at most/);
     const env = { DROVER_SHUTDOWN_BOTS_MS: '7000' };
@@ -65,7 +65,7 @@ describe('a start that cannot work', () => {
 
   it('Bad input: a port out of range', async () => {
     expectRefusal(await refused(['--port', '70000']), /port/);
-    // 2: no number at all is wrong usage (docs/CLI.md).
+    // 2: a value that is not a port number is wrong usage (docs/CLI.md).
     expectRefusal(await refused(['--port', '-1']), /port/, 2);
     expectRefusal(await refused(['--port', 'many']), /port/, 2);
   });
@@ -78,7 +78,7 @@ describe('a start that cannot work', () => {
     expectRefusal(await refused([], undefined, { DROVER_NO_SUCH_KEY: '1' }), 'NO_SUCH_KEY');
   });
 
-  it('Bad input: a configuration that is no JSON, no object, or not there', async () => {
+  it('Bad input: a configuration that is not JSON, not an object, or missing', async () => {
     expectRefusal(await refused([], '{"http": {'), 'config.json');
     expectRefusal(await refused([], ''), 'config.json');
     expectRefusal(await refused([], '[]'), /config/);
@@ -94,7 +94,7 @@ describe('a start that cannot work', () => {
     expectRefusal(await failing([], { bots: [{ id: 'a', kind: 'no_such_kind' }] }), 'no_such_kind');
   });
 
-  it('Bad input: a bot whose config its kind does not take, and an id used twice', async () => {
+  it('Bad input: a bot config that its kind rejects, and a duplicate id', async () => {
     const config = { events_per_second: 1, message_bytes: 10 };
     const wrong = { id: 'a', kind: 'synthetic', config: { ...config, events_per_second: 'fast' } };
     expectRefusal(await failing([], { bots: [wrong] }), 'events_per_second');
@@ -104,7 +104,7 @@ describe('a start that cannot work', () => {
 });
 
 describe('configuration', () => {
-  it('Configuration: file, environment, flag override each other in that order', async () => {
+  it('Configuration: environment overrides file, and a flag overrides both', async () => {
     const config = { data_dir: path.join(base, 'from-file') };
     const env = { DROVER_DATA_DIR: path.join(base, 'from-env') };
     const file = path.join(base, 'config.json');
@@ -112,7 +112,7 @@ describe('configuration', () => {
     const { loadConfig } = (await import(BUILD)) as typeof import('../../src/main/load-config.js');
     expect(loadConfig(file, {}, {}).data_dir).toBe(config.data_dir);
     expect(loadConfig(file, env, {}).data_dir).toBe(env.DROVER_DATA_DIR);
-    // With all three, the service itself.
+    // All three together, on the service itself.
     const byFlag = await startOwn({ dataDir: path.join(base, 'from-flag'), config, env });
     expect(byFlag.pinPath).toBe(path.join(base, 'from-flag', 'pin.txt'));
   });
@@ -124,7 +124,7 @@ describe('configuration', () => {
     expect((await call(service, 'GET', '/api/bots')).json).toEqual({ bots: [] });
   });
 
-  it('Configuration: a key of the environment reaches the service', async () => {
+  it('Configuration: a key from the environment reaches the service', async () => {
     const env = { DROVER_PIN_CAPACITY: '2', DROVER_PIN_REFILL_PER_MINUTE: '1' };
     const service = await startOwn({ env });
     expectError(await tryPin(service, 'a'), 401, 'wrong pin');
@@ -132,7 +132,7 @@ describe('configuration', () => {
     expectError(await tryPin(service, 'c'), 429);
   });
 
-  it('Configuration: the bots that it names are there from the start, with their labels', async () => {
+  it('Configuration: its bots exist from the start, with their labels', async () => {
     const config = { events_per_second: 1, message_bytes: 10 };
     const bots = [
       { id: 'one', kind: 'synthetic', config, labels: { team: 'red' } },
@@ -149,11 +149,11 @@ describe('configuration', () => {
       });
   });
 
-  it('Configuration: demo.enabled and demo.bots decide on the demo bots, --no-demo goes before both', async () => {
+  it('Configuration: demo.enabled and demo.bots control the demo bots, --no-demo overrides both', async () => {
     const ids = async (options: ServiceOptions): Promise<string[]> => {
       const service = await startOwn(options);
       const stream = await openStream(`${service.url}/events`, { token: await service.token() });
-      // An end waits for the start, so that the whole stream holds every bot that there ever was.
+      // A stop waits for the start to finish, so the complete stream includes every bot.
       await service.stop();
       await stream.ended;
       return [...new Set(stream.frames.flatMap((frame) => snapshotOf(frame)?.id ?? []))].sort();
@@ -164,7 +164,7 @@ describe('configuration', () => {
     expect(await ids({ config: { demo: { enabled: true, bots: 5 } } })).toEqual([]);
   });
 
-  it('Configuration: --bot-hosts spreads the bots over that many hosts', async () => {
+  it('Configuration: --bot-hosts sets the number of hosts for bots', async () => {
     const service = await startOwn({ demo: true, args: ['--bot-hosts', '2'] });
     await expect
       .poll(async () => {

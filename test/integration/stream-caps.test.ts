@@ -1,4 +1,4 @@
-// Limits on the number of streams: what is refused, with what, and that a place that was left is free again.
+// Limits on the number of streams: what is refused, with which error, and that a closed stream makes room again.
 
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 async function start(stream: object): Promise<Service> {
-  // Two fronts: the limits are the process's, whichever front a client meets.
+  // Two fronts: the limits apply to the process, on any front.
   service = await startService({ args: ['--fronts', '2'], config: { stream } });
   return service;
 }
@@ -29,13 +29,13 @@ async function openAll(count: number, options: RawStreamOptions): Promise<RawStr
   return streams;
 }
 
-/** Opens streams until one is refused `times` times in a row, so that both fronts are met. */
+/** Opens streams that are all refused, `times` times, so that both fronts are reached. */
 async function refused(options: RawStreamOptions, times = 8): Promise<Refusal[]> {
   const { port } = service as Service;
   const answers: Refusal[] = [];
   for (let n = 0; n < times; n++) {
     const opened = await RawStream.tryOpen(port, options);
-    if (opened instanceof RawStream) throw new Error(`the stream was let in as number ${n}`);
+    if (opened instanceof RawStream) throw new Error(`stream ${n} was accepted`);
     answers.push(opened);
   }
   return answers;
@@ -48,7 +48,7 @@ function expectRefusals(answers: Refusal[], status: number, message: string): vo
   }
 }
 
-/** A place is free again once the service has seen the connection end. */
+/** There is room again when the service has noticed the end of the connection. */
 async function expectRoom(options: RawStreamOptions): Promise<RawStream> {
   const { port } = service as Service;
   let opened: RawStream | undefined;
@@ -64,7 +64,7 @@ async function expectRoom(options: RawStreamOptions): Promise<RawStream> {
   return opened as RawStream;
 }
 
-it('stream.max_streams: one more is 503, whatever token it has', async () => {
+it('stream.max_streams: one more is 503, with any token', async () => {
   const { url, pin, token } = await start({ max_streams: 20 });
   const options = { token: await token() };
   const streams = await openAll(20, options);
@@ -76,7 +76,7 @@ it('stream.max_streams: one more is 503, whatever token it has', async () => {
   expectRefusals(await refused(options), 503, 'too many streams are open');
 });
 
-it('stream.max_streams_per_token: one more with this token is 429, another token is let in', async () => {
+it('stream.max_streams_per_token: one more with this token is 429, another token is accepted', async () => {
   const { url, pin, token } = await start({ max_streams_per_token: 5 });
   const options = { token: await token() };
   const streams = await openAll(5, options);
@@ -94,7 +94,7 @@ it('stream.max_streams_per_token: one more with this token is 429, another token
   expectRefusals(await refused(options), 429, message);
 });
 
-it('stream.max_streams_per_address: one more from this address is 429, another address is let in', async () => {
+it('stream.max_streams_per_address: one more from this address is 429, another address is accepted', async () => {
   const { token } = await start({ max_streams_per_address: 4 });
   const options = { token: await token() };
   const streams = await openAll(4, options);
@@ -108,14 +108,14 @@ it('stream.max_streams_per_address: one more from this address is 429, another a
   expectRefusals(await refused(other), 429, message);
 });
 
-it('places are given back however streams end, and refusals cost none', async () => {
+it('closed streams make room again, and refused requests take none', async () => {
   const { token, port } = await start({ max_streams: 3 });
   const options = { token: await token() };
   for (let round = 0; round < 5; round++) {
     const streams: RawStream[] = [];
     for (let n = 0; n < 3; n++) streams.push(await expectRoom(options));
     expectRefusals(await refused(options, 3), 503, 'too many streams are open');
-    // Requests that open no stream take no place.
+    // Requests that open no stream do not count.
     const bad = await RawStream.tryOpen(port, { ...options, target: '/events?nope=1' });
     expect(bad).toMatchObject({ status: 400 });
     expect(await RawStream.tryOpen(port, { target: '/events' })).toMatchObject({ status: 401 });
@@ -124,7 +124,7 @@ it('places are given back however streams end, and refusals cost none', async ()
   for (let n = 0; n < 3; n++) await expectRoom(options);
 });
 
-it('by default 1,000 viewers behind one token on one address are served, and no token or address can have all', async () => {
+it('by default one token on one address can open 1,000 streams, but not all streams', async () => {
   const own = await startService();
   service = own;
   const options = { token: await own.token() };
@@ -135,7 +135,7 @@ it('by default 1,000 viewers behind one token on one address are served, and no 
   ) as { stream: Record<string, number>; http: Record<string, number> };
   expect(stream['max_streams_per_token']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 4);
   expect(stream['max_streams_per_address']).toBeLessThanOrEqual((stream['max_streams'] ?? 0) / 2);
-  // Each stream is a connection; the rest is for requests.
+  // Each stream is a connection; the rest is left for requests.
   expect(http['max_connections_per_address']).toBeGreaterThan(
     stream['max_streams_per_address'] ?? 0,
   );

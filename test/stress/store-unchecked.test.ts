@@ -1,4 +1,4 @@
-// A good store or journal that just cannot be opened is not taken for a broken one: nothing is renamed, nothing begins anew.
+// A valid store or journal that cannot be opened for now is not treated as broken: nothing is renamed or recreated.
 
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -26,22 +26,22 @@ beforeEach(() => {
 
 const isBroken = (name: string): boolean => name.includes('.broken-');
 
-/** A way in which LMDB cannot open a file, root neither: something else stands where its lock is to be. */
-function bar(file: string): () => void {
+/** Keeps LMDB from opening the file, also as root: a directory is in the place of its lock file. */
+function blockLock(file: string): () => void {
   rmSync(`${file}-lock`);
   mkdirSync(`${file}-lock`);
   return () => rmSync(`${file}-lock`, { recursive: true });
 }
 
-/** For whom rights count. */
-function forbid(file: string): () => void {
+/** Keeps LMDB from opening the file, except as root. */
+function denyAccess(file: string): () => void {
   chmodSync(file, 0);
   return () => chmodSync(file, 0o600);
 }
 
 const WAYS: [string, (file: string) => () => void][] = [
-  ['its lock cannot be opened', bar],
-  ...(process.getuid?.() === 0 ? [] : ([['it may not be read', forbid]] as typeof WAYS)),
+  ['its lock cannot be opened', blockLock],
+  ...(process.getuid?.() === 0 ? [] : ([['it is not readable', denyAccess]] as typeof WAYS)),
 ];
 
 async function withBot(): Promise<Service> {
@@ -50,7 +50,7 @@ async function withBot(): Promise<Service> {
 }
 
 describe.each(WAYS)('%s', (_, prevent) => {
-  it('of the store: the start ends with a line', async () => {
+  it('store: the start fails with one line', async () => {
     await stopClean(await withBot());
     const file = path.join(dataDir, 'store.mdb');
     const allow = prevent(file);
@@ -66,11 +66,11 @@ describe.each(WAYS)('%s', (_, prevent) => {
     await stopClean(again);
   });
 
-  it('of the journal: the service goes on without, says so, and takes it up later', async () => {
+  it('journal: the service runs without it, reports that, and uses it again later', async () => {
     const first = await withBot();
     await eventually(
       async () => (await pastPage(first, '?session=kept')).events.length > 0,
-      'something is kept',
+      'the journal has events',
     );
     const { oldest } = await journalOf(first);
     await stopClean(first);
@@ -79,7 +79,10 @@ describe.each(WAYS)('%s', (_, prevent) => {
     const again = await startService({ dataDir });
     const status = async (): Promise<unknown> =>
       ((await call(again, 'GET', '/api/pressure')).json as { journal: unknown }).journal;
-    await eventually(async () => /failed/.test(JSON.stringify(await status())), 'it has failed');
+    await eventually(
+      async () => /failed/.test(JSON.stringify(await status())),
+      'the journal has failed',
+    );
     expect(await status()).toEqual({
       state: 'failed',
       reason: expect.stringMatching(/^(it could not be checked: )?E\w+: /),
@@ -88,7 +91,7 @@ describe.each(WAYS)('%s', (_, prevent) => {
     allow();
     await eventually(
       async () => /"on"/.test(JSON.stringify(await status())),
-      'it is taken up',
+      'the journal is on again',
       20_000,
     );
     expect((await journalOf(again)).oldest).toBe(oldest);
@@ -96,7 +99,7 @@ describe.each(WAYS)('%s', (_, prevent) => {
   });
 });
 
-it('too little memory to read it says nothing of the file', async () => {
+it('too little memory to verify a file does not count as a broken file', async () => {
   await stopClean(await withBot());
   const verifier = fileURLToPath(
     new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
