@@ -1,7 +1,7 @@
 // Runs in a front thread. Owns the front's subscribers: a cursor each, never a queue.
 //
 // A pass sends every subscriber the frames between its cursor and the head. After a pass that took d the front rests for
-// d, so that streams use at most half of its time, and frames that arrive meanwhile are sent in one piece. While
+// d, 1 to 5 ms, so that streams leave time for requests, and frames that arrive meanwhile are sent in one piece. While
 // subscribers are behind there is no rest. A pass runs in slices of at most 2 ms; HTTP requests run between slices.
 //
 // A subscriber gets one write per pass, however far behind it is. So all that are behind move through the ring in step and
