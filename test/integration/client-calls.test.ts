@@ -237,7 +237,7 @@ describe('responses that are not from the service', () => {
   });
 });
 
-it('is what a package gets that imports drover/client', async () => {
+it('a package can import drover/client', async () => {
   const script =
     "import('drover/client').then(async ({ DroverClient }) => { await new DroverClient({ url: process.argv[1] }).health(); console.log('well'); })";
   const cwd = new URL('../..', import.meta.url).pathname;

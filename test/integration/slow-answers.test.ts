@@ -51,7 +51,7 @@ it('a client that sends several requests before it reads gets every response int
   for (let n = 0; n < SOME; n++) await expectList(connection);
 });
 
-// An engine closes a connection that sends requests while it cannot take the responses (docs/ENGINES.md).
+// The engine closes a connection whose client sends requests and does not read the responses (docs/ENGINES.md).
 it('a client that keeps sending requests and never reads affects no other client', async () => {
   const before = await memory();
   const connections = await Promise.all(Array.from({ length: 20 }, () => sendRequests(TOO_MANY)));

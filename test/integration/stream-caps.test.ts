@@ -124,7 +124,7 @@ it('closed streams make room again, and refused requests take none', async () =>
   for (let n = 0; n < 3; n++) await expectRoom(options);
 });
 
-it('by default one token on one address can open 1,000 streams, but not all streams', async () => {
+it('by default one token and address can open 1,000 streams, but not use up the global limit', async () => {
   const own = await startService();
   service = own;
   const options = { token: await own.token() };
