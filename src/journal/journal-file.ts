@@ -68,14 +68,14 @@ export class JournalFile {
       : await this.#examine(shutdown === 'unexamined' ? 'all' : 'newest');
     if (fault !== undefined) this.#setAside(`is broken (${fault}) and`);
     let tables = this.#openTables(isNew);
-    let state = tables.state.get('state');
+    let state = await orClose(tables, () => tables.state.get('state'));
     if (state && (state.form !== FORM || state.epoch !== stream.epoch)) {
       await tables.close();
       this.#setAside('is of another numbering and');
       tables = this.#openTables(true);
       state = undefined;
     }
-    this.#opened = this.#memory.resume(this.#path, tables, state);
+    this.#opened = await orClose(tables, () => this.#memory.resume(this.#path, tables, state));
     const isChecked = isNew || fault !== undefined || shutdown !== 'unclean';
     if (isChecked) this.#trust();
     else void this.#checkInBackground(tables);
@@ -91,11 +91,12 @@ export class JournalFile {
     if (!opened) return false;
     try {
       await opened.tables.close();
-      if (this.#stopping.signal.aborted) return false;
+      // Also while the service stops: the frames that are not written yet are written then.
       const tables = openTables(this.#path, this.#start.config.fsync);
       const reader = new JournalReader(tables, () => opened.recorder.changing);
+      const state = await orClose(tables, () => tables.state.get('state'));
       // It must hold what was committed last; otherwise it is another file.
-      if (tables.state.get('state')?.next !== opened.state.next) {
+      if (state?.next !== opened.state.next) {
         await tables.close();
         return false;
       }
@@ -205,5 +206,15 @@ export class JournalFile {
     const done = setAside(this.#path);
     rmSync(lockFileOf(this.#path), { force: true });
     this.#events.notice(`${this.#path} ${why} ${done}; a new one begins empty`);
+  }
+}
+
+/** Runs the task. Closes the tables if it throws: otherwise the next attempt would open the file a second time. */
+async function orClose<T>(tables: Tables, task: () => T): Promise<T> {
+  try {
+    return task();
+  } catch (thrown) {
+    await tables.close().catch(() => {});
+    throw thrown;
   }
 }

@@ -1,0 +1,57 @@
+// The file below the journal, on a real disk: what happens to it when something fails.
+
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Journal } from '../../../src/journal/journal.js';
+import { JournalFile } from '../../../src/journal/journal-file.js';
+import type { JournalMemory } from '../../../src/journal/open-journal.js';
+import type { Tables } from '../../../src/journal/tables.js';
+import type { JournalStart } from '../../../src/shared/contract/threads.js';
+import type { RingReader } from '../../../src/shared/memory/ring-reader.js';
+import { Numbering, newIdentity } from '../../../src/shared/stream/numbering.js';
+import { journalDir, Life } from '../../harness/journal.js';
+
+it('is closed again when it was opened but cannot be read', async () => {
+  let opened: Tables | undefined;
+  const start = {
+    dir: journalDir(),
+    stream: newIdentity(),
+    config: { fsync: 'never' },
+    previousShutdown: 'clean',
+  } as unknown as JournalStart;
+  const memory = {
+    resume(_: string, tables: Tables) {
+      opened = tables;
+      throw new Error('a table cannot be read');
+    },
+  } as unknown as JournalMemory;
+  const ring = { head: () => 1 } as RingReader;
+  const file = new JournalFile(start, ring, memory, { notice() {}, foundBroken() {} });
+  await expect(file.open()).rejects.toThrow('a table cannot be read');
+  expect(file.opened).toBeUndefined();
+  // lmdb rejects any use after close().
+  expect(() => opened?.state.get('state')).toThrow();
+});
+
+it('is written to its end when the service stops while it is being reopened', async () => {
+  let closed: Promise<void> | undefined;
+  const life = await Life.begin(journalDir(), {
+    Journal,
+    peers: {
+      status({ state }) {
+        // A write has failed, and the file is being closed to be opened again.
+        if (state === 'failed') closed ??= life.journal.close();
+      },
+    },
+  });
+  life.say('first words');
+  expect(await life.past()).toHaveLength(1);
+  const reserve = vi.spyOn(Numbering.prototype, 'keepAhead').mockImplementationOnce(() => {
+    throw new Error('the disk is full');
+  });
+  onTestFinished(() => reserve.mockRestore());
+  const head = life.say('last words');
+  await vi.waitUntil(() => closed !== undefined);
+  await closed;
+  const { first, previousShutdown } = Numbering.begin(life.dir);
+  expect({ first, previousShutdown }).toEqual({ first: head, previousShutdown: 'clean' });
+});
