@@ -1,26 +1,24 @@
-// JSON calls to a service, and the shape of every error.
-
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'vitest';
 import { expectDescribed } from './described.js';
 
-/** A service that can be asked: one over sockets (service.ts), or one in the test's own thread (inject.ts). */
+/** A service to call: over sockets (service.ts) or in the test's own thread (inject.ts). */
 export interface ServiceApi {
   readonly pin: string;
   /** A token of this service; the PIN is exchanged once. */
   token(): Promise<string>;
-  /** One request; reads the body whole. */
+  /** Sends one request and reads the complete body. */
   request(request: {
     method: string;
     target: string;
     headers: Record<string, string>;
     body?: string;
   }): Promise<Received>;
-  /** Sends a GET and resolves with the head of the response, of any status; the caller reads the body. */
+  /** Sends a GET and resolves with the response head, regardless of its status. The caller reads the body. */
   open(target: string, headers: Record<string, string>): Promise<IncomingMessage>;
 }
 
-/** What came back. */
+/** A response. */
 export interface Received {
   status: number;
   headers: Headers;
@@ -36,12 +34,12 @@ export interface CallOptions {
   token?: string | null;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   text?: string;
   headers?: Record<string, string>;
 }
 
-/** One call; its answer must be one that the OpenAPI document describes. */
+/** Sends one call. The OpenAPI document must describe its response. */
 export async function call(
   service: ServiceApi,
   method: string,
@@ -92,11 +90,11 @@ function parse(text: string): unknown {
 interface ErrorLike {
   status: number;
   headers: Headers | Record<string, string>;
-  /** The body, or what gives it. */
+  /** The body, or a function that returns it. */
   json: unknown;
 }
 
-/** Validates an error response: status, JSON, and a body of `error` alone. Returns the message. */
+/** Validates an error response: status, JSON, and a body with only `error`. Returns the message. */
 export function expectError(answer: ErrorLike, status: number, message?: string | RegExp): string {
   const { headers } = answer;
   const type = headers instanceof Headers ? headers.get('content-type') : headers['content-type'];

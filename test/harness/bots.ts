@@ -1,5 +1,3 @@
-// Operations on bots, waits on the stream, and neighbours that must not be disturbed.
-
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { type Answer, call, type ServiceApi } from './api.js';
@@ -7,10 +5,10 @@ import { PATIENCE_MS } from './patience.js';
 import { type Log, logOf, logs, type Snapshot, snapshotOf, snapshots } from './shapes.js';
 import { type SseStream, streamOn } from './sse.js';
 
-/** The directory of the kinds that exist for tests; `kinds` of a configuration. */
+/** The directory of the test kinds, for `kinds` in a configuration. */
 export const FIXTURE_KINDS = fileURLToPath(new URL('../fixtures/kinds', import.meta.url));
 
-/** What a `guarded` bot says when there is another instance of it. */
+/** Logged by a `guarded` bot when a second instance of it runs. */
 export const DOUBLE = 'DOUBLE INSTANCE';
 
 export const POST = (service: ServiceApi, path: string, body?: unknown): Promise<Answer> =>
@@ -64,7 +62,7 @@ export interface Incident {
   repeated_at_ms: number | null;
 }
 
-/** Of one bot, or all; newest first. */
+/** Incident reports of one bot or of all, newest first. */
 export async function incidents(service: ServiceApi, id?: string): Promise<Incident[]> {
   const path = id === undefined ? '/api/incidents' : `/api/bots/${id}/incidents`;
   const answer = await call(service, 'GET', path);
@@ -72,12 +70,12 @@ export async function incidents(service: ServiceApi, id?: string): Promise<Incid
   return (answer.json as { incidents: Incident[] }).incidents;
 }
 
-/** A stream of everything. */
+/** A stream without a filter. */
 export async function watch(service: ServiceApi, query = ''): Promise<SseStream> {
   return streamOn(service, `/events${query}`, { token: await service.token() });
 }
 
-/** The first line that fits among those from frame `from` on. */
+/** The first matching line at or after frame `from`. */
 export async function lineFrom(
   stream: SseStream,
   from: number,
@@ -97,7 +95,7 @@ export async function lineFrom(
   return found as Log;
 }
 
-/** The first snapshot of a bot that fits among those from frame `from` on. */
+/** The first matching snapshot of a bot at or after frame `from`. */
 export async function snapshotFrom(
   stream: SseStream,
   from: number,
@@ -126,7 +124,7 @@ export const statusFrom = (
   timeoutMs?: number,
 ): Promise<Snapshot> => snapshotFrom(stream, from, id, (s) => s.status === status, timeoutMs);
 
-/** The statuses that a bot has had from frame `from` on, each once where it did not change. */
+/** The statuses of a bot since frame `from`, without repetitions. */
 export function statusesOf(stream: SseStream, id: string, from = 0): string[] {
   const seen = stream.frames
     .slice(from)
@@ -136,7 +134,7 @@ export function statusesOf(stream: SseStream, id: string, from = 0): string[] {
   return seen.filter((status, n) => status !== seen[n - 1]);
 }
 
-/** Tries until the condition holds. For what is not told on a stream. */
+/** Polls until the condition holds. For state that no stream reports. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what: string,
@@ -149,7 +147,7 @@ export async function eventually(
   }
 }
 
-/** Creates a bot whose lines are numbered without a hole, for {@link expectUndisturbed}. */
+/** Creates a bot that numbers its lines, for {@link expectUndisturbed}. */
 export async function createNeighbour(
   service: ServiceApi,
   stream: SseStream,
@@ -161,8 +159,8 @@ export async function createNeighbour(
 }
 
 /**
- * The neighbour lives on behind everything that is on the stream now, has lost none of its lines, and was never started
- * again. The stream must have been open before the neighbour was created.
+ * The neighbour still runs after everything now on the stream, has lost none of its lines, and never restarted. The
+ * stream must be open before the neighbour is created.
  */
 export async function expectUndisturbed(stream: SseStream, id: string): Promise<void> {
   const from = stream.frames.length;
@@ -182,7 +180,7 @@ export async function expectUndisturbed(stream: SseStream, id: string): Promise<
   expect(statusesOf(stream, id)).toEqual(['starting', 'running']);
 }
 
-/** No guarded bot ever met another instance of itself. */
+/** No guarded bot ever ran twice. */
 export function expectSingle(stream: SseStream): void {
   expect(logs(stream).filter(({ message }) => message.includes(DOUBLE))).toEqual([]);
   const met = stream.frames.flatMap((frame) => snapshotOf(frame) ?? []);

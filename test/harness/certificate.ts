@@ -1,4 +1,4 @@
-// Self-signed certificates that are valid for an hour, made with node:crypto: `npm test` needs no openssl.
+// Self-signed certificates, valid for an hour. They come from node:crypto, so that `npm test` needs no openssl.
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ const HOUR_MS = 3_600_000;
 
 /**
  * A certificate for localhost and 127.0.0.1, with its key, in two files named after `name`.
- * @param isLoose writes a length in a form that OpenSSL takes and BoringSSL does not.
+ * @param isLoose writes a length in a form that OpenSSL accepts and BoringSSL rejects.
  */
 export function makeCertificate(
   directory: string,
@@ -50,7 +50,7 @@ export function makeCertificate(
   const serialBytes = Buffer.from([0x01, serial]);
   const version = der(0x02, Buffer.from([2]));
   const contents = sequence(
-    // The shortest form, or BoringSSL does not read it.
+    // The shortest form. BoringSSL rejects any other.
     isLoose
       ? Buffer.concat([Buffer.from([0xa0, 0x81, version.length]), version])
       : der(0xa0, version),

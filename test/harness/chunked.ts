@@ -1,13 +1,13 @@
-// A strict reader of chunked bodies: it refuses what RFC 9112 §7.1 lets a server leave out or add.
+// A strict reader of chunked bodies: it rejects all optional parts of RFC 9112 §7.1.
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** Longest line of a chunk's size: no server of ours sends a chunk of more than 4 GiB. */
+/** Longest chunk size, in digits: the service sends no chunk above 4 GiB. */
 const MAX_SIZE_DIGITS = 8;
 
-/** Takes a body in pieces of any size, gives what is in its chunks, and throws at the first byte that does not belong. */
+/** Reads a body in pieces of any size, passes on the data of its chunks, and throws at the first invalid byte. */
 export class ChunkedDecoder {
-  /** The last chunk, the one of size 0, has come. */
+  /** The last chunk, which has size 0, has arrived. */
   done = false;
   /** Number of chunks so far. */
   chunks = 0;
@@ -44,7 +44,7 @@ export class ChunkedDecoder {
         if (this.#digits.length > MAX_SIZE_DIGITS) throw new Error(`a size of ${this.#digits}`);
         return;
       case 'size-lf':
-        expectByte(byte, LF, 'behind the size of a chunk');
+        expectByte(byte, LF, 'after a chunk size');
         if (!/^(0|[1-9a-f][0-9a-f]*)$/i.test(this.#digits)) {
           throw new Error(`not a chunk size: ${JSON.stringify(this.#digits)}`);
         }
@@ -55,11 +55,11 @@ export class ChunkedDecoder {
         this.#ending = this.#left === 0;
         return;
       case 'data-cr':
-        expectByte(byte, CR, 'behind a chunk');
+        expectByte(byte, CR, 'after a chunk');
         this.#state = 'data-lf';
         return;
       default:
-        expectByte(byte, LF, 'behind a chunk');
+        expectByte(byte, LF, 'after a chunk');
         this.#state = 'size';
         this.done = this.#ending;
     }

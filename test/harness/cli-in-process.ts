@@ -1,17 +1,16 @@
-// Runs a command in the test's own process, which takes milliseconds. One at a time: a command uses the environment, the
-// directory and the output of its process. What depends on signals, input, pipes or a terminal is tested in a separate
-// process (cli.ts).
+// Runs a command in the test's own process, which takes milliseconds. Only one at a time: a command uses the process's
+// environment, directory and output. Tests of signals, input, pipes and terminals use a separate process (cli.ts).
 
 import { Semaphore } from '../../src/shared/semaphore.js';
 
 type CommandLine = typeof import('../../src/cli/command-line.js');
 
-/** The build: the sources lie at another depth below the configuration that they read. */
+/** The build: the sources would look for their package files at another depth. */
 const BUILD = new URL('../../dist/src/cli/command-line.js', import.meta.url).href;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const turns = new Semaphore({ permits: 1, maxQueued: 100 });
 
-/** Thrown in place of `process.exit`. */
+/** Thrown instead of `process.exit`. */
 class Exit {
   readonly code: number;
   constructor(code: number) {
@@ -33,7 +32,7 @@ export interface CliSurroundings {
 
 export function runCliInProcess(args: string[], surroundings: CliSurroundings): Promise<CliEnd> {
   return turns.run(async () => {
-    // Its signal handlers are for a separate process.
+    // Its signal handlers only make sense in a separate process.
     const handlers = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
     const { createProgram } = (await import(BUILD)) as CommandLine;
     for (const [signal, before] of handlers) {
@@ -55,7 +54,7 @@ export function runCliInProcess(args: string[], surroundings: CliSurroundings): 
   });
 }
 
-/** @returns what puts back all that was replaced. */
+/** @returns a function that restores everything that was replaced. */
 function replaceProcess(
   output: { stdout: string; stderr: string },
   { env, cwd }: CliSurroundings,

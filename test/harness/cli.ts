@@ -1,4 +1,4 @@
-// The command line with a home directory for the test, as a process or in the test's own.
+// The command line with a home directory for the test, in a separate process or in the test's own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import {
 } from './service.js';
 
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
-/** It only ends one that hangs. */
+/** Only ends a command that hangs. */
 const LIMIT_MS = 45_000;
 
 export interface CliOptions {
@@ -32,7 +32,7 @@ export interface CliRun {
   ended: Promise<CliEnd>;
 }
 
-/** Starts a command as a process. @param home is where its profiles are. */
+/** Starts a command as a process. @param home holds its profiles. */
 export function startCli(home: string, args: string[], options: CliOptions = {}): CliRun {
   const child = spawn(process.execPath, [CLI, ...args], {
     env: environment(home, options.env),
@@ -46,7 +46,7 @@ export function startCli(home: string, args: string[], options: CliOptions = {})
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  // One that has ended reads no more.
+  // A process that has ended no longer reads.
   child.stdin.on('error', () => {}).end(options.input ?? '');
   const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
   const ended = once(child, 'close').then(() => {
@@ -60,16 +60,16 @@ export function startCli(home: string, args: string[], options: CliOptions = {})
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-/** These start other processes, or measure their own. */
+/** Commands that start other processes, or measure their own. */
 const IN_A_PROCESS = ['bench', 'doctor', 'record'];
 
-/** Runs a command to its end; in this process where that makes no difference (cli-in-process.ts), and one at a time. */
+/** Runs a command to its end, in this process where possible (cli-in-process.ts), one at a time. */
 export function runCli(home: string, args: string[], options: CliOptions = {}): Promise<CliEnd> {
   const { input, env = {}, cwd = home } = options;
   if (
     input !== undefined ||
     IN_A_PROCESS.includes(args[0] ?? '') ||
-    // Node reads it when it starts.
+    // Node reads it only at its start.
     'NODE_EXTRA_CA_CERTS' in env
   ) {
     return startCli(home, args, options).ended;
@@ -82,19 +82,19 @@ function environment(home: string, env: Record<string, string> = {}): Record<str
   return { PATH, HOME: home, XDG_CONFIG_HOME: `${home}/config`, ...env };
 }
 
-/** Somebody with a service, a token of it, and a home. */
+/** A user with a service, a token for it, and a home directory. */
 export interface Operator {
   service: Service;
   home: string;
-  /** Of the service, and its token. */
+  /** The environment that names the service and its token. */
   env: Record<string, string>;
   /** Runs a command to its end. */
   drover(args: string[], options?: CliOptions): Promise<CliEnd>;
-  /** A run that went well; what it printed. */
+  /** Runs a command that must succeed, and returns its output. */
   done(args: string[], options?: CliOptions): Promise<string>;
 }
 
-/** Starts a service for all tests of the file that calls this; it ends with them. */
+/** Starts a service for all tests of the calling file, and stops it after them. */
 export async function startOperator(options: ServiceOptions): Promise<Operator> {
   const home = makeDir();
   const service = await startService(options);
@@ -113,7 +113,7 @@ export async function startOperator(options: ServiceOptions): Promise<Operator> 
   return { service, home, env, drover, done };
 }
 
-/** One line on standard error, nothing else, and the exit code. */
+/** Expects one line on standard error, no other output, and the exit code. */
 export function expectFailure(
   { code, stdout, stderr }: CliEnd,
   exitCode: number,

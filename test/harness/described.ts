@@ -8,11 +8,11 @@ import { VERSION } from '../../src/shared/version.js';
 
 const document = openApiDocument(VERSION);
 const ajv = new Ajv2020({ strict: false, allErrors: false });
-// As strict as the service is today: clients must bear new fields, but these tests must see them.
+// As strict as the current service: clients must tolerate new fields, but these tests must detect them.
 ajv.addSchema(closed(structuredClone(document) as unknown as JsonValue) as object, 'openapi');
 const validators = new Map<string, ValidateFunction>();
 
-/** What is known of an answer. */
+/** A response to validate. */
 export interface Answered {
   status: number;
   contentType: string;
@@ -23,12 +23,12 @@ export interface Answered {
 const PATHS = Object.entries(document.paths).map(([path, methods]) => ({
   path,
   methods,
-  // What stands literally goes before what stands for anything.
+  // Literal paths come before paths with parameters.
   pattern: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 PATHS.sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
 
-/** @throws Error when the answer is not one that the document describes. */
+/** @throws Error when the document does not describe the response. */
 export function expectDescribed(method: string, target: string, answered: Answered): void {
   const path = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1)[0] ?? '';
   const found = PATHS.find(({ pattern }) => pattern.test(path));
@@ -37,7 +37,7 @@ export function expectDescribed(method: string, target: string, answered: Answer
   if (method === 'OPTIONS' && status === 204) return;
   const operation = found?.methods[(method === 'HEAD' ? 'get' : method).toLowerCase()];
   if (!operation) {
-    // Said once for all in the document's own description.
+    // The document's own description covers all of these.
     if (status < 400) throw new Error(`${what}: the OpenAPI document has no such route`);
     validate('/components/schemas/Error', parsed(answered, method), what);
     return;
@@ -65,7 +65,7 @@ function expectContent(
   validate(pointer([...where, 'content', type, 'schema']), parsed(answered, method), what);
 }
 
-/** @throws Error when the document has no such event or its data is another. */
+/** @throws Error when the document has no such event or its data does not match. */
 export function expectDescribedEvent(event: string | undefined, data: unknown): void {
   const events =
     document.paths['/events']?.['get']?.responses['200']?.content?.['text/event-stream'];
@@ -102,7 +102,7 @@ function pointer(parts: readonly string[]): string {
     .join('/');
 }
 
-/** Schemas that name their fields take no others. */
+/** Forbids further fields in schemas that name their fields. */
 function closed(value: JsonValue): JsonValue {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(closed);

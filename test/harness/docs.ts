@@ -1,4 +1,4 @@
-// Test harness: the code blocks of documents, and a home directory with a shell to type them in.
+// The code blocks of documents, and a home directory with a shell to run them in.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,16 +12,16 @@ import { makeDir, removeDir } from './service.js';
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The command line of the checkout, for a shell. */
 export const CLI = `'${process.execPath}' '${ROOT}dist/src/cli/main.js'`;
-/** Environment of npm, where it is to have the registry of this machine and what was fetched before. */
+/** npm's environment: this machine's registry and its cache. */
 export const NPM: NodeJS.ProcessEnv = {
   npm_config_userconfig: process.env['npm_config_userconfig'] ?? path.join(homedir(), '.npmrc'),
   npm_config_cache: process.env['npm_config_cache'] ?? path.join(homedir(), '.npm'),
   npm_config_prefer_offline: 'true',
   npm_config_audit: 'false',
 };
-/** Only ends what hangs. */
+/** Only ends a command that hangs. */
 const WITHIN_MS = 240_000;
-/** How long something may take to be shown. */
+/** How long expected output may take. */
 const SHOWN_WITHIN_MS = 60_000;
 
 export interface Block {
@@ -38,7 +38,7 @@ export function blocksOf(file: string): Block[] {
   }));
 }
 
-/** All blocks of a document in this language. test/unit/project/docs-blocks.test.ts looks for calls of this: give it literals. */
+/** All blocks of a document in this language. test/unit/project/docs-blocks.test.ts finds the calls: pass literals. */
 export function everyBlock(file: string, language: string): string[] {
   return blocksOf(file)
     .filter((block) => block.language === language)
@@ -47,32 +47,32 @@ export function everyBlock(file: string, language: string): string[] {
 
 export interface Command {
   command: string;
-  /** What is shown then. */
+  /** The expected output. */
   answer: string;
 }
 
-/** The commands of a `console` block: they stand behind `$`. */
+/** The commands of a `console` block: the lines after `$`. */
 export function commandsOf(block: string): Command[] {
   return [...block.matchAll(/^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm)].map(
     ([, command = '', answer = '']) => ({ command, answer }),
   );
 }
 
-/** The one block that has these words in it; looked for in the same way. */
+/** The only block that contains these words. Pass literals here too. */
 export function docBlock(file: string, words: string): string {
   const found = blocksOf(file).filter(({ text }) => text.includes(words));
   if (found.length !== 1) throw new Error(`${file} has ${found.length} blocks with ${words}`);
   return found[0]?.text ?? '';
 }
 
-/** Somebody with a fresh home, and an empty directory in it where they work. */
+/** A reader with a new home directory and an empty working directory in it. */
 export class Reader {
   readonly home = makeDir();
   readonly dir = path.join(this.home, 'work');
   readonly env: NodeJS.ProcessEnv;
   readonly port: number;
 
-  /** @param port where localhost:8090, as documents have it, really is. */
+  /** @param port replaces the documented localhost:8090. */
   constructor(port: number) {
     this.port = port;
     const inherited = Object.entries(process.env).filter(
@@ -94,32 +94,32 @@ export class Reader {
     afterTest(() => this.remove());
   }
 
-  /** Takes the home away; after a test that happens by itself. */
+  /** Removes the home directory. This happens automatically after a test. */
   remove(): void {
     removeDir(this.home);
   }
 
-  /** The checkout as the package, where `npm install` would have put it. */
+  /** Links the checkout as the package, where `npm install` would put it. */
   linkPackage(): void {
     mkdirSync(path.join(this.dir, 'node_modules'));
     symlinkSync(ROOT, path.join(this.dir, 'node_modules/drover'));
   }
 
-  /** What curl takes from its configuration file. */
+  /** Writes curl's configuration file. */
   setCurl(...more: string[]): void {
     const connect = `connect-to = "localhost:8090:127.0.0.1:${this.port}"`;
     const lines = ['silent', 'show-error', connect, ...more];
     writeFileSync(path.join(this.home, '.curlrc'), `${lines.join('\n')}\n`);
   }
 
-  /** A command of the reader's own. */
+  /** Adds a command to the reader's path. */
   command(name: string, script: string): void {
     const file = path.join(this.home, 'bin', name);
     writeFileSync(file, `#!/bin/sh\n${script}\n`);
     chmodSync(file, 0o755);
   }
 
-  /** Writes a block that says in its first line which file it is. */
+  /** Writes a block to the file that its first line names. */
   write(block: string): void {
     const [, name = ''] = /^(?:\/\/|#) (\S+)\n/.exec(block) ?? [];
     expect(name, block).not.toBe('');
@@ -127,7 +127,7 @@ export class Reader {
     writeFileSync(path.join(this.dir, name), block);
   }
 
-  /** Runs the service; its token is `$TOKEN` from then on, and the command line's. */
+  /** Runs the service. `$TOKEN` and the command line then use its token. */
   async serve(flags = ''): Promise<{ service: Typed; pin: string }> {
     const service = this.type(`exec ${CLI} start ${flags}`);
     await service.until(/^listening on /m);
@@ -137,33 +137,33 @@ export class Reader {
     return { service, pin };
   }
 
-  /** Types lines in bash, which exits at the first failure. Resolves with what is shown. */
+  /** Types lines in bash, which exits at the first failure. Resolves with the output. */
   async run(lines: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
     const typed = this.type(lines, env);
     expect(await typed.ended, typed.shown()).toBe(0);
     return typed.shown();
   }
 
-  /** Types lines that do not end by themselves. */
+  /** Types lines whose commands keep running. */
   type(lines: string, env: NodeJS.ProcessEnv = {}): Typed {
     return new Typed(lines, this.dir, { ...this.env, ...env });
   }
 }
 
-/** What a hook starts for many tests is the hook's to end. */
+/** A hook stops what it starts for several tests. */
 function afterTest(task: () => void | Promise<void>): void {
   if (TestRunner.getCurrentTest()) onTestFinished(task);
 }
 
-/** What was typed in a terminal. */
+/** Commands that run in a terminal. */
 export class Typed {
-  /** The exit code, null when it was killed. */
+  /** The exit code, null after a kill. */
   readonly ended: Promise<number | null>;
   readonly #child: ChildProcess;
   #shown = '';
 
   constructor(lines: string, cwd: string, env: NodeJS.ProcessEnv) {
-    // Its own process group, as a terminal has it: Ctrl-C is for all of it, and nothing stays behind.
+    // Its own process group, as in a terminal: Ctrl-C reaches every process, and none is left over.
     this.#child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', lines], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd,
@@ -186,12 +186,12 @@ export class Typed {
     });
   }
 
-  /** Standard output and standard error until now. */
+  /** Standard output and standard error so far. */
   shown(): string {
     return this.#shown;
   }
 
-  /** Waits until this is shown. */
+  /** Waits until the output contains this. */
   async until(pattern: RegExp): Promise<string> {
     await expect
       .poll(() => this.#shown, { timeout: SHOWN_WITHIN_MS, interval: 50 })
@@ -209,7 +209,7 @@ export class Typed {
     try {
       process.kill(-(this.#child.pid as number), signal);
     } catch {
-      // All of it has ended.
+      // Every process of the group has ended.
     }
   }
 }

@@ -1,17 +1,17 @@
-// Walks through "Your first bot" of docs/GETTING-STARTED.md, word for word.
+// Follows "Your first bot" of docs/GETTING-STARTED.md, word for word.
 
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { blocksOf, docBlock, type Reader } from './docs.js';
 
-/** What stands behind the block that has these words: what the reader is told to expect. */
+/** The output that the document shows after the block with these words. */
 function shownBehind(words: string): string {
   const blocks = blocksOf('docs/GETTING-STARTED.md');
   return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
 }
 
-/** Lines without their times and what is counted in them. */
+/** Lines without times and counts. */
 function worded(lines: string): string[] {
   return lines
     .trimEnd()
@@ -20,8 +20,8 @@ function worded(lines: string): string[] {
 }
 
 /**
- * From the bot to the report, where the package is installed.
- * @returns the exit code that Ctrl-C ends the service with; null where npx ends by the signal itself.
+ * From the bot to the report, with the package installed.
+ * @returns the service's exit code after Ctrl-C, or null where the signal ends npx itself.
  */
 export async function walkThroughPackage(reader: Reader): Promise<number | null> {
   const kind = docBlock('docs/GETTING-STARTED.md', 'my-bots/countdown.mjs');
@@ -34,7 +34,7 @@ export async function walkThroughPackage(reader: Reader): Promise<number | null>
 
   const words = 'npx drover bots create rocket --kind countdown';
   const watched = reader.type(docBlock('docs/GETTING-STARTED.md', words));
-  // It fails, and its policy starts it again.
+  // It fails, and its policy restarts it.
   const seen = await watched.until(/ backoff\n(?:.*\n)*.* starting -> counting\n.*10 to go\n/);
   expect(worded(seen)).toEqual(expect.arrayContaining(worded(shownBehind(words))));
   await watched.interrupt();

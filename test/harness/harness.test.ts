@@ -1,4 +1,4 @@
-// The harness itself: a fault here would make every conformance test lie.
+// Tests of the harness: a defect here would falsify every conformance test.
 
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
-it('raw() sends pieces and reads a chunked answer', async () => {
+it('raw() sends pieces and reads a chunked response', async () => {
   const bytes = requestBytes('POST', '/', {}, 'hello');
   const answer = await raw(port, [
     bytes.subarray(0, 30),
@@ -39,7 +39,7 @@ it('raw() sends pieces and reads a chunked answer', async () => {
   ]);
 });
 
-it('a connection gives pipelined answers one by one, and says when it ends', async () => {
+it('a connection returns pipelined responses one by one, and reports its end', async () => {
   const connection = await RawConnection.open(port);
   const last = requestBytes('POST', '/', { Connection: 'close' }, 'two');
   await connection.send(Buffer.concat([requestBytes('POST', '/', {}, 'one'), last]));
@@ -49,7 +49,7 @@ it('a connection gives pipelined answers one by one, and says when it ends', asy
   await expect(connection.response()).rejects.toThrow('the connection ended');
 });
 
-it('parseResponse waits for whole answers and reads each framing', () => {
+it('parseResponse waits for complete responses and reads each framing', () => {
   const parse = (text: string, ended = false, head = false) =>
     parseResponse(Buffer.from(text), ended, head)?.response.body;
   expect(parse('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab')).toBeUndefined();
@@ -66,7 +66,7 @@ it('parseResponse waits for whole answers and reads each framing', () => {
   );
 });
 
-it('a stream keeps frames, comments, retry and bytes, and knows a clean end', async () => {
+it('a stream keeps frames, comments, retry and bytes, and detects a clean end', async () => {
   const stream = await openStream(`http://127.0.0.1:${port}/sse`, { isDescribed: false });
   const frame = await stream.waitFor(({ id }) => id === 'e-2');
   expect(frame).toEqual({ event: undefined, id: 'e-2', data: '"\u{1F411}"', json: '\u{1F411}' });
@@ -77,12 +77,12 @@ it('a stream keeps frames, comments, retry and bytes, and knows a clean end', as
   await expect(stream.waitFor(() => false)).rejects.toThrow('the stream had ended');
 });
 
-it('a stream that is cut does not count as a clean end', async () => {
+it('a cut stream does not count as a clean end', async () => {
   const stream = await openStream(`http://127.0.0.1:${port}/cut`, { isDescribed: false });
   expect(await stream.ended).toBe(false);
 });
 
-it('a wait that nothing fulfils fails', async () => {
+it('a wait without a match fails', async () => {
   const stream = await openStream(`http://127.0.0.1:${port}/sse`, { isDescribed: false });
   await expect(stream.waitFor(() => false, 50)).rejects.toThrow();
   stream.close();

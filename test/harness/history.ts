@@ -1,10 +1,8 @@
-// Test harness: the journal's pages, downloads and state.
-
 import { expect } from 'vitest';
 import { call } from './api.js';
 import type { Service } from './service.js';
 
-/** An event as `GET /api/events` shows it. */
+/** An event in a `GET /api/events` response. */
 export interface PastEvent {
   id: string;
   event: 'log' | 'session' | 'gap';
@@ -33,7 +31,7 @@ export async function pastPage(service: Service, query = '', token?: string): Pr
   return answer.json as PastPage;
 }
 
-/** All pages of a query, one behind the other. */
+/** Reads all pages of a query, in order. */
 export async function allPages(
   service: Service,
   query: string,
@@ -50,7 +48,7 @@ export async function allPages(
   return events;
 }
 
-/** `format=ndjson`. */
+/** Reads a download with `format=ndjson`. */
 export async function pastDownload(service: Service, query = ''): Promise<PastEvent[]> {
   const answer = await call(service, 'GET', `/api/events?format=ndjson${query}`);
   expect(answer.status, answer.text.slice(0, 500)).toBe(200);
@@ -73,14 +71,14 @@ export interface JournalInfo {
   holes: number;
 }
 
-/** What the journal says of itself. */
+/** The state that the journal reports. */
 export async function journalOf(service: Service): Promise<JournalInfo> {
   const answer = await call(service, 'GET', '/api/stats');
   expect(answer.status, answer.text).toBe(200);
   return (answer.json as { journal: JournalInfo }).journal;
 }
 
-/** How many numbers the journal holds. */
+/** How many events the journal holds, by their numbers. */
 export async function keptBy(service: Service): Promise<number> {
   const { oldest, newest } = await journalOf(service);
   return oldest === null || newest === null ? 0 : seqOf(newest) - seqOf(oldest) + 1;

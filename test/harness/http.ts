@@ -1,4 +1,4 @@
-// A raw HTTP/1.1 client: it sends exactly the bytes it is given, in exactly these pieces.
+// A raw HTTP/1.1 client: it sends exactly the given bytes, in exactly the given pieces.
 
 import { once } from 'node:events';
 import net from 'node:net';
@@ -9,7 +9,7 @@ import { PATIENCE_MS } from './patience.js';
 export interface RawResponse {
   status: number;
   reason: string;
-  /** Names in lower case; repeated headers are joined by ", ". */
+  /** Names in lower case. Repeated headers are joined by ", ". */
   headers: Record<string, string>;
   body: string;
   /** Parses the body as JSON. */
@@ -19,34 +19,34 @@ export interface RawResponse {
 export interface RawOptions {
   /** The response has no body even if its headers give a length (a HEAD request). */
   head?: boolean;
-  /** Source address of the connection, to come as another client. */
+  /** Source address of the connection, to act as another client. */
   localAddress?: string;
   /** Address to connect to. Default 127.0.0.1. */
   host?: string;
   timeoutMs?: number;
 }
 
-/** Pause between pieces, so that each travels in its own segment: there is no event to wait for. */
+/** Pause between pieces, so that each travels in its own segment. There is no event to wait for. */
 const PIECE_GAP_MS = 15;
 
-/** What was asked for. */
+/** A request whose response is pending. */
 interface Asked {
   method: string;
   target: string;
 }
 
-/** What {@link requestBytes} has made. */
+/** Requests built by {@link requestBytes}. */
 const requests = new WeakMap<Buffer, Asked>();
 
 export type Pieces = string | Buffer | (string | Buffer)[];
 
-/** One connection; requests go out with {@link send}, answers come in order with {@link response}. */
+/** One connection: {@link send} writes requests, {@link response} reads the responses in order. */
 export class RawConnection {
   readonly #socket: net.Socket;
   #received = Buffer.alloc(0);
   #ended = false;
   #wake: () => void = () => {};
-  /** Requests whose answers have not been read; undefined when something was sent that is no request of {@link requestBytes}. */
+  /** Requests with unread responses, undefined after bytes that do not come from {@link requestBytes}. */
   #asked: Asked[] | undefined = [];
 
   private constructor(socket: net.Socket) {
@@ -55,7 +55,7 @@ export class RawConnection {
       this.#received = Buffer.concat([this.#received, chunk]);
       this.#wake();
     });
-    // A reset after the answer is no failure of the answer; without one, response() says that it ended.
+    // A reset after the response is not a failure. Without a response, response() reports the end.
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#ended = true;
@@ -89,7 +89,7 @@ export class RawConnection {
     }
   }
 
-  /** The next answer on this connection. */
+  /** The next response on this connection. */
   async response(options: RawOptions = {}): Promise<RawResponse> {
     const deadline = Date.now() + (options.timeoutMs ?? PATIENCE_MS);
     for (;;) {
@@ -101,7 +101,7 @@ export class RawConnection {
         if (asked) {
           const { status, headers, body } = response;
           const contentType = headers['content-type'] ?? '';
-          // A body that the test does not read is none that can be compared.
+          // A body that the test does not read cannot be compared.
           const method = options.head ? 'HEAD' : asked.method;
           expectDescribed(method, asked.target, { status, contentType, body });
         }
@@ -114,7 +114,7 @@ export class RawConnection {
     }
   }
 
-  /** What has arrived and belongs to no answer yet. */
+  /** Received bytes that belong to no response yet. */
   unread(): string {
     return this.#received.toString('latin1');
   }
@@ -129,7 +129,7 @@ export class RawConnection {
     }
   }
 
-  /** Reads no more from the system, until {@link resume}. */
+  /** Stops reading from the system until {@link resume}. */
   pause(): void {
     this.#socket.pause();
   }
@@ -168,7 +168,7 @@ export async function raw(
   }
 }
 
-/** The bytes of a request. A `Host` header is always there; a body brings its Content-Length unless one is given. */
+/** The bytes of a request. Adds a `Host` header, and for a body a Content-Length, unless they are given. */
 export function requestBytes(
   method: string,
   target: string,
@@ -191,7 +191,7 @@ export function requestBytes(
   return bytes;
 }
 
-/** Parses one answer from the start of `bytes`; undefined while it is not whole. */
+/** Parses one response at the start of `bytes`. Undefined while it is incomplete. */
 export function parseResponse(
   bytes: Buffer,
   ended: boolean,
@@ -227,7 +227,7 @@ export function parseResponse(
 
 interface Body {
   bytes: Buffer;
-  /** How many bytes of the connection it took. */
+  /** Its length on the connection, in bytes. */
   length: number;
 }
 

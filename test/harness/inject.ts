@@ -1,6 +1,6 @@
-// The service in the test's own thread: real routes, authentication, limits, store, registry, broadcaster and bots, and
-// requests that are injected in place of sockets. It has no engine, no journal and no other threads: what depends on
-// those is tested over sockets, in test/conformance.
+// Runs in the test's thread and owns a whole service there: real routes, authentication, limits, store, registry,
+// broadcaster and bots. Requests are injected instead of sent. There is no engine, no journal and no other thread:
+// test/conformance tests those over sockets.
 
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -54,9 +54,9 @@ import { makeDir, removeDir } from './service.js';
 const { $schema: _, ...DEFAULTS } = JSON.parse(
   readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'),
 ) as Record<string, unknown>;
-/** The other kinds that ship need the thread of the demo world, or an IRC server. */
+/** The other shipped kinds need the demo world's thread or an IRC server. */
 const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).href;
-// A store that was there before is checked by a program, which is built.
+// An existing store is checked by a separate program, which exists only in the build.
 PROGRAMS.verifyStore = fileURLToPath(
   new URL('../../dist/src/main/store/verify-store.js', import.meta.url),
 );
@@ -74,19 +74,19 @@ const JOURNAL: JournalStatus = {
 };
 
 export interface InjectOptions {
-  /** What a configuration file would hold. */
+  /** The content of a configuration file. */
   config?: object;
-  /** Requests take turns among so many fronts. Default 1. */
+  /** Number of fronts, which take requests in turn. Default 1. */
   fronts?: number;
-  /** Of the PIN's bucket, in nanoseconds. */
+  /** Clock of the PIN bucket, in nanoseconds. */
   clock?: Clock;
-  /** A directory that is kept, for a service that is to find what another has left. */
+  /** A directory to keep, for a service that starts with another's files. */
   dir?: string;
-  /** In place of what main measures of the threads. */
+  /** Replaces main's measurements of the threads. */
   sources?: Partial<PressureSources>;
 }
 
-/** What the parts below are built from, and end with. */
+/** The parts that a service is built from, and that it closes. */
 interface Parts {
   dir: string;
   isDirKept: boolean;
@@ -99,11 +99,11 @@ interface Parts {
   sources: Partial<PressureSources>;
 }
 
-/** A whole service in this thread, made by {@link inject}. */
+/** A whole service in this thread, created by {@link inject}. */
 export class InjectedService implements ServiceApi {
   readonly pin = PIN;
   readonly port = PORT;
-  /** What the access log has written. */
+  /** The access log's output. */
   log = '';
   readonly #parts: Parts;
   readonly #fronts: InjectedFront[] = [];
@@ -172,20 +172,20 @@ export class InjectedService implements ServiceApi {
     return response as unknown as IncomingMessage;
   }
 
-  /** Resolves with the head of the answer; the body can be read from it. */
+  /** Resolves with the response head. The body can be read from it. */
   inject(request: InjectedRequest): Promise<InjectedResponse> {
     const front = this.#fronts[this.#next++ % this.#fronts.length] as InjectedFront;
     return front.handle(request);
   }
 
-  /** Has fronts tell main now what they tell it every few seconds: uses of tokens, lines of the access log. */
+  /** Makes the fronts send main their periodic messages now: token uses and access log lines. */
   async flush(): Promise<void> {
     for (const front of this.#fronts) front.flush();
-    // The answer comes behind what was told.
+    // The response follows the messages.
     await Promise.all(this.#fronts.map((front) => front.settled()));
   }
 
-  /** Where its store is. */
+  /** The directory of its store. */
   get dir(): string {
     return this.#parts.dir;
   }
@@ -286,13 +286,13 @@ export class InjectedService implements ServiceApi {
     };
   }
 
-  /** For {@link inject}: the broadcaster rings here. */
+  /** For {@link inject}: the broadcaster's doorbell. */
   wake(front: number): void {
     this.#fronts[front]?.fanout.wake();
   }
 }
 
-/** A service; it ends with the test that made it, or with close() where a hook made it. */
+/** Starts a service. It ends with the test that started it, or with close() if a hook started it. */
 export async function inject(options: InjectOptions = {}): Promise<InjectedService> {
   const dir = options.dir ?? makeDir();
   const config = configOf(options);
@@ -348,7 +348,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Calls of main to the broadcaster, which is in the same thread. */
+/** Main's calls to the broadcaster, which runs in the same thread. */
 function sinkOf(broadcaster: Broadcaster): EventSink {
   const methods: Partial<BroadcasterMethods> = {
     publish: ({ items }) => ({ head: broadcaster.publish(items) }),

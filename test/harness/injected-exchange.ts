@@ -1,4 +1,4 @@
-// One injected request, in the place of an engine's exchange, and what the front answers.
+// One injected request, which replaces an engine's exchange, and the front's response.
 
 import { STATUS_CODES } from 'node:http';
 import { Readable } from 'node:stream';
@@ -18,14 +18,14 @@ export interface InjectedRequest {
 }
 
 /**
- * The answer, as far as tests use an `http.IncomingMessage`: a readable with status and headers. What reads it slowly
- * holds the stream behind it up, as a socket would.
+ * The response, as far as tests use an `http.IncomingMessage`: a readable with status and headers. A slow reader causes
+ * backpressure, as a socket would.
  */
 export class InjectedResponse extends Readable {
   readonly statusCode: number;
   readonly statusMessage: string;
   readonly headers: Record<string, string>;
-  /** The body came to its end; it was not cut. */
+  /** The body ended properly and was not cut. */
   complete = false;
   readonly #left: () => void;
   #drained = (): void => {};
@@ -49,7 +49,7 @@ export class InjectedResponse extends Readable {
     this.push(null);
   }
 
-  /** Called when there is room again after push() has answered false. */
+  /** Called when there is room again after push() has returned false. */
   onDrain(drained: () => void): void {
     this.#drained = drained;
   }
@@ -99,7 +99,7 @@ export class InjectedExchange implements Exchange {
   aborted = false;
   slot: InFlightSlot | undefined;
   route = 0;
-  /** Resolves with the head; the body follows. */
+  /** Resolves with the head. The body follows. */
   readonly response: Promise<InjectedResponse>;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #body: Buffer;
@@ -137,7 +137,7 @@ export class InjectedExchange implements Exchange {
     return this.#gone.signal;
   }
 
-  /** The client leaves before it is answered. */
+  /** The client disconnects before its response. */
   leave(): void {
     if (this.#done) return;
     this.aborted = true;

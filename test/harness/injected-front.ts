@@ -46,7 +46,7 @@ export interface InjectedFrontOptions {
   port: number;
   broadcaster: Broadcaster;
   control: Serves<ControlMethods>;
-  /** Of the PIN's bucket. */
+  /** Clock of the PIN bucket. */
   clock: Clock | undefined;
 }
 
@@ -141,7 +141,7 @@ export class InjectedFront {
     this.#counters = counters;
   }
 
-  /** Resolves with the head of the answer. */
+  /** Resolves with the response head. */
   handle(request: InjectedRequest): Promise<InjectedResponse> {
     const exchange = new InjectedExchange(request, (route, status) =>
       this.#counters.add(responseCell(route, status), 1),
@@ -163,13 +163,13 @@ export class InjectedFront {
     this.#admission.shortage = shortage;
   }
 
-  /** Tells main what fronts tell it every few seconds. */
+  /** Sends main the front's periodic messages now. */
   flush(): void {
     this.#uses.flush();
     this.#log.flush();
   }
 
-  /** Resolves when main has taken what it was told before. */
+  /** Resolves when main has processed all earlier messages. */
   async settled(): Promise<void> {
     await this.#main.call('tokens', null);
   }

@@ -1,4 +1,4 @@
-// The one bot host of an injected service: real bots in the test's own thread, where a pool of threads would be.
+// Runs in the test's thread, instead of a pool of host threads, and owns the bots of an injected service.
 
 import { BotHost } from '../../src/bot-host/host.js';
 import { loadModule } from '../../src/bot-host/kinds.js';
@@ -35,7 +35,7 @@ export class InjectedHost {
     });
   }
 
-  /** The pool, as far as the registry knows it. */
+  /** The part of the pool that the registry uses. */
   get pool(): HostPool {
     const pool = {
       count: 1,

@@ -1,5 +1,5 @@
-// Test harness. Owns a journal without its thread: a Journal on a real ring and in a real directory, with a real
-// broadcaster, all in the test's own thread, so that nothing happens between two statements of a test.
+// Runs in the test's thread and owns a journal there, with a real ring, directory and broadcaster. Nothing happens between
+// two statements of a test.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,10 +18,10 @@ import { type Identity, Numbering, newIdentity } from '../../src/shared/stream/n
 import { eventually } from './bots.js';
 import type { PastEvent } from './history.js';
 
-// The build: a file that is there at the start is examined by a script beside it.
+// The build: an existing file is checked by a script that lies beside this module.
 const BUILD = new URL('../../dist/src/journal/journal.js', import.meta.url).href;
 
-/** A page of everything. */
+/** A page without a filter. */
 export const PAGE: PageRequest = {
   filter: null,
   order: 'newest',
@@ -35,7 +35,7 @@ export const PAGE: PageRequest = {
   lines: true,
 };
 
-/** The key of a filter that lets these bots through. */
+/** The key of a filter for these bots. */
 export const keyOfSessions = (...ids: string[]): string =>
   JSON.stringify([null, null, ids, null, null]);
 
@@ -61,7 +61,7 @@ export const sessionItem = (id: string, patch: Partial<BotSnapshot>): Item => ({
 });
 
 export interface LifeOptions {
-  /** Which Journal. Default: the build's, which can examine a file that is there already. */
+  /** The class to use. Default: the build's, which can check an existing file. */
   Journal?: typeof Journal;
   ringBytes?: number;
   config?: Partial<Config['journal']>;
@@ -70,7 +70,7 @@ export interface LifeOptions {
   peers?: Partial<JournalPeers>;
 }
 
-/** One run of a service, as far as the journal sees it. */
+/** One run of a service, as the journal sees it. */
 export class Life {
   readonly dir: string;
   readonly stream: StreamIdentity;
@@ -121,7 +121,7 @@ export class Life {
     this.journal = this.#begin(options);
   }
 
-  /** Another thread takes the place of the one that there was. */
+  /** Replaces the journal, as a new thread would. */
   async replace(options: LifeOptions = {}): Promise<void> {
     await this.journal.close();
     this.told.length = 0;
@@ -129,7 +129,7 @@ export class Life {
     await this.on();
   }
 
-  /** Begins one in this directory, as main does. */
+  /** Starts a run in this directory, as main does. */
   static async begin(dir: string, options: LifeOptions = {}): Promise<Life> {
     const JournalClass =
       options.Journal ?? ((await import(BUILD)) as { Journal: typeof Journal }).Journal;
@@ -156,7 +156,7 @@ export class Life {
     return this.broadcaster.publish(messages.map((message) => logItem(message)));
   }
 
-  /** All that the journal has, or of what was asked for. */
+  /** All events in the journal, or those of a request. */
   async past(request: Partial<PageRequest> = {}): Promise<(PastEvent & { seq: number })[]> {
     const { body } = await this.journal.answers.page({
       ...PAGE,
@@ -172,7 +172,7 @@ export class Life {
     });
   }
 
-  /** As main ends it. */
+  /** Ends the run as main does. */
   async end(): Promise<void> {
     await this.journal.close();
   }
@@ -187,14 +187,14 @@ function begin(
   return { ...numbering.identity, first, previousShutdown };
 }
 
-/** A directory that is gone when the test is over. */
+/** A directory that is removed after the test. */
 export function journalDir(): string {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-journal-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
 
-/** Each number once and in order, or in a gap that declares how many. */
+/** Expects each number once and in order, or in a declared gap. */
 export function expectNoHole(events: readonly { seq: number; data: PastEvent['data'] }[]): void {
   let last: number | undefined;
   for (const { seq, data } of events) {

@@ -1,5 +1,5 @@
-// Test harness. Owns the bookkeeping of one client: which numbers it has had, which were declared lost, and whether
-// anything came twice, out of order, or not at all.
+// Test harness. Owns the record of one client: the numbers it received, those declared lost, and every duplicate, wrong
+// order or undeclared loss.
 
 /** A declared loss. */
 export interface Gap {
@@ -10,9 +10,9 @@ export interface Gap {
 }
 
 export interface LedgerOptions {
-  /** The stream has a filter: numbers may be left out, and the size of a loss is not known. */
+  /** The stream has a filter: numbers may be missing, and the size of a loss is unknown. */
   filtered?: boolean;
-  /** Called for each numbered frame that is no gap. */
+  /** Called for each numbered frame except gaps. */
   onFrame?: (seq: number, block: string) => void;
 }
 
@@ -20,8 +20,8 @@ const ID = /^id: ([0-9a-f]+)-(\d+)$/;
 const MAX_FAULTS = 3;
 
 /**
- * Takes the blocks of a stream, and those of the streams that resume it. `faults` is empty as long as every number has
- * come once and in order, or lies in one declared gap whose size is right.
+ * Reads the blocks of a stream and of the streams that resume it. `faults` stays empty while every number arrives once
+ * and in order, or lies in one declared gap of the right size.
  */
 export class Ledger {
   readonly faults: string[] = [];
@@ -32,9 +32,9 @@ export class Ledger {
   comments = 0;
   retries = 0;
   epoch = '';
-  /** The last number that has come or was declared lost; undefined before the stream has said where it stands. */
+  /** The last number received or declared lost. Undefined until the stream has sent its position. */
   last: number | undefined;
-  /** Where the first stream stood at its beginning. */
+  /** The position at which the first stream started. */
   first: number | undefined;
   readonly #options: LedgerOptions;
 
@@ -47,14 +47,14 @@ export class Ledger {
     return this.last === undefined ? '' : `${this.epoch}-${this.last}`;
   }
 
-  /** Frames and declared losses together: must be `last - first` on a stream without a filter. */
+  /** Frames plus declared losses: must be `last - first` on a stream without a filter. */
   get accounted(): number {
     return this.gaps.reduce((sum, { dropped }) => sum + (dropped ?? 0), this.frames);
   }
 
   readonly take = (block: string): void => {
     if (block.startsWith(':\n')) {
-      // A heartbeat that also says where the stream stands.
+      // A heartbeat that also carries the stream's position.
       this.comments += 1;
       this.take(block.slice(2));
       return;
@@ -85,7 +85,7 @@ export class Ledger {
     const { filtered = false } = this.#options;
     this.first ??= seq;
     this.last ??= seq;
-    // With a filter the stream may have passed over what it does not let through.
+    // With a filter, the stream may have skipped frames that do not match.
     if (filtered ? seq < this.last : seq !== this.last) {
       this.#fault(`the position is ${seq} after ${this.last}`);
     }
@@ -118,7 +118,7 @@ export class Ledger {
       this.#fault(`a gap after ${last}: ${said}`);
     }
     if (gap.to < gap.from) this.#fault(`a gap of nothing: ${said}`);
-    // A replaced broadcaster's gap stands for itself and for an unknown number of events that never had a number.
+    // The gap of a replaced broadcaster counts itself and an unknown number of events that never got a number.
     const ofBroadcaster = gap.from === gap.to && gap.dropped === null;
     if (!filtered && !ofBroadcaster && gap.dropped !== gap.to - gap.from + 1) {
       this.#fault(`a gap with the wrong count: ${said}`);

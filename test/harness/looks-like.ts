@@ -1,9 +1,8 @@
-// Test harness. Owns the comparison of what a document shows with what there really is: ids, times and figures differ, what
-// their structure must not.
+// Compares documented output with real output: ids, times and numbers may differ, the structure may not.
 
 import { expect } from 'vitest';
 
-/** @throws AssertionError when `actual` is not what `documented` shows; `…` stands for anything there. */
+/** @throws AssertionError when `actual` does not match `documented`, in which `…` matches anything. */
 export function expectLooksLike(actual: string, documented: string): void {
   const shown = parsed(documented);
   if (shown !== undefined) {
@@ -26,7 +25,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The same fields with the same types; null may stand for any. Texts are the same, but for ids and digits. */
+/** The same fields with the same types. Null matches any type. Texts are equal except for ids and digits. */
 function alike(a: unknown, b: unknown): boolean {
   if (a === null || b === null) return true;
   if (Array.isArray(a) && Array.isArray(b))
@@ -43,7 +42,7 @@ function alike(a: unknown, b: unknown): boolean {
   return typeof a === typeof b;
 }
 
-/** Tokens, tickets, ids of events. */
+/** Tokens, tickets and event ids. */
 function isRandom(text: string): boolean {
   return /^[A-Za-z0-9+/=-]{32,}$|^[0-9a-f]{10}-\d+$/.test(text);
 }

@@ -1,4 +1,4 @@
-// Test harness. Owns a reader of Prometheus' text format (0.0.4) that is as strict as promtool: what it warns of is an error.
+// A reader of Prometheus' text format (0.0.4) that is as strict as promtool: promtool's warnings are errors here.
 
 export interface Family {
   name: string;
@@ -11,11 +11,11 @@ const TYPES = ['counter', 'gauge', 'histogram'];
 const NAME = /^[a-z][a-z0-9_]*[a-z0-9]$/;
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"(,|$)/y;
-/** Units that are not base units, and what belongs to the type and not into the name. */
+/** Units that are not base units, and words that belong to the type instead of the name. */
 const UNWANTED =
   /_(ms|milliseconds|microseconds|minutes|hours|days|kb|mb|kilobytes|megabytes|percent|counter|gauge|histogram)(_|$)/;
 
-/** All families by name. @throws Error with what is wrong. */
+/** All families by name. @throws Error that names the defect. */
 export function readMetrics(text: string): Map<string, Family> {
   if (!text.endsWith('\n')) throw new Error('the last line has no end');
   const families = new Map<string, Family>();
@@ -75,7 +75,7 @@ function belongs(name: string, { name: family, type }: Family): boolean {
 }
 
 function lint({ name, type, samples }: Family): void {
-  if (!NAME.test(name)) throw new Error(`${name} is no good name`);
+  if (!NAME.test(name)) throw new Error(`${name} is not a valid name`);
   if (UNWANTED.test(name))
     throw new Error(`${name} has not the base unit, or its type in its name`);
   if ((type === 'counter') !== name.endsWith('_total')) {

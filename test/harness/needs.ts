@@ -1,9 +1,9 @@
-// What a test needs of the machine. A missing tool fails the test; what cannot be installed skips it, with the reason.
+// What a test needs from the machine. A missing tool fails the test. A missing right or system skips it, with the reason.
 
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'vitest';
 
-/** Fails with the name of a tool that is missing, and of the Debian package that has it. */
+/** @throws Error with the name of the missing tool and of the Debian package that contains it. */
 export function requireTool(name: string, debianPackage: string): void {
   try {
     execFileSync('sh', ['-c', 'command -v "$1"', 'sh', name], { stdio: 'ignore' });

@@ -1,5 +1,5 @@
-// Test harness. How long a wait may take before it counts as one that never ends. No test measures time with it: a shared
-// machine may give a process no turn for many seconds.
+// How long a wait may take before it counts as endless. No test measures time with it: a busy machine may not schedule a
+// process for many seconds.
 
-/** In ms; well below the time that a test has (vitest.config.ts), so that it says what it waited for. */
+/** In ms. Well below a test's timeout (vitest.config.ts), so that the error names the missing event. */
 export const PATIENCE_MS = 40_000;

@@ -1,11 +1,9 @@
-// Test harness. Owns ports that can be bound again at once.
-
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A free port below those that the system gives to outgoing connections. Not 0: uWebSockets.js then leaves SO_REUSEADDR
- * out, and the port could not be bound again while connections of the first service are in TIME_WAIT.
+ * A free port below the system's range for outgoing connections, which can be bound again at once. Not 0:
+ * uWebSockets.js then omits SO_REUSEADDR, and the port stays blocked while old connections are in TIME_WAIT.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,5 +1,5 @@
-// Test harness. Owns a stream read from a plain socket: it sees every byte, can stop reading, and is cheap enough that one
-// process has hundreds of them.
+// Test harness. Owns the plain socket of a stream: it sees every byte, can stop reading, and is cheap enough for hundreds
+// in one process.
 
 import net from 'node:net';
 import { ChunkedDecoder } from './chunked.js';
@@ -11,17 +11,17 @@ export interface RawStreamOptions {
   /** Sent as `Authorization: Bearer`. */
   token?: string;
   headers?: Record<string, string>;
-  /** Source address of the connection, to come as another client. */
+  /** Source address of the connection, to act as another client. */
   localAddress?: string;
-  /** Read at most this many bytes from the system at once, and let the event loop turn before the next. */
+  /** Read at most this many bytes from the system at once, and yield to the event loop before the next read. */
   readBytes?: number;
-  /** Called for each whole block, without its blank line. */
+  /** Called for each complete block, without its blank line. */
   onBlock?: (block: string) => void;
-  /** Called for the body's bytes as they come out of the chunks. */
+  /** Called for the body's bytes, decoded from the chunks. */
   onBody?: (bytes: Buffer) => void;
 }
 
-/** An answer that is no stream. */
+/** A response that is not a stream. */
 export interface Refusal {
   status: number;
   headers: Record<string, string>;
@@ -38,9 +38,9 @@ export class RawStream {
   readonly ended: Promise<'complete' | 'cut'>;
   /** Bytes of the body so far. */
   bodyBytes = 0;
-  /** What was wrong with the bytes; the stream is closed at the first fault. */
+  /** The defect in the received bytes. The stream is closed at the first one. */
   fault: Error | undefined;
-  /** Only of an answer that is no stream. */
+  /** Only for a response that is not a stream. */
   #body = '';
   readonly #options: RawStreamOptions;
   readonly #socket: net.Socket;
@@ -76,14 +76,14 @@ export class RawStream {
         this.#changed();
         resolve(this.#decoder.done ? 'complete' : 'cut');
       });
-      // Chunked coding ends the body, not the connection, which may stay open for another request.
+      // The last chunk ends the body, not the connection, which may stay open for another request.
       this.#finished = () => resolve('complete');
     });
   }
 
   #finished: () => void = () => {};
 
-  /** Opens the stream. @returns a refusal when the answer is not 200. */
+  /** Opens the stream. @returns a refusal when the status is not 200. */
   static async tryOpen(port: number, options: RawStreamOptions = {}): Promise<RawStream | Refusal> {
     const stream = new RawStream(port, options);
     const { target = '/events', token, headers = {} } = options;
@@ -98,7 +98,7 @@ export class RawStream {
     return { status: stream.status, headers: stream.headers, body: stream.#body };
   }
 
-  /** Opens the stream. @throws Error when the answer is not 200. */
+  /** Opens the stream. @throws Error when the status is not 200. */
   static async open(port: number, options: RawStreamOptions = {}): Promise<RawStream> {
     const opened = await RawStream.tryOpen(port, options);
     if (opened instanceof RawStream) return opened;
@@ -109,7 +109,7 @@ export class RawStream {
     return this.#over;
   }
 
-  /** Reads no more from the system, until {@link resume}; what has been read before still comes. */
+  /** Stops reading from the system until {@link resume}. Bytes already read still arrive. */
   pause(): void {
     this.#stopped = true;
     this.#socket.pause();
@@ -120,7 +120,7 @@ export class RawStream {
     this.#socket.resume();
   }
 
-  /** Cuts the connection after so many more bytes from the system, wherever in a frame that is. */
+  /** Cuts the connection after that many more bytes from the system, at any position in a frame. */
   cutAfter(bytes: number): void {
     this.#cutAfter = bytes;
   }
@@ -129,7 +129,7 @@ export class RawStream {
     this.#socket.destroy();
   }
 
-  /** Waits until the condition holds; it is tried again with every piece that arrives, and at the end. */
+  /** Waits until the condition holds. It is checked with every piece that arrives, and at the end. */
   until(condition: () => boolean, limitMs = PATIENCE_MS): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (act: () => void): void => {
@@ -143,7 +143,7 @@ export class RawStream {
         else if (this.#over) settle(() => reject(new Error('the stream ended')));
       };
       const timer = setTimeout(
-        () => settle(() => reject(new Error('nothing that fits in time'))),
+        () => settle(() => reject(new Error('the condition did not hold in time'))),
         limitMs,
       );
       this.#watchers.add(check);
@@ -223,7 +223,7 @@ export class RawStream {
       this.#rest = Buffer.from(all);
       return;
     }
-    // A copy, so that a few bytes do not keep the whole piece.
+    // A copy, so that a few bytes do not retain the whole piece.
     this.#rest = Buffer.from(all.subarray(end + BLOCK_END.length));
     for (const block of all.toString('utf8', 0, end).split('\n\n')) onBlock(block);
   }

@@ -1,4 +1,4 @@
-// One built service as a real process: its data directory, its output, its end.
+// Test harness. Owns a built service as a process, with its data directory and its output.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,59 +14,59 @@ import { get } from './sse.js';
 const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 /**
- * How long a start may take before the harness gives up; generous, it only bounds a hang. Kinds that hang at import alone
- * may take a service 15 s, on a machine that does nothing else.
+ * How long a start may take before the harness gives up. It is generous and only ends a hang: kinds that hang at import
+ * can take 15 s alone, on an idle machine.
  */
 const START_LIMIT_MS = 60_000;
-/** How long a stop may take before the child is killed; it only bounds a hang. Tests in test/stress hold the service to its 10 s. */
+/** How long a stop may take before the child is killed. It only ends a hang: test/stress checks the limit of 10 s. */
 const STOP_LIMIT_MS = 60_000;
 
-/** The engine that services are started with unless a test says else; the run over node:http sets it (vitest.config.ts). */
+/** The default engine of services in tests. The run over node:http sets it (vitest.config.ts). */
 export const TEST_ENGINE = process.env['TEST_ENGINE'] ?? 'auto';
 
-/** Flags for so many fronts, or for one where the engine cannot share a port: node:http before Node 22.12. */
+/** Flags for that many fronts, or for one where the engine cannot share a port: node:http before Node 22.12. */
 export function frontFlags(fronts: number): string[] {
   const alone = TEST_ENGINE === 'node' && !canSharePort(process.versions.node);
   return ['--fronts', String(alone ? 1 : fronts)];
 }
 
-/** Environment of the child: null takes a variable away. */
+/** Environment of the child. Null removes a variable. */
 export type Env = Record<string, string | null>;
 
 export interface ServiceOptions {
   /** Run with the demo world and its three bots. Default false (`--no-demo`). */
   demo?: boolean;
-  /** `--host`; null leaves the flag out. Default 127.0.0.1. */
+  /** `--host`. Null omits the flag. Default 127.0.0.1. */
   host?: string | null;
-  /** `--port`; null leaves the flag out. Default 0. */
+  /** `--port`. Null omits the flag. Default 0. */
   port?: number | null;
-  /** `--data-dir`, kept afterwards; null leaves the flag out. Default: a fresh one, removed at the end. */
+  /** `--data-dir`, kept afterwards. Null omits the flag. Default: a new one, removed at the end. */
   dataDir?: string | null;
   /** Written to a file that is passed as `--config`. */
   config?: object;
   /** More arguments. */
   args?: string[];
   env?: Env;
-  /** Where the child runs. Default: where the tests do. */
+  /** The child's working directory. Default: that of the tests. */
   cwd?: string;
 }
 
 export interface Service extends ServiceApi {
-  /** Base URL without a slash at its end, on a host that a client can reach. */
+  /** Base URL without a trailing slash, on a host that a client can reach. */
   url: string;
   port: number;
-  /** What it says that it runs on. */
+  /** The engine that it reports. */
   engine: 'uWebSockets.js' | 'node:http';
   pinPath: string;
-  /** What the PIN file held at the moment when the PIN line arrived; undefined when there was none. */
+  /** Content of the PIN file when the PIN line arrived. Undefined without a file. */
   pinFileAtStart: string | undefined;
   dataDir: string;
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Sends the signal and waits. Resolves with the exit code, null when the child had to be killed. */
+  /** Sends the signal and waits. Resolves with the exit code, or null when the child had to be killed. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  /** Ends the process without a goodbye (SIGKILL), keeps nothing but a given data directory. */
+  /** Kills the process (SIGKILL), and removes its files except a given data directory. */
   kill(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A fresh directory; the caller removes it with {@link removeDir}. */
+/** A new directory. The caller removes it with {@link removeDir}. */
 export function makeDir(): string {
   return mkdtempSync(path.join(tmpdir(), 'drover-test-'));
 }
@@ -99,8 +99,8 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts the built service and nothing more. It ends with the test that started it at the latest: a test that times out
- * does not come to its own clean-up.
+ * Starts the built service without waiting. It ends with the test that started it at the latest, because a test that
+ * times out does not reach its own cleanup.
  */
 export function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
@@ -111,7 +111,7 @@ export function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
   running.add(child);
   const closed = once(child, 'close');
   child.once('exit', () => running.delete(child));
-  // What a hook starts for many tests is the hooks' to end, and the process's.
+  // A hook, or the end of the process, stops what a hook starts for several tests.
   if (TestRunner.getCurrentTest()) {
     onTestFinished(async () => {
       if (running.has(child)) child.kill('SIGKILL');
@@ -121,7 +121,7 @@ export function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
   return child;
 }
 
-/** What the child prints. */
+/** The child's output. */
 export function collect(child: ChildProcess): { stdout(): string; stderr(): string } {
   let stdout = '';
   let stderr = '';
@@ -175,12 +175,12 @@ function awaitGreeting(child: ChildProcess, output: ReturnType<typeof collect>):
   });
 }
 
-/** On a busy machine a service is soon short of CPU time: only tests of that set `pressure`, and meet its refusals. */
+/** A busy machine soon triggers the CPU limit, so only tests of pressure enable it. */
 const NO_PRESSURE: Env = { DROVER_PRESSURE_MAX_CPU: '1', DROVER_PRESSURE_MAX_QUEUE: '1' };
 
 const hasPressure = (config: object = {}): boolean => 'pressure' in config;
 
-/** Starts the built service and waits until it says that it listens. */
+/** Starts the built service and waits until it reports that it listens. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = makeDir();
   const dataDir = options.dataDir ?? path.join(home, 'data');
@@ -202,7 +202,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const closed = once(child, 'close');
   let ending = false;
   child.once('close', (code, signal) => {
-    // Tests see refused connections after this; why is only here.
+    // After this, tests see only refused connections. The reason is only in this output.
     if (!ending)
       console.error(`the service ended by itself (${code ?? signal}): ${output.stderr()}`);
   });
@@ -269,13 +269,13 @@ export async function exchange(url: string, pin: string): Promise<string> {
 }
 
 export interface Ended {
-  /** Null when it did not end by itself and was killed. */
+  /** Null when it had to be killed. */
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
-/** Runs the service to its end, for starts that must fail. */
+/** Runs a start that must fail, to its end. */
 export async function runToExit(args: string[], env?: Env): Promise<Ended> {
   const child = launch(args, env);
   const output = collect(child);

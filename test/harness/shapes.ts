@@ -1,4 +1,4 @@
-// The payloads as the contract gives them, independent of the service's code.
+// The payloads as the contract defines them, independent of the service's code.
 
 import { expect } from 'vitest';
 import type { Frame, SseStream } from './sse.js';
@@ -41,12 +41,12 @@ const SNAPSHOT_FIELDS = [
   'status',
 ];
 
-/** The payload of a log frame, undefined for any other frame. */
+/** The payload of a log frame. Undefined for any other frame. */
 export function logOf(frame: Frame): Log | undefined {
   return frame.event === 'log' ? (frame.json as Log) : undefined;
 }
 
-/** The snapshot of a session frame, undefined for any other frame. */
+/** The snapshot of a session frame. Undefined for any other frame. */
 export function snapshotOf(frame: Frame): Snapshot | undefined {
   return frame.event === 'session' ? (frame.json as { snapshot: Snapshot }).snapshot : undefined;
 }
@@ -59,7 +59,7 @@ export function snapshots(stream: SseStream, id: string): Snapshot[] {
   return stream.frames.flatMap((frame) => snapshotOf(frame) ?? []).filter((s) => s.id === id);
 }
 
-/** Waits for a log line that fits. */
+/** Waits for a log line that matches. */
 export async function waitForLog(
   stream: SseStream,
   fits: (log: Log) => boolean,
@@ -86,7 +86,7 @@ export async function waitForStatus(
   return (frame.json as { snapshot: Snapshot }).snapshot;
 }
 
-/** Holds a value against the fields of a BotSnapshot, no more and no fewer. */
+/** Expects exactly the fields of a BotSnapshot. */
 export function expectSnapshot(value: unknown): Snapshot {
   const snapshot = value as Snapshot;
   expect(Object.keys(snapshot).sort()).toEqual(SNAPSHOT_FIELDS);

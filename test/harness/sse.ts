@@ -1,4 +1,4 @@
-// An SSE client as a user would write one, on node:http and eventsource-parser.
+// An SSE client as a user would write it, on node:http and eventsource-parser.
 
 import http from 'node:http';
 import { createParser } from 'eventsource-parser';
@@ -28,16 +28,16 @@ interface Watcher {
   fail(why: string): void;
 }
 
-/** An open stream. Frames are kept from the start, so that a wait never misses one that came before it. */
+/** An open stream. It keeps all frames, so that a wait also finds earlier ones. */
 export class SseStream {
   readonly frames: Frame[] = [];
   readonly comments: string[] = [];
   readonly response: http.IncomingMessage;
-  /** Resolves when the stream is over: true when its body ended properly, false when it was cut. */
+  /** Resolves at the end of the stream: true when its body ended properly, false when it was cut. */
   readonly ended: Promise<boolean>;
-  /** What the server gave in `retry:`, in milliseconds. */
+  /** The server's `retry:` value, in milliseconds. */
   retry: number | undefined;
-  /** What the parser did not understand; a conforming stream leaves this empty. */
+  /** Errors of the parser. Empty for a conforming stream. */
   readonly faults: string[] = [];
   readonly #chunks: Buffer[] = [];
   readonly #watchers = new Set<Watcher>();
@@ -83,7 +83,7 @@ export class SseStream {
     return Buffer.concat(this.#chunks).toString('utf8');
   }
 
-  /** The first frame, past ones included, that the predicate accepts. */
+  /** The first frame that the predicate accepts, earlier ones included. */
   async waitFor(predicate: (frame: Frame) => boolean, timeoutMs = PATIENCE_MS): Promise<Frame> {
     let next = 0;
     let found: Frame | undefined;
@@ -97,7 +97,7 @@ export class SseStream {
     return found as Frame;
   }
 
-  /** Waits until the condition holds; it is tried again with every piece that arrives. */
+  /** Waits until the condition holds. It is checked with every piece that arrives. */
   until(condition: () => boolean, timeoutMs = PATIENCE_MS): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export class SseStream {
           reject(new Error(`${why}; ${this.frames.length} frames, the last:\n${tail.join('\n')}`));
         },
       };
-      const timer = setTimeout(() => watcher.fail('nothing that fits in time'), timeoutMs);
+      const timer = setTimeout(() => watcher.fail('no match in time'), timeoutMs);
       this.#watchers.add(watcher);
       if (this.#over) watcher.fail('the stream had ended');
     });
@@ -136,19 +136,19 @@ function parseJson(data: string): unknown {
   }
 }
 
-/** Sends a GET and resolves with the head of the response, of any status; the caller reads the body. */
+/** Sends a GET and resolves with the response head, regardless of its status. The caller reads the body. */
 export function get(url: string, headers: Record<string, string>): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     http.get(url, { headers, agent: false }, resolve).on('error', reject);
   });
 }
 
-/** Opens a stream; throws when the answer is not 200. */
+/** Opens a stream. @throws Error when the status is not 200. */
 export async function openStream(url: string, options: StreamOptions = {}): Promise<SseStream> {
   return streamFrom(await get(url, headersOf(options)), options);
 }
 
-/** The same on any service. */
+/** Opens a stream of any service. */
 export async function streamOn(
   service: ServiceApi,
   target: string,

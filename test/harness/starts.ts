@@ -14,7 +14,7 @@ import {
   stopClean,
 } from './service.js';
 
-/** A service that ends with the test that started it. */
+/** Starts a service that ends with the test that started it. */
 export async function startOwn(options: ServiceOptions): Promise<Service> {
   const service = await startService(options);
   onTestFinished(() => stopClean(service));
@@ -24,12 +24,12 @@ export async function startOwn(options: ServiceOptions): Promise<Service> {
 /** Runs a start that must fail, with a file of this content as configuration. */
 export type FailingStart = (args: string[], config?: string | object, env?: Env) => Promise<Ended>;
 
-/** @param base is where its data directory and its configuration are. */
+/** @param base holds its data directory and its configuration. */
 export function failingIn(base: string): FailingStart {
   return (args, config, env) => runToExit(argumentsIn(base, args, config), env);
 }
 
-/** The same for what is refused before anything of the service is loaded: it runs in the test's process. */
+/** The same for starts that fail before the service loads: it runs in the test's process. */
 export function refusedConfigIn(base: string): FailingStart {
   return (args, config, env = {}) => {
     const given = Object.entries(env).filter((entry): entry is [string, string] => !!entry[1]);
@@ -47,7 +47,7 @@ function argumentsIn(base: string, args: string[], config?: string | object): st
   return [...always, '--config', file, ...args];
 }
 
-/** One line on standard error that names the culprit; no stack trace, no PIN line. */
+/** Expects one line on standard error that names the culprit, without a stack trace or a PIN line. */
 export function expectRefusal(ended: Ended, names: string | RegExp, code = 1): void {
   expect(ended.stderr).toMatch(/^drover: [^\n]+\n$/);
   expect(ended.stderr).toMatch(names);

@@ -1,10 +1,8 @@
-// Creates, lists and revokes tokens.
-
 import { expect } from 'vitest';
 import { type Answer, call, type ServiceApi } from './api.js';
 import { type SseStream, streamOn } from './sse.js';
 
-/** What `GET /api/tokens` shows of one. */
+/** A token in a `GET /api/tokens` response. */
 export interface Token {
   id: string;
   name: string;
@@ -20,7 +18,7 @@ export interface Made extends Token {
   token: string;
 }
 
-/** `POST /api/tokens` with the service's own token; what is left out of the body has a default. */
+/** `POST /api/tokens` with the service's own token. Omitted fields have defaults. */
 export async function makeToken(service: ServiceApi, body: object = {}): Promise<Made> {
   const filled = { name: 'test', scopes: ['read'], ...body };
   const answer = await call(service, 'POST', '/api/tokens', { body: filled });
