@@ -251,7 +251,6 @@ export class HostThread {
     const { inFlightBytes, botLinesPerSecond, maxHeapMb, lagOf } = this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
-    this.#attach(this.#broadcaster.peer, events.port2, inFlight);
     const task: HostStart = {
       host: number,
       control: this.#control.port2,
@@ -264,7 +263,7 @@ export class HostThread {
       lag: lagOf(number),
       lastRun: this.#lastRunCell,
     };
-    return startPiscinaTask({
+    const thread = startPiscinaTask({
       entry: WORKERS.botHost,
       task,
       transferList: [this.#control.port2, events.port1],
@@ -272,6 +271,9 @@ export class HostThread {
       maxOldGenerationSizeMb: maxHeapMb + HEADROOM_MB,
       failed: (error) => process.stderr.write(`drover: bot host ${number}: ${messageOf(error)}\n`),
     });
+    // Not before: the broadcaster must not get a host that could not be started.
+    this.#attach(this.#broadcaster.peer, events.port2, inFlight);
+    return thread;
   }
 
   /** Its code has ended. After an error in the host's own code its thread still runs. */

@@ -73,9 +73,12 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
     this.#clock = options.clock ?? SYSTEM_CLOCK;
   }
 
-  /** Starts the thread, at once. Rejects when the first one does not become ready; it is not replaced then. */
+  /**
+   * Starts the thread, at once. Rejects when the first one does not become ready; it is not replaced then.
+   * @throws Error when the system does not allow another thread.
+   */
   start(): Promise<Rpc<Local, Remote>> {
-    this.#ready = this.#bringUp(undefined);
+    this.#ready = this.#bringUp(this.#begin(), undefined);
     this.#ready.catch(() => {});
     return this.#ready;
   }
@@ -139,8 +142,10 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
   }
 
   /** @throws what `prepare` does, or an Error with the reason for which the thread was lost. */
-  async #bringUp(replaces: string | undefined): Promise<Rpc<Local, Remote>> {
-    const life = this.#begin();
+  async #bringUp(
+    life: Life<Local, Remote>,
+    replaces: string | undefined,
+  ): Promise<Rpc<Local, Remote>> {
     await Promise.race([this.#options.prepare?.(life.peer, replaces), life.lost.promise]);
     if (life.reason !== undefined) throw this.#options.lost(life.reason);
     if (this.#state === 'stopping') return NEVER;
@@ -205,10 +210,12 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
       const pause = pauseMs(this.#failures++);
       if (pause > 0) await this.#clock.sleep(pause);
       if (this.#state === 'stopping') return NEVER;
+      const last = this.#life;
       try {
-        return await this.#bringUp(reason);
+        return await this.#bringUp(this.#begin(), reason);
       } catch (thrown) {
-        reason = this.#current.reason ?? messageOf(thrown);
+        // When no thread was started, the present one is still the last.
+        reason = (this.#life === last ? undefined : this.#life?.reason) ?? messageOf(thrown);
       }
       const { peer, thread, gone } = this.#current;
       const { notReady } = this.#options;

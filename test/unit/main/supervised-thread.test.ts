@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { SupervisedThread, type ThreadExit } from '../../../src/main/threads/supervised-thread.js';
 import { DroverError } from '../../../src/shared/errors.js';
 import { FakeClock, FakeThread, settled } from './thread-fixture.js';
@@ -174,4 +174,47 @@ it('without a restart policy a lost thread is not replaced', async () => {
   await clock.advance(60_000);
   expect(threads).toHaveLength(1);
   expect(last().isTerminated).toBe(true);
+});
+
+describe('when the system does not allow another thread', () => {
+  const refused = new Error('EAGAIN');
+  let isRefused: boolean;
+  const notReady = vi.fn();
+  const superviseRefused = () =>
+    new SupervisedThread<never, Remote>({
+      source() {
+        if (isRefused) throw refused;
+        const thread = new FakeThread();
+        threads.push(thread);
+        return thread;
+      },
+      methods: {} as never,
+      lost: (reason) => new DroverError('unavailable', `lost: ${reason}`),
+      exited: (exit) => exits.push(exit),
+      notReady,
+      restart: { pauseMs: () => 100, healthyMs: 10_000 },
+      clock,
+    });
+
+  it('the start fails with that error, and not later with another', () => {
+    isRefused = true;
+    expect(() => superviseRefused().start()).toThrow(refused);
+  });
+
+  it('a replacement is tried again, and the reason is that error', async () => {
+    isRefused = false;
+    const thread = superviseRefused();
+    await thread.start();
+    isRefused = true;
+    last().exit(new Error('boom'));
+    await clock.advance(100);
+    expect(notReady.mock.calls.map(([, exit]) => exit)).toEqual([
+      { reason: 'EAGAIN', isRepeated: false },
+    ]);
+    isRefused = false;
+    await clock.advance(100);
+    expect(threads).toHaveLength(2);
+    expect(await thread.ready).toBe(thread.peer);
+    expect(exits).toHaveLength(1);
+  });
 });
