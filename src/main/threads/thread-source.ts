@@ -25,7 +25,8 @@ export function startWorker(entry: URL, workerData?: unknown): ThreadHandle {
   const worker = new Worker(entry, { workerData });
   const ended = new Deferred<Error | undefined>();
   const exited = new Deferred();
-  worker.once('error', (error) => ended.resolve(error));
+  // Not once: an error without a listener would be thrown in main.
+  worker.on('error', (error) => ended.resolve(error));
   worker.once('exit', () => {
     ended.resolve(undefined);
     exited.resolve();
