@@ -277,6 +277,8 @@ export class HostPool {
     } catch (thrown) {
       this.#handle(host, 'fail');
       await settlesWithin(host.gone, END_WITHIN_MS);
+      // A host that was asked to end while it loaded a kind says nothing about the kind.
+      if (this.#stopping) throw new DroverError('unavailable');
       throw thrown;
     }
   }

@@ -1,0 +1,68 @@
+import { beforeEach, expect, it, vi } from 'vitest';
+import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool.js';
+import { Quarantine } from '../../../src/main/bots/quarantine.js';
+import type { HostState } from '../../../src/main/threads/host-life.js';
+import { KindBrokeHost } from '../../../src/main/threads/host-thread.js';
+import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
+import { Deferred } from '../../../src/shared/deferred.js';
+
+const { hosts } = vi.hoisted(() => ({ hosts: [] as Host[] }));
+type Host = { number: number; opened: Deferred<LoadedKinds> };
+
+vi.mock('../../../src/main/threads/host-thread.js', async (original) => ({
+  ...(await original<typeof import('../../../src/main/threads/host-thread.js')>()),
+  HostThread: class {
+    readonly number: number;
+    state: HostState = 'loading';
+    readonly kinds = new Map<string, string>();
+    readonly opened = new Deferred<LoadedKinds>();
+    readonly #exit = new Deferred();
+    readonly gone = this.#exit.promise;
+
+    constructor(number: number) {
+      this.number = number;
+      hosts.push(this);
+    }
+
+    open(): Promise<LoadedKinds> {
+      return this.opened.promise;
+    }
+
+    kill(): void {
+      this.#exit.resolve();
+    }
+
+    async shutDown(): Promise<boolean> {
+      this.opened.reject(new KindBrokeHost('kind.js', 'it ended its bot host'));
+      this.#exit.resolve();
+      return true;
+    }
+  },
+}));
+
+beforeEach(() => {
+  hosts.length = 0;
+});
+
+it('a kind that is being loaded when the service shuts down is not reported as broken', async () => {
+  const kindDropped = vi.fn();
+  const options = { count: 2, maxDedicated: 0, modules: ['kind.js'], graceMs: 1 };
+  const pool = new HostPool(
+    options as unknown as HostPoolOptions,
+    new Quarantine(),
+    {} as never,
+    {
+      kindDropped,
+    } as never,
+  );
+  const started = pool.start();
+  hosts[0]?.opened.resolve({ kinds: [], failed: [] });
+  await vi.waitFor(() => expect(hosts).toHaveLength(2));
+  // The first of two tries on the second host.
+  hosts[1]?.opened.reject(new KindBrokeHost('kind.js', 'the port is in use'));
+  await vi.waitFor(() => expect(hosts).toHaveLength(3), { timeout: 10_000 });
+  const refused = expect(started).rejects.toMatchObject({ code: 'unavailable' });
+  await pool.stop();
+  await refused;
+  expect(kindDropped).not.toHaveBeenCalled();
+});
