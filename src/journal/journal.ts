@@ -186,10 +186,13 @@ export class Journal {
 
   /** The outcome of opening the file is an event. */
   #attempt(opening: Promise<void>): void {
-    this.#pending = opening.then(
-      () => this.#dispatch('opened'),
-      (thrown: unknown) => this.#failed('openFailed', thrown),
-    );
+    this.#pending = opening
+      .then(
+        () => this.#dispatch('opened'),
+        (thrown: unknown) => this.#failed('openFailed', thrown),
+      )
+      // It is open, but its status cannot be read.
+      .catch((thrown: unknown) => this.#failed('writeFailed', thrown));
   }
 
   #reportOn(notice: string | null): void {

@@ -3,6 +3,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
 import { JournalFile } from '../../../src/journal/journal-file.js';
+import { JournalReader } from '../../../src/journal/journal-reader.js';
 import type { JournalMemory } from '../../../src/journal/open-journal.js';
 import type { Tables } from '../../../src/journal/tables.js';
 import type { JournalStart } from '../../../src/shared/contract/threads.js';
@@ -54,4 +55,15 @@ it('is written to its end when the service stops while it is being reopened', as
   await closed;
   const { first, previousShutdown } = Numbering.begin(life.dir);
   expect({ first, previousShutdown }).toEqual({ first: head, previousShutdown: 'clean' });
+});
+
+it('is a failed journal, not a lost thread, when it is open but its oldest events cannot be read', async () => {
+  const oldest = vi.spyOn(JournalReader.prototype, 'oldest').mockImplementationOnce(() => {
+    throw new Error('a page cannot be read');
+  });
+  onTestFinished(() => oldest.mockRestore());
+  const life = await Life.begin(journalDir(), { Journal });
+  onTestFinished(() => life.end());
+  await vi.waitUntil(() => life.state === 'failed');
+  expect(life.told.at(-1)?.status.reason).toBe('a page cannot be read');
 });
