@@ -1,4 +1,4 @@
-// Test harness of the fuzz tests. Owns one connection that misbehaves, and what may come back on it.
+// Test harness of the fuzz tests. Owns one misbehaving connection, and checks what the service sends on it.
 
 import net from 'node:net';
 import { Duplex } from 'node:stream';
@@ -7,19 +7,19 @@ import tls from 'node:tls';
 import { parseResponse } from '../harness/http.js';
 import type { Case } from './cases.js';
 
-/** The service closes what is half closed at once, and what is silent after 12 s; this only ends a hang. */
+/** The service closes half-closed connections at once, and silent ones after 12 s. This only ends a hang. */
 const CLOSED_WITHIN_MS = 40_000;
-/** How long a client waits for an answer that may never come, because its request is not whole. */
+/** How long a client waits for a response that may never arrive, because its request is incomplete. */
 const PATIENCE_MS = 40;
-/** Statuses that no request brings about by being wrong. */
+/** Statuses that no invalid request may cause. */
 const FAULTS = new Set([500, 502, 504]);
 
-/** How a case travels: as it is, within TLS, or as it is to a port where TLS is spoken. */
+/** How a case is sent: plain, within TLS, or plain to a TLS port. */
 export type Way = 'plain' | 'tls' | 'plain to tls';
 
 /**
  * Sends a case.
- * @returns whether it got any answer. @throws Error when the service leaves the connection open, or says what it must not say.
+ * @returns whether it got any response. @throws Error when the service keeps the connection open or sends a forbidden response.
  */
 export async function attack(
   port: number,
@@ -30,16 +30,16 @@ export async function attack(
   const socket = way === 'tls' ? encrypted(wire) : wire;
   let received = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
-    // A stream has no end; what it sends first is enough.
+    // A stream has no end, so its first bytes are enough.
     if (received.length < 1_000_000) received = Buffer.concat([received, chunk]);
   });
   // A client that breaks the protocol may be reset.
   socket.on('error', () => {});
-  // Not events.once(): it rejects at the error of a reset.
+  // Not events.once(): it rejects on a reset.
   const when = (event: 'connect' | 'secureConnect' | 'data' | 'close'): Promise<void> =>
     new Promise((resolve) => socket.once(event, () => resolve()));
   const closed = when('close');
-  // The peer has ended; allowHalfOpen leaves the rest to us.
+  // The peer has ended. With allowHalfOpen, this side must end too.
   socket.on('end', () => socket.end());
   try {
     await Promise.race([when(way === 'tls' ? 'secureConnect' : 'connect'), closed]);
@@ -71,7 +71,7 @@ export async function attack(
   return received.length > 0;
 }
 
-/** Beside the connection, not on it: Node 20 crashes when a socket is reset that a TLS socket has taken over. */
+/** Next to the connection instead of on it: Node 20 crashes on the reset of a socket that a TLS socket wraps. */
 function encrypted(wire: net.Socket): tls.TLSSocket {
   const between = new Duplex({
     read: () => {},
@@ -99,27 +99,27 @@ async function late(): Promise<never> {
 }
 
 /**
- * What uWebSockets.js says by itself when it cannot read what comes, and then closes; also in the middle of a stream
- * that the client has open on the same connection (docs/ENGINES.md).
+ * The response of uWebSockets.js itself to unreadable input, before it closes the connection. It can also come in the
+ * middle of an open stream on the same connection (docs/ENGINES.md).
  */
 const OWN_ERROR =
   /HTTP\/1\.1 (?:400|431|505) [\w ]+\r\nConnection: close\r\n\r\n<h1>.*<i>uWebSockets\/20 Server<\/i>$/;
 
-/** What came must be HTTP from the first byte on, and nothing must have broken. */
+/** The received bytes must be HTTP from the first byte, without a server error. */
 function checkAnswers(received: Buffer, withHead: boolean): void {
   const own = OWN_ERROR.exec(received.toString('latin1'))?.index;
   let rest = received.subarray(0, own);
   while (rest.length > 0) {
     const parsed = parseResponse(rest, true, withHead);
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(rest.toString('latin1', 0, 20))?.[1]);
-    // A piece of a status line, when the connection was cut just there.
+    // A partial status line, when the connection was cut at that point.
     if (Number.isNaN(status) && rest.length >= 13) {
-      throw new Error(`this is no answer: ${JSON.stringify(rest.toString('latin1', 0, 200))}`);
+      throw new Error(`this is not a response: ${JSON.stringify(rest.toString('latin1', 0, 200))}`);
     }
     if (FAULTS.has(status)) {
       throw new Error(`answered ${JSON.stringify(rest.toString('latin1', 0, 300))}`);
     }
-    // The answer to a HEAD tells of a body that does not come; what is behind it is not looked at.
+    // The response to a HEAD announces a body that does not follow. The rest is not checked.
     if (!parsed || withHead) return;
     rest = rest.subarray(parsed.length);
   }

@@ -1,12 +1,11 @@
-// Test harness of the fuzz tests. Owns the corpus: what is sent to the service that it should not get. Everything comes from
-// one seed, so that a run can be repeated.
+// The fuzz corpus: malformed input for the service. Everything derives from one seed, so that a run can be repeated.
 
-/** One connection's worth of bytes. */
+/** The bytes for one connection. */
 export interface Case {
-  /** Which generator made it. */
+  /** Name of its generator. */
   name: string;
   pieces: Buffer[];
-  /** How the client ends: closes its half at once, waits for an answer, or resets the connection. */
+  /** How the client ends: it closes its half at once, waits for a response, or resets the connection. */
   ending: 'half' | 'wait' | 'reset';
 }
 
@@ -23,7 +22,7 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** What a generator has at hand. */
+/** Random choices for a generator. */
 class Source {
   readonly random: Random;
   readonly token: string;
@@ -45,7 +44,7 @@ class Source {
     return Buffer.from(Array.from({ length }, () => this.below(256))).toString('latin1');
   }
 
-  /** Anything from one to many thousand, small numbers more often. */
+  /** From one to many thousands, with small numbers more often. */
   size(): number {
     return Math.floor(2 ** (this.random() * 15));
   }
@@ -310,7 +309,7 @@ const GENERATORS: Record<string, Maker> = {
 };
 const NAMES = Object.keys(GENERATORS);
 
-/** A few bytes of it changed, left out, doubled or swapped. */
+/** Changes, removes, duplicates or swaps a few bytes. */
 function mutate(s: Source, bytes: string): string {
   let text = bytes;
   for (let times = 1 + s.below(4); times > 0; times--) {
@@ -343,7 +342,7 @@ export function* casesFrom(random: Random, token: string): Generator<Case, never
   }
 }
 
-/** Endless cases of a TLS handshake that is not one: the first message of a real one, broken. */
+/** Endless invalid TLS handshakes: the first message of a real one, corrupted. */
 export function* handshakesFrom(random: Random, hello: Buffer): Generator<Case, never, void> {
   const source = new Source(random, '');
   const text = hello.toString('latin1');
@@ -363,7 +362,7 @@ export function* handshakesFrom(random: Random, hello: Buffer): Generator<Case, 
   }
 }
 
-/** A good request, cut at every byte: the whole enumeration. */
+/** A valid request, cut at every byte: all cases. */
 export function* everySplit(token: string): Generator<Case> {
   const head = `Host: a\r\nAuthorization: Bearer ${token}\r\n`;
   const body = '{"session_id":null,"command":"ping"}';

@@ -1,4 +1,4 @@
-// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, with progress, a summary, and exit code 0 when it held.
+// Run by `npm run fuzz`: the long form of fuzz.test.ts on both engines, with progress, a summary, and exit code 0 on success.
 //
 //   npm run fuzz -- --seed 7 --cases 100000 --engine node
 
@@ -8,7 +8,7 @@ import { startVitest } from 'vitest/node';
 const options = {
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   cases: { type: 'string', default: '100000' },
-  // auto is uWebSockets.js where its binary loads.
+  // auto means uWebSockets.js where its binary loads.
   engine: { type: 'string', default: 'auto,node' },
 };
 
@@ -30,7 +30,7 @@ process.env.FUZZ_SEED = values.seed;
 process.env.FUZZ_CASES = values.cases;
 process.env.FUZZ_PROGRESS = 'true';
 
-// A run that fails is a finding: it is not tried again. `npm run fuzz -- --seed` repeats it.
+// A failed run is a finding, so it is not retried. `npm run fuzz -- --seed` repeats it.
 const vitest = await startVitest('test', ['test/fuzz/fuzz.test.ts'], {
   watch: false,
   run: true,

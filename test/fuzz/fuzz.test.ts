@@ -1,4 +1,4 @@
-// Issue 5 "Bad input": malformed HTTP, sent raw. No crash, no hang, no leak; the next good request is served.
+// Malformed HTTP, sent raw: no crash, no hang, no leak, and the next valid request is served.
 //
 // This is the short form. `npm run fuzz` (fuzz.mjs) sets the environment for a long one, and FUZZ_SEED repeats a run.
 
@@ -23,20 +23,20 @@ import { Target } from './target.js';
 
 const given = (name: string, otherwise: number): number =>
   Number(process.env[`FUZZ_${name}`] ?? otherwise);
-/** `npm test` always sends the same few; `npm run fuzz` others each time, and many. */
+/** `npm test` always sends the same few cases. `npm run fuzz` sends many, different each time. */
 const allCases = given('CASES', 600);
 const seed = given('SEED', 1);
 const isLong = allCases >= 10_000;
 /** Connections at a time. */
 const WIDTH = 24;
-/** Between two looks at whether the service is well. */
+/** Number of cases between two health checks of the service. */
 const ROUND = 250;
 /** Only ends a run that hangs. */
 const LIMIT_MS = 120_000 + allCases * 50;
-/** What resident memory may grow by from the end of the first quarter on: garbage comes and goes. */
+/** Permitted growth of resident memory after the first quarter, with room for uncollected garbage. */
 const MOST_GROWTH = 96 * 2 ** 20;
 
-/** What is attacked, and with how many cases. */
+/** The services under attack, with their number of cases. */
 const SERVICES = [
   { name: 'one front', fronts: 1, isTls: false, cases: allCases },
   ...(isLong
@@ -45,7 +45,7 @@ const SERVICES = [
   { name: 'TLS', fronts: 2, isTls: true, cases: Math.ceil(allCases / 6) },
 ];
 
-/** Where a long run stands, for those who wait for it. */
+/** Progress of a long run. */
 function progress(line: string): void {
   if (process.env['FUZZ_PROGRESS']) process.stderr.write(`${line}\n`);
 }
@@ -71,7 +71,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
   let target: Target;
   let hello: Buffer;
   let keptAlive: RawConnection;
-  /** How many cases got any answer. */
+  /** How many cases got any response. */
   const answered = new Map<Way, number>();
   beforeAll(async () => {
     dir = makeDir();
@@ -80,7 +80,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
     service = await startService({
       args: frontFlags(fronts),
       config: {
-        // Wrong PINs are among the cases, and this is not about them.
+        // Some cases contain wrong PINs. Their limit is not under test.
         pin: { capacity: 1000, refill_per_minute: 60_000 },
         http: { header_timeout_ms: 2000, idle_timeout_ms: 2000, body_timeout_ms: 1000 },
         stream: { heartbeat_ms: 500 },
@@ -96,7 +96,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
     removeDir(dir);
   });
 
-  /** Cases and the way that each goes. */
+  /** Cases and how to send each one. */
   function* attacks(): Generator<[Case, Way], never, void> {
     const random = randomFrom(seed);
     const source = casesFrom(random, target.token);
@@ -113,7 +113,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
     }
   }
 
-  /** Throws the first fault, with the case that brought it, ready to be sent again. */
+  /** @throws Error for the first fault, with its case in a form that can be sent again. */
   async function send(list: readonly [Case, Way][]): Promise<void> {
     let next = 0;
     const worker = async (): Promise<void> => {
@@ -133,7 +133,7 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
     await Promise.all(Array.from({ length: WIDTH }, worker));
   }
 
-  /** The next good request is served, and who was there before has noticed nothing. */
+  /** The next valid request is served, and existing clients are unaffected. */
   async function expectWell(): Promise<void> {
     expect(service.child.exitCode).toBeNull();
     expect((await target.ask({ path: '/api-info' })).status).toBe(200);
@@ -147,13 +147,13 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
   };
 
   if (fronts === 1) {
-    it('a request that is cut at any byte is served or refused, and does no harm', async () => {
+    it('a request that is cut at any byte is served or refused, and breaks nothing', async () => {
       await send([...everySplit(target.token)].map((split) => [split, 'plain']));
       await expectWell();
     });
   }
 
-  it(`${cases} cases do no harm (FUZZ_SEED=${seed})`, { timeout: LIMIT_MS }, async () => {
+  it(`${cases} cases break nothing (FUZZ_SEED=${seed})`, { timeout: LIMIT_MS }, async () => {
     const canLook = process.platform === 'linux';
     const filesBefore = canLook ? openFiles() : 0;
     const source = attacks();
@@ -171,20 +171,20 @@ describe.each(SERVICES)('malformed HTTP to $name', ({ fronts, isTls, cases }) =>
         progress(`${sent + size} cases, ${rate}/s, ${mb} MB, ${openFiles()} open files`);
       }
     }
-    // They have come to where they are to do harm: to the parser of HTTP, and to that of handshakes.
+    // The cases reached their targets: the HTTP parser and the handshake parser.
     for (const way of isTls ? (['tls', 'plain to tls'] as const) : (['plain'] as const)) {
       expect(answered.get(way), way).toBeGreaterThan(cases / 40);
     }
-    // The stream has been alive all the time, and is.
+    // The stream was open all the time, and still works.
     await target.hears();
     if (!canLook) return;
-    // Sockets of clients that left in the middle go with the idle timeout.
+    // Sockets of clients that left early close with the idle timeout.
     await expect.poll(openFiles).toBeLessThanOrEqual(filesBefore + 5);
     if (settledMemory > 0) expect(residentBytes() - settledMemory).toBeLessThan(MOST_GROWTH);
   });
 
   if (isTls) return;
-  it('a connection that was open all the time is served too', async () => {
+  it('a connection that stayed open is still served', async () => {
     keptAlive = await RawConnection.open(service.port);
     const good = requestBytes('GET', '/health');
     await keptAlive.send(good);

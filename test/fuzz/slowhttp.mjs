@@ -1,6 +1,6 @@
-// Run by `npm run slowhttp`: slowhttptest against the built service on loopback, with slow heads and then slow bodies, while
-// GET /health is timed and a stream is read. Prints a table; exit code 0 when /health's 99th percentile stayed in its
-// bound and the stream was not interrupted.
+// Run by `npm run slowhttp`: slowhttptest against the built service on loopback, with slow heads and then slow bodies,
+// while it times GET /health and reads a stream. Prints a table. Exit code 0 when the 99th percentile of /health stayed
+// within its limit and the stream was not interrupted.
 //
 //   apt-get install slowhttptest
 //   npm run slowhttp -- --connections 5000 --seconds 25 --engine auto,node
@@ -38,7 +38,7 @@ async function start(engine) {
     kind: 'synthetic',
     config: { events_per_second: 200, message_bytes: 100 },
   };
-  // Room for all of them: with the default most bodies would be refused at once, which is easy.
+  // Room for all of them: with the default, most bodies would be refused at once, which is an easy case.
   const limits = { max_requests_in_flight: 2 * Number(values.connections), body_timeout_ms: 7000 };
   writeFileSync(config, JSON.stringify({ engine, http: limits, bots: [bot] }));
   const child = spawn(
@@ -107,7 +107,7 @@ const sockets = (pid) =>
     .stdout.toString()
     .split('\n').length;
 
-/** What slowhttptest says of connections, at its last look. */
+/** The last connection counts that slowhttptest printed. */
 function attack(mode, url) {
   const flags =
     mode === 'heads'
@@ -121,7 +121,7 @@ function attack(mode, url) {
   );
   let most = 0;
   child.stdout.setEncoding('utf8').on('data', (text) => {
-    // Its output is coloured: between the name and the count there may be an escape, which ends with `m`.
+    // Its output is coloured: an escape sequence, which ends with `m`, may stand between the name and the count.
     for (const [, count] of text.matchAll(/connected:\s+(?:\S*?\[[\d;]*m)?(\d+)/g)) {
       most = Math.max(most, Number(count));
     }

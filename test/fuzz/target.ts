@@ -1,5 +1,5 @@
-// Test harness of the fuzz tests. Owns a well-behaved client of the service under attack, over HTTP or HTTPS: it sees whether
-// others are served.
+// Test harness of the fuzz tests. Owns a well-behaved client of the service under attack, over HTTP or HTTPS, which checks
+// that other clients are served.
 
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
@@ -16,9 +16,9 @@ export class Target {
   readonly port: number;
   readonly isTls: boolean;
   token = '';
-  /** Bytes that came on the stream. */
+  /** Bytes received on the stream. */
   streamed = 0;
-  /** Why the stream ended; it is not to. */
+  /** Why the stream ended, which is an error. */
   ended: string | undefined;
   #stream: IncomingMessage | undefined;
   #arrived = (): void => {};
@@ -63,7 +63,7 @@ export class Target {
     const stream = await this.#send({ path: '/events', token: this.token });
     if (stream.statusCode !== 200) throw new Error(`the stream was answered ${stream.statusCode}`);
     this.#stream = stream;
-    // Bytes that are not chunks as they should be are an error here too.
+    // An invalid chunk is an error here too.
     const over = (why: string) => (): void => {
       this.ended ??= why;
       this.#arrived();

@@ -1,4 +1,4 @@
-// Runs a daemon from the system's packages for the IRC tests. Owns its process and its directory.
+// Test harness of the IRC tests. Owns a daemon from the system's packages: its process and its directory.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,33 +18,33 @@ process.on('exit', () => {
 
 export interface DaemonOptions {
   command: string;
-  /** The Debian package that has it. */
+  /** The Debian package that contains it. */
   package: string;
-  /** By name, written to a directory of the daemon's own. */
+  /** Files by name, written to the daemon's own directory. */
   files: Record<string, string>;
   args(dir: string): string[];
-  /** What it prints when it can be used. */
+  /** Its output once it is ready. */
   ready: RegExp;
-  /** Where a daemon that is started as root is to run as another user. */
+  /** The user of a daemon that is started as root. */
   user?: { uid: number; gid: number };
 }
 
 export interface Daemon {
   output(): string;
-  /** Resolves when it has printed what fits. */
+  /** Resolves when its output matches. */
   printed(what: RegExp): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-irc-'));
-  // Daemons that are started as root drop their privileges, and keep reading and writing here.
+  // Daemons that start as root drop their privileges, but still read and write here.
   chmodSync(dir, 0o777);
   for (const [name, text] of Object.entries(options.files)) {
     writeFileSync(path.join(dir, name), text.replaceAll('@DIR@', dir));
   }
   const child = spawn(options.command, options.args(dir), {
-    // Debian has daemons where users do not look for commands.
+    // Debian installs daemons outside the users' path.
     env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin` },
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd: dir,
@@ -113,7 +113,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   return { output: () => output, printed, stop };
 }
 
-/** A port of loopback that is free now. */
+/** A free loopback port. */
 export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

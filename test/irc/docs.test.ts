@@ -1,4 +1,4 @@
-// The example of docs/BOTS.md, on a real ngIRCd; only its address is another here.
+// The example of docs/BOTS.md on a real ngIRCd. Only its address differs.
 
 import { expect, it } from 'vitest';
 import { commandsOf, docBlock, Reader } from '../harness/docs.js';

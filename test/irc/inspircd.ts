@@ -1,4 +1,4 @@
-// IRC tests. Owns a network with accounts: InspIRCd, and Atheme's services beside it, which know SASL.
+// Test harness of the IRC tests. Owns a network with accounts: InspIRCd, and Atheme's services, which support SASL.
 
 import { type Daemon, freePort, startDaemon } from './daemon.js';
 
@@ -7,7 +7,7 @@ export interface Network {
   stop(): Promise<void>;
 }
 
-/** Debian's `nobody` and `nogroup`: both daemons refuse to be root. */
+/** Debian's `nobody` and `nogroup`: both daemons refuse to run as root. */
 const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
 
 export async function startNetwork(): Promise<Network> {

@@ -1,4 +1,4 @@
-// IRC tests. Owns a user of an IRC server: a plain socket, and the lines that came.
+// Test harness of the IRC tests. Owns a user of an IRC server: a plain socket and the received lines.
 
 import { once } from 'node:events';
 import net from 'node:net';
@@ -38,7 +38,7 @@ export class IrcUser {
     this.#socket.write(`${line}\r\n`);
   }
 
-  /** The first line, past ones included, that fits. */
+  /** The first matching line, earlier ones included. */
   waitFor(what: RegExp): Promise<string> {
     return new Promise((resolve, reject) => {
       const check = (): void => {

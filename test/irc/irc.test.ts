@@ -1,4 +1,4 @@
-// The irc kind on a real ngIRCd (issue: bots worth hosting, point 2).
+// The irc kind on a real ngIRCd.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ function invoke(id: string, command: string, args: Record<string, string>): Prom
   return call(service, 'POST', '/invoke', { body: { session_id: id, command, args } });
 }
 
-/** What `GET` says of a bot's data. */
+/** A bot's data in the API. */
 async function dataOf(id: string): Promise<unknown> {
   return ((await call(service, 'GET', `/api/bots/${id}`)).json as { data: unknown }).data;
 }
@@ -68,7 +68,7 @@ async function failed(id: string): Promise<string | null | undefined> {
   return snapshots(stream, id).findLast(({ last_error }) => last_error !== null)?.last_error;
 }
 
-it('goes online, step by step, and shows where it is', async () => {
+it('goes online step by step, and shows its state', async () => {
   expect(statusesOf('anna').slice(-4)).toEqual(['connecting', 'registering', 'joining', 'online']);
   await expect
     .poll(() => dataOf('anna'))
@@ -76,7 +76,7 @@ it('goes online, step by step, and shows where it is', async () => {
   await user.waitFor(/^:anna!\S+ JOIN :?#drover/);
 });
 
-it('says in the channel what POST /invoke tells it to, and its lines are on the stream', async () => {
+it('says a text from POST /invoke in the channel, and its lines are on the stream', async () => {
   const answer = await invoke('anna', 'say', { target: '#drover', text: 'hello, channel: wörld' });
   expect([answer.status, answer.json]).toEqual([200, { result: { target: '#drover' } }]);
   await user.waitFor(/^:anna!\S+ PRIVMSG #drover :hello, channel: wörld$/);
@@ -91,7 +91,7 @@ it('says in the channel what POST /invoke tells it to, and its lines are on the 
   });
 });
 
-it('sends a long text in pieces, all of them', async () => {
+it('sends a long text in pieces, without loss', async () => {
   const text = Array.from({ length: 150 }, (_, n) => `word${n}`).join(' ');
   expect((await invoke('anna', 'say', { target: 'watcher', text })).status).toBe(200);
   await user.waitFor(/PRIVMSG watcher :.*word149$/);
@@ -100,7 +100,7 @@ it('sends a long text in pieces, all of them', async () => {
   expect(pieces.length).toBeGreaterThan(1);
 });
 
-it('what others say is a wire line, and a line of scope irc', async () => {
+it('messages of others are a wire line and a line of scope irc', async () => {
   user.send('PRIVMSG #drover :\x02bold\x02 \x1b[31mtext');
   const wire = await waitForLog(
     stream,
@@ -121,7 +121,7 @@ it('joins, parts with a reason, and changes its nick', async () => {
     result: { channel: '#Second' },
   });
   await expect.poll(() => dataOf('anna')).toMatchObject({ channels: ['#drover', '#Second'] });
-  // Again: it is there already.
+  // Again: it is already in the channel.
   expect((await invoke('anna', 'join', { channel: '#second' })).status).toBe(200);
 
   user.send('JOIN #Second');
@@ -141,7 +141,7 @@ it('joins, parts with a reason, and changes its nick', async () => {
   expect((await invoke('anna', 'nick', { nick: 'anna' })).status).toBe(200);
 });
 
-it('a command fails with what the server says', async () => {
+it('a command fails with the reason of the server', async () => {
   const cases: [string, Record<string, string>, RegExp][] = [
     ['nick', { nick: 'watcher' }, /nickname already in use \(433\)/i],
     ['nick', { nick: '1st' }, /erroneous nickname \(432\)/i],
@@ -165,7 +165,7 @@ it('a command fails with what the server says', async () => {
   expectError(await invoke('anna', 'join', { channel: '#closed' }), 500, /\(473\)/);
 });
 
-it('lets nobody put a second line into an argument', async () => {
+it('rejects a second line in an argument', async () => {
   for (const args of [
     { target: '#drover', text: 'x\r\nQUIT' },
     { target: '#drover\nQUIT', text: 'x' },
@@ -177,20 +177,20 @@ it('lets nobody put a second line into an argument', async () => {
   expectError(await invoke('anna', 'join', { channel: '0' }), 400);
 });
 
-it('hides what it tells services', async () => {
+it('hides its messages to services', async () => {
   await invoke('anna', 'say', { target: 'NickServ', text: 'IDENTIFY swordfish' });
   await waitForLog(stream, (l) => l.message === 'PRIVMSG NickServ :IDENTIFY ***');
   expect(stream.raw).not.toContain('swordfish');
 });
 
-it('is kicked: says so and shows it', async () => {
+it('is kicked: reports and shows it', async () => {
   user.send('KICK #drover anna :behave');
   await waitForLog(stream, (l) => l.message === 'kicked from #drover by watcher: behave');
   await expect.poll(() => dataOf('anna')).toMatchObject({ channels: [] });
   expect((await invoke('anna', 'join', { channel: '#drover' })).status).toBe(200);
 });
 
-it('a nick in use, a nick that cannot be: fails with the reason', async () => {
+it('a nick in use or an invalid nick: fails with the reason', async () => {
   await create('taken', { nick: 'watcher' });
   expect(await failed('taken')).toMatch(/the nick watcher is in use/);
   await create('strange', { nick: '1st', reconnect: { attempts: 5 } });
@@ -198,13 +198,13 @@ it('a nick in use, a nick that cannot be: fails with the reason', async () => {
   expect(statusesOf('strange')).not.toContain('reconnecting');
 });
 
-it('a server password: right it is online, wrong it has failed for good; it is never shown', async () => {
+it('a server password: online when right, failed for good when wrong, and never shown', async () => {
   const secured = await startNgircd({ password: 'open-sesame' });
   others.push(secured);
   const { port } = secured;
   await create('right', { port, password: 'open-sesame' });
   await waitForStatus(stream, 'right', 'online');
-  // Neither its own attempts nor the restart policy try the same password again.
+  // Neither its own retries nor the restart policy try the same password again.
   await call(service, 'POST', '/api/bots', {
     body: {
       id: 'wrong',
@@ -221,7 +221,7 @@ it('a server password: right it is online, wrong it has failed for good; it is n
   await waitForLog(stream, (l) => l.session_id === 'wrong' && l.message === 'PASS ***');
 });
 
-it('comes back when the server does, under its nick and in its channels', async () => {
+it('reconnects when the server is back, with its nick and channels', async () => {
   const first = await startNgircd();
   const { port } = first;
   await create('phoenix', {
@@ -255,7 +255,7 @@ it('comes back when the server does, under its nick and in its channels', async 
   expect(restarts).toBe(0);
 });
 
-it('gives up after so many attempts', async () => {
+it('gives up after the configured attempts', async () => {
   await create('hopeless', { port: await freePort(), reconnect: { attempts: 2, wait_ms: 100 } });
   expect(await failed('hopeless')).toMatch(/ECONNREFUSED/);
   const attempts = logs(stream).filter(
@@ -267,7 +267,7 @@ it('gives up after so many attempts', async () => {
   ]);
 });
 
-it('over TLS: a self-signed certificate is refused, unless it need not be verified', async () => {
+it('over TLS: a self-signed certificate is rejected, unless verification is off', async () => {
   const dir = makeDir();
   const [key, certificate] = ['key.pem', 'cert.pem'].map((name) => join(dir, name)) as [
     string,
@@ -294,13 +294,13 @@ it('over TLS: a self-signed certificate is refused, unless it need not be verifi
   expect(await failed('careful')).toMatch(/self-signed certificate/);
 });
 
-it('an account where the server has no SASL: it does not go online without it', async () => {
+it('an account on a server without SASL: it does not go online', async () => {
   await create('anon', { sasl: { account: 'anon', password: 'hush-hush' } });
   expect(await failed('anon')).toMatch(/no SASL/);
   expect(statusesOf('anon')).not.toContain('joining');
 });
 
-it('says goodbye when it is stopped or deleted, and its nick is free at once', async () => {
+it('sends QUIT when it is stopped or deleted, and its nick is free at once', async () => {
   await create('leaver', { channels: ['#drover'] });
   await waitForStatus(stream, 'leaver', 'online');
   expect((await call(service, 'DELETE', '/api/bots/leaver')).status).toBeLessThan(300);
@@ -309,7 +309,7 @@ it('says goodbye when it is stopped or deleted, and its nick is free at once', a
   await waitForStatus(stream, 'leaver', 'online');
 });
 
-it('a burst of commands goes out paced, and the server does not throw the bot out', async () => {
+it('paces a burst of commands, so that the server does not disconnect it', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
       invoke('anna', 'say', { target: 'watcher', text: `burst ${n}` }),

@@ -1,5 +1,3 @@
-// IRC tests. Owns the configuration of ngIRCd.
-
 import { type Daemon, freePort, startDaemon } from './daemon.js';
 
 export interface Ngircd extends Daemon {
@@ -7,10 +5,10 @@ export interface Ngircd extends Daemon {
 }
 
 export interface NgircdOptions {
-  /** A free one when left out. */
+  /** Default: a free port. */
   port?: number;
   password?: string;
-  /** PEM texts; makes the port one for TLS. */
+  /** PEM texts. The port then uses TLS. */
   tls?: { key: string; certificate: string };
 }
 

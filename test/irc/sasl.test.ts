@@ -1,5 +1,5 @@
-// SASL PLAIN on a network that has accounts: InspIRCd with Atheme's services. Another server than ngIRCd also shows that
-// the irc kind is not made for that one alone.
+// SASL PLAIN on a network with accounts: InspIRCd with Atheme's services. A second server also shows that the irc kind
+// does not depend on ngIRCd.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Answer, call } from '../harness/api.js';
@@ -57,7 +57,7 @@ it('logs in to its account before it is online, and the password is on no line',
   expect(shown).not.toContain(Buffer.from(`beth\0beth\0${PASSWORD}`).toString('base64'));
 });
 
-it('talks and is heard', async () => {
+it('sends messages that others receive', async () => {
   const body = {
     session_id: 'beth',
     command: 'say',
@@ -72,7 +72,7 @@ it('talks and is heard', async () => {
   );
 });
 
-it('with a wrong password it has failed, and does not try again', async () => {
+it('fails with a wrong password, and does not try again', async () => {
   await create('mallory', 'wrong-password');
   await waitForStatus(stream, 'mallory', 'failed');
   const statuses = snapshots(stream, 'mallory');

@@ -1,4 +1,4 @@
-// `npm run test:irc`: the tests that need IRC servers on the machine, apart from `npm test`, which needs Node alone.
+// `npm run test:irc`: tests that need installed IRC servers. They are separate from `npm test`, which needs only Node.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';

@@ -1,4 +1,4 @@
-// `drover completion fish`, in fish: bash is tested in test/integration/cli-alone.test.ts.
+// `drover completion fish` in fish. test/integration/cli-alone.test.ts covers bash.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

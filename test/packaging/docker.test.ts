@@ -1,5 +1,4 @@
-// The image, as far as it can be seen without a container runtime: what the Dockerfile does is done in a directory, and its
-// health check is run.
+// The image, tested without a container runtime: the Dockerfile's steps run in a directory, followed by its health check.
 
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +22,7 @@ const check = async (port: number, more: NodeJS.ProcessEnv = {}): Promise<number
   return result.code ?? 0;
 };
 
-it('the health check sees whether the service lives', async () => {
+it('the health check detects whether the service runs', async () => {
   const service = await startService();
   expect(await check(service.port)).toBe(0);
   expect(await service.stop()).toBe(0);
@@ -31,7 +30,7 @@ it('the health check sees whether the service lives', async () => {
   expect(await check(await freePort())).toBe(1);
 });
 
-it('the health check asks at the address and in the way of the environment', async () => {
+it('the health check uses the address and TLS settings of the environment', async () => {
   const elsewhere = await startService({ host: '127.0.0.2' });
   expect(await check(elsewhere.port)).toBe(1);
   expect(await check(elsewhere.port, { DROVER_HTTP_HOST: '127.0.0.2' })).toBe(0);
@@ -48,9 +47,9 @@ it('the health check asks at the address and in the way of the environment', asy
   expect(await withTls.stop()).toBe(0);
 });
 
-it('the Dockerfile builds what runs, and its health check finds it', async () => {
+it('the Dockerfile builds a service that runs, and its health check passes', async () => {
   const reader = new Reader(await freePort());
-  // Its directories, below this one.
+  // The image's directories, below this one.
   const root = reader.dir;
   const here = (text: string): string =>
     text.replaceAll(/(?<=^|[\s"'=:])\/(tmp|src|app|data)\b/g, `${root}/$1`);
@@ -82,7 +81,7 @@ it('the Dockerfile builds what runs, and its health check finds it', async () =>
   const service = reader.type(`exec ${here(command.join(' '))}`, env);
   await service.until(/^listening on /m);
   expect(service.shown()).toContain(` at ${root}/data/pin.txt\n`);
-  // As the last stage has it beside the service.
+  // The last stage puts it next to the service.
   await reader.run(`cp '${CHECK}' app/healthcheck.mjs`);
   const [, check = ''] = /CMD (\[.*\])$/.exec(given('HEALTHCHECK')) ?? [];
   const healthy = here((JSON.parse(check) as string[]).join(' '));
@@ -91,7 +90,7 @@ it('the Dockerfile builds what runs, and its health check finds it', async () =>
   expect(await reader.type(healthy, env).ended).toBe(1);
 }, 300_000);
 
-it('the Dockerfile copies what there is, and runs as a user that is not root', () => {
+it('the Dockerfile copies existing files, and does not run as root', () => {
   const lines = dockerfile();
   const own = lines.filter((line) => /^COPY (?!--from)/.test(line));
   for (const line of own) {

@@ -1,5 +1,5 @@
-// What docs/ tells an operator to type, as it stands there. Only addresses and directories are others: localhost:8090 is
-// another port, and what is in /opt and /var is below the reader's home.
+// The commands in docs/ for an operator, unchanged except for addresses and directories: localhost:8090 becomes another
+// port, and /opt and /var lie below the reader's home.
 
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -13,9 +13,9 @@ beforeEach(async () => {
   reader = new Reader(await freePort());
 });
 
-it('docs/API.md: every request is answered as it says', async () => {
+it('docs/API.md: every request gets the documented response', async () => {
   const { pin } = await reader.serve();
-  // Left out there, as it says at its beginning.
+  // Omitted there, as the page says at its start.
   reader.setCurl(`header = "Authorization: Bearer ${reader.env['TOKEN']}"`);
   for (const id of ['demo-1', 'demo-2', 'demo-3']) {
     await reader.run(`drover wait ${id} --status in_world`);
@@ -37,7 +37,7 @@ it('docs/API.md: every request is answered as it says', async () => {
   expect(requests).toBeGreaterThan(20);
 }, 120_000);
 
-/** The next event behind one that there was. */
+/** Resumes from an existing event, and compares the output with the documented response. */
 async function followed(command: string, answer: string): Promise<void> {
   const page = await reader.run('curl "http://localhost:8090/api/events?limit=1&kind=log"');
   const [{ id }] = JSON.parse(page).events as [{ id: string }];
@@ -66,7 +66,7 @@ it('docs/BOTS.md: the kind that watches a page', async () => {
   symlinkSync(ROOT, path.join(reader.dir, 'node_modules/drover'));
   reader.write(docBlock('docs/BOTS.md', "kind: 'watcher'"));
   await reader.serve('--no-demo --kinds my-bots');
-  // It asks at the port that the document says.
+  // It requests the documented port.
   const own = (text: string): string => text.replace('8090/health', `${reader.port}/health`);
   for (const { command, answer } of commandsOf(docBlock('docs/BOTS.md', '"kind":"watcher"'))) {
     expectLooksLike(await reader.run(own(command)), answer);
@@ -74,7 +74,7 @@ it('docs/BOTS.md: the kind that watches a page', async () => {
   }
 });
 
-it('docs/CONFIGURATION.md and docs/DEPENDENCIES.md: what is said in a checkout', async () => {
+it('docs/CONFIGURATION.md and docs/DEPENDENCIES.md: the commands for a checkout', async () => {
   const [refused] = commandsOf(docBlock('docs/CONFIGURATION.md', 'DROVER_HTTP_PORT=http'));
   const said = await reader.run(
     `cd '${ROOT}'; unset DROVER_HTTP_HOST; ${refused?.command} || echo "code $?"`,
@@ -85,13 +85,13 @@ it('docs/CONFIGURATION.md and docs/DEPENDENCIES.md: what is said in a checkout',
   expectLooksLike(await reader.run(`cd '${ROOT}'; ${native?.command}`), native?.answer ?? '');
 });
 
-it('docs/OPERATIONS.md: a backup, and its way back', async () => {
+it('docs/OPERATIONS.md: a backup and its restore', async () => {
   const data = path.join(reader.home, 'data');
   const backups = path.join(reader.home, 'backup');
   mkdirSync(backups);
   const here = (text: string): string =>
     text.replaceAll('/var/lib/drover', data).replaceAll('/backup/', `${backups}/`);
-  // The unit's service, without systemd: it is started in the background and ended with a SIGTERM.
+  // The unit's service without systemd: started in the background and stopped with SIGTERM.
   const pid = path.join(reader.home, 'pid');
   reader.command(
     'systemctl',
@@ -103,7 +103,7 @@ esac`,
   await reader.run('systemctl start drover');
   await reader.run(`drover login --pin-file '${data}/pin.txt'`);
   await reader.run('drover bots create kept --kind synthetic');
-  // The copy follows the store by up to 2 s.
+  // The copy lags behind the store by up to 2 s.
   await reader.run(`until grep -qa kept '${data}/store.mdb.copy'; do sleep 0.1; done`);
   await reader.run(here(docBlock('docs/OPERATIONS.md', 'cp /var/lib/drover/store.mdb.copy')));
   await reader.run('drover bots create later --kind synthetic');

@@ -1,11 +1,11 @@
-// "First five minutes" of docs/GETTING-STARTED.md, typed into a shell word for word, with another port for localhost:8090.
+// "First five minutes" of docs/GETTING-STARTED.md, typed into a shell word for word. Only the port differs.
 
 import { expect, it } from 'vitest';
 import { blocksOf, docBlock, Reader, ROOT, type Typed } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
 import { freePort } from '../harness/ports.js';
 
-/** The block behind the one with these words: what is shown then. */
+/** The block after the one with these words: the expected output. */
 function answerOf(words: string): string {
   const blocks = blocksOf('docs/GETTING-STARTED.md');
   return blocks[blocks.findIndex(({ text }) => text.includes(words)) + 1]?.text ?? '';
@@ -18,13 +18,13 @@ interface Shown {
   message?: string;
 }
 
-/** `data:` of all whole events that a stream has shown. */
+/** `data:` of all complete events in a stream's output. */
 const events = (stream: Typed): Shown[] =>
   [...stream.shown().matchAll(/^data: (.*)\n\n/gm)].map(([, data = '']) => JSON.parse(data));
 
 it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   const reader = new Reader(await freePort());
-  // The dependencies are there: `npm ci` is what .ci/run begins with.
+  // The dependencies are installed: .ci/run starts with `npm ci`.
   const command = docBlock('docs/GETTING-STARTED.md', 'npm ci && npm start');
   expect(docBlock('README.md', 'npm ci && npm start')).toBe(command);
   const start = command.replace('npm ci && ', '');
@@ -39,7 +39,7 @@ it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   const run = (block: string): Promise<string> => reader.run(block, { TOKEN });
   const follow = (line: string): Typed => reader.type(line, { TOKEN });
 
-  // A reader is slower than the bots are.
+  // A reader is slower than the bots.
   for (const id of ['demo-1', 'demo-2', 'demo-3']) {
     await reader.run(`drover wait ${id} --status in_world`, { DROVER_TOKEN: TOKEN });
   }
@@ -48,7 +48,7 @@ it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   const all = follow(docBlock('docs/GETTING-STARTED.md', first));
   await all.until(/^event: log\ndata: .*"scope":"tcp".*"direction":"outgoing"/m);
   for (const line of answerOf(first).split('\n')) {
-    // What is in an event depends on the moment.
+    // An event's content depends on the moment.
     if (!line.startsWith('data: {"timestamp_ms"')) expectLooksLike(all.shown(), line);
   }
 
@@ -96,10 +96,10 @@ it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   await resumed.until(/^id: .*\nevent: /m);
   const next = `${last.split('-')[0]}-${Number(last.split('-')[1]) + 1}`;
   expect(/^id: (\S+)$/m.exec(resumed.shown())?.[1]).toBe(next);
-  // As it stands there, with an id of somebody else's service: what is lost is said.
+  // Unchanged, with an id from another service: the stream declares the gap.
   await follow(resume).until(/^event: gap\n/m);
 
-  // npm ends by the signal itself.
+  // The signal ends npm itself.
   expect([0, null], service.shown()).toContain(await service.interrupt());
   await Promise.all([all, ofTwo, ofLevels, ofKind, resumed].map((stream) => stream.ended));
   expect(all.shown()).toContain('"message":"stopped"');

@@ -1,4 +1,4 @@
-// The package as npm makes it: in an empty directory, where nothing of the checkout is, it installs and runs.
+// The package that npm builds installs and runs in an empty directory, without the checkout.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,10 +28,10 @@ let packed: Packed;
 beforeAll(async () => {
   reader = new Reader(await freePort());
   ({ dir } = reader);
-  // What says where the service is must not reach a service that is told otherwise.
+  // The variables that name a service must not reach commands that set it themselves.
   const given = Object.entries(reader.env).filter(([name]) => !name.startsWith('DROVER_'));
   env = Object.fromEntries(given);
-  // Built before: the package contains the build that the other tests run.
+  // Already built: the package contains the build that the other tests run.
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
@@ -62,7 +62,7 @@ it('docs/OPERATIONS.md: the package in its own directory', async () => {
   await service.interrupt();
 }, 300_000);
 
-it('has what it needs to run, and nothing else', () => {
+it('contains everything that it needs to run, and nothing else', () => {
   const paths = packed.files.map((file) => file.path);
   for (const needed of [
     'LICENSE',
@@ -81,18 +81,18 @@ it('has what it needs to run, and nothing else', () => {
   }
   const known = /^(LICENSE|README\.md|CHANGELOG\.md|package\.json|(config|dist|docs)\/.+)$/;
   expect(paths.filter((file) => !known.test(file))).toEqual([]);
-  // Of dist what runs, and the types of what is imported.
+  // From dist: the code that runs, and the types of importable modules.
   const unwanted = /\.map$|\.tsbuildinfo$|^dist\/(bench|test|config)\//;
   expect(paths.filter((file) => unwanted.test(file))).toEqual([]);
   expect(packed.files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(8e6);
 });
 
-it('npx drover says its version', async () => {
+it('npx drover prints its version', async () => {
   const { stdout } = await run('npx', ['--no-install', 'drover', '--version'], { cwd: dir, env });
   expect(stdout).toBe(`${version}\n`);
 });
 
-it('runs a service with a bot of a kind that is written there, and ends as it should', async () => {
+it('runs a service with a bot of a local kind, and shuts down cleanly', async () => {
   mkdirSync(path.join(dir, 'kinds'));
   writeFileSync(
     path.join(dir, 'kinds/greeter.mjs'),
@@ -150,7 +150,7 @@ export default defineBot({
   }
 });
 
-it('gives programs its SDK and its client', async () => {
+it('exports its SDK and its client', async () => {
   const program = `
     const { defineBot } = await import('drover/bot-sdk');
     const { DroverClient } = await import('drover/client');

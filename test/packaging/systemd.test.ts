@@ -1,4 +1,4 @@
-// The service under systemd: readiness is told to a real datagram socket, and the unit is what systemd understands.
+// The service under systemd: readiness reaches a real datagram socket, and systemd accepts the unit.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { collect, makeDir, removeDir, startService } from '../harness/service.js
 const run = promisify(execFile);
 const UNIT = fileURLToPath(new URL('../../docs/systemd/drover.service', import.meta.url));
 
-/** Prints what comes to a datagram socket, a line for each variable. Node has no such sockets; Debian always has perl. */
+/** Prints what a datagram socket receives, one line per variable. Node has no such sockets. Debian always has perl. */
 const LISTENER = `
 use IO::Socket::UNIX;
 my $socket = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $ARGV[0]) or die $!;
@@ -29,7 +29,7 @@ beforeEach(() => {
 afterEach(() => removeDir(dir));
 
 describe('Type=notify', () => {
-  it('systemd is told that the service is ready when it is, and that it stops', async () => {
+  it('notifies systemd when the service is ready and when it stops', async () => {
     const socket = path.join(dir, 'notify');
     const listener = spawn('perl', ['-e', LISTENER, socket]);
     const heard = collect(listener);
@@ -50,7 +50,7 @@ describe('Type=notify', () => {
     }
   });
 
-  it('nothing is told where nobody asks, and a socket that is not there is one line', async () => {
+  it('sends nothing without NOTIFY_SOCKET, and logs one line for a missing socket', async () => {
     const quiet = await startService({ env: { NOTIFY_SOCKET: null } });
     expect(await quiet.stop()).toBe(0);
     expect(quiet.stderr()).toBe('');
@@ -62,7 +62,7 @@ describe('Type=notify', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('a machine without systemd-notify is one line too', async () => {
+  it('logs one line on a machine without systemd-notify', async () => {
     const env = { NOTIFY_SOCKET: path.join(dir, 'nobody'), PATH: dir };
     const service = await startService({ env });
     await expect.poll(service.stderr).toMatch(/ready: [^\n]*ENOENT\n$/);
@@ -71,8 +71,8 @@ describe('Type=notify', () => {
 });
 
 describe('docs/systemd/drover.service', () => {
-  it('is understood by systemd, every line of it', async () => {
-    // Node is somewhere else here, and systemd looks whether there is a program.
+  it('is valid for systemd, every line of it', async () => {
+    // Node is in another place here, and systemd checks that the program exists.
     const text = readFileSync(UNIT, 'utf8');
     expect(text).toContain('\nExecStart=/usr/bin/node ');
     const unit = path.join(dir, 'drover.service');
@@ -82,7 +82,7 @@ describe('docs/systemd/drover.service', () => {
     expect(about).toEqual([]);
   });
 
-  it('gives the service little: systemd calls its exposure OK', async () => {
+  it('restricts the service: systemd rates its exposure as OK', async () => {
     const { stdout } = await run('systemd-analyze', [
       'security',
       '--offline=true',

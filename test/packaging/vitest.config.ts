@@ -1,4 +1,4 @@
-// `npm run test:packaging`: what is shipped, as it is shipped. Apart from `npm test`: it needs a registry or npm's cache,
+// `npm run test:packaging`: the shipped artifacts. Separate from `npm test`, because it needs a registry or npm's cache,
 // perl, and systemd's commands.
 
 import { defineConfig } from 'vitest/config';
