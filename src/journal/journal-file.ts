@@ -75,10 +75,13 @@ export class JournalFile {
       tables = this.#openTables(true);
       state = undefined;
     }
-    this.#opened = await orClose(tables, () => this.#memory.resume(this.#path, tables, state));
     const isChecked = isNew || fault !== undefined || shutdown !== 'unclean';
-    if (isChecked) this.#trust();
-    else void this.#checkInBackground(tables);
+    this.#opened = await orClose(tables, () => {
+      const opened = this.#memory.resume(this.#path, tables, state);
+      if (isChecked) this.#trust();
+      return opened;
+    });
+    if (!isChecked) void this.#checkInBackground(tables);
   }
 
   /**

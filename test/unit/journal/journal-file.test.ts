@@ -33,6 +33,31 @@ it('is closed again when it was opened but cannot be read', async () => {
   expect(() => opened?.state.get('state')).toThrow();
 });
 
+it('is closed again when the disk does not take that it was examined', async () => {
+  let opened: Tables | undefined;
+  const start = {
+    dir: journalDir(),
+    stream: newIdentity(),
+    config: { fsync: 'never' },
+    previousShutdown: 'unexamined',
+  } as unknown as JournalStart;
+  const memory = {
+    resume(_: string, tables: Tables) {
+      opened = tables;
+      return { tables };
+    },
+  } as unknown as JournalMemory;
+  const ring = { head: () => 1 } as RingReader;
+  const examined = vi.spyOn(Numbering.prototype, 'examined').mockImplementationOnce(() => {
+    throw new Error('an I/O error');
+  });
+  onTestFinished(() => examined.mockRestore());
+  const file = new JournalFile(start, ring, memory, { notice() {}, foundBroken() {} });
+  await expect(file.open()).rejects.toThrow('an I/O error');
+  expect(file.opened).toBeUndefined();
+  expect(() => opened?.state.get('state')).toThrow();
+});
+
 it('is written to its end when the service stops while it is being reopened', async () => {
   let closed: Promise<void> | undefined;
   const life = await Life.begin(journalDir(), {
