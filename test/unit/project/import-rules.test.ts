@@ -116,7 +116,7 @@ describe('imports point down only', () => {
   });
 });
 
-it('docs/ARCHITECTURE.md shows the folders and arrows as they are (npm run docs:folders)', () => {
+it('docs/ARCHITECTURE.md shows the folders and arrows as they are (npm run generate)', () => {
   const page = readFileSync(join(ROOT, 'docs/ARCHITECTURE.md'), 'utf8');
   expect(withSection(page, foldersSection(readFolders(ROOT)))).toBe(page);
 });
