@@ -25,7 +25,7 @@ const options = {
 };
 const { values } = parseArgs({ options });
 if (spawnSync('slowhttptest', ['-h']).error) {
-  process.stderr.write('slowhttp: there is no slowhttptest here; apt-get install slowhttptest\n');
+  process.stderr.write('slowhttp: slowhttptest is missing: apt-get install slowhttptest\n');
   process.exit(2);
 }
 

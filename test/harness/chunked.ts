@@ -1,4 +1,4 @@
-// A strict reader of chunked bodies: it rejects all optional parts of RFC 9112 §7.1.
+// A strict reader of chunked bodies: it rejects even the optional syntax that RFC 9112 §7.1 permits.
 
 const CR = 0x0d;
 const LF = 0x0a;

@@ -1,4 +1,4 @@
-// A front in the test's own thread: the same parts as in workers/front.ts, without an engine below it.
+// Runs in the test's thread and owns a front there: the same parts as in workers/front.ts, without an engine.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';

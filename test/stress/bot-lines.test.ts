@@ -86,7 +86,7 @@ async function create(id: string, config: object): Promise<void> {
   expect(answer.status).toBe(201);
 }
 
-it('hosts.bot_lines_per_second: shown and skipped lines add up to what the bot wrote', async () => {
+it('hosts.bot_lines_per_second: published and skipped lines add up to all lines of the bot', async () => {
   service = await startService({ config: { hosts: { bot_lines_per_second: LIMIT } } });
   const loud = await follow('loud');
   const soft = await follow('soft');

@@ -160,7 +160,7 @@ describe('a host that exceeds its memory limit', () => {
   withTwoHosts(60_000);
 
   it.each(['hog', 'hog_map', 'hog_large_array', 'hog_busy_buffers'])(
-    'a memory hog that is busy (%s): its host is lost for that reason',
+    'a memory hog that blocks its event loop (%s): its host is lost for that reason',
     async (fault) => {
       await settle();
       const incident = await cause(fault, 'out_of_memory');
@@ -173,7 +173,7 @@ describe('a host that exceeds its memory limit', () => {
   );
 
   it.each(['hog_array', 'hog_buffers'])(
-    'a memory hog on a loop that turns (%s): its host is lost, and nobody is blamed for what nobody knows',
+    'a memory hog with a running event loop (%s): its host is lost, and no bot is blamed without evidence',
     async (fault) => {
       await settle();
       const incident = await cause(fault, 'out_of_memory', false);

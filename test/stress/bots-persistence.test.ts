@@ -251,8 +251,8 @@ describe('a broken store', () => {
   it.each<[string, RegExp, (bytes: Buffer) => Buffer]>([
     ['empty', /it is empty/, () => Buffer.alloc(0)],
     ['truncated to half', /./, (bytes) => bytes.subarray(0, bytes.length / 2)],
-    ['full of garbage', /./, () => Buffer.alloc(100_000, 'garbage')],
-    ['overwritten behind its head', /./, (bytes) => bytes.fill(0xa5, 8192)],
+    ['replaced by garbage', /./, () => Buffer.alloc(100_000, 'garbage')],
+    ['overwritten after its header', /./, (bytes) => bytes.fill(0xa5, 8192)],
   ])(
     'that is %s is set aside and reported, and its copy is used; tokens survive',
     async (_, fault, damage) => {

@@ -118,7 +118,7 @@ it(`chaos leaves no bot behind, and none twice (CHAOS_SEED=${seed})`, {
     await eventually(async () => {
       const args = { kill: 'host', host, fault };
       return (await invoke(running, null, 'drill', args)).status === 200;
-    }, 'the host is there to be killed');
+    }, 'a host to kill');
     count(faults, fault);
   };
 

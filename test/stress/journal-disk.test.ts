@@ -246,10 +246,10 @@ it('a directory that is not writable at the start: the journal recovers without 
 
 it.each<[string, (file: string) => void]>([
   ['garbage', (file) => writeFileSync(file, Buffer.alloc(50_000, 'garbage '))],
-  ['cut short', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)],
+  ['truncated', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096)],
   ['pages of zeros', (file) => writeFileSync(file, Buffer.alloc(40_960), { flag: 'r+' })],
 ])(
-  'a file that is broken at the start (%s) is set aside, and a new one begins',
+  'a file that is corrupt at the start (%s) is set aside, and a new one is created',
   async (_, damage) => {
     const first = await begin();
     await eventually(async () => (await keptBy(first)) > 5000, 'journaled events');

@@ -88,7 +88,7 @@ const total = (fronts: FrontReport[], of: 'read' | 'laps' | 'lapped' | 'torn' | 
 
 describe('a ring whose writer laps its readers', () => {
   it(
-    'gives whole frames in order, and counts each frame that it does not give',
+    'returns complete frames in order, and counts each frame that it skips',
     async () => {
       const size = { bytes: 8192, slots: 64, fronts: 3 };
       const { writer, fronts, head } = await torture({ size, frames: FRAMES, cursors: 4 });
@@ -116,7 +116,7 @@ describe('a ring whose writer laps its readers', () => {
   );
 
   it(
-    'does so when records are what runs out first, and with sequence numbers that pass 2^32',
+    'does so when the records run out first, and with sequence numbers above 2^32',
     async () => {
       const size = { bytes: 16_384, slots: 16, fronts: 2 };
       const first = 2 ** 32 - Math.floor(FRAMES / 8);
@@ -141,7 +141,7 @@ describe('the torture test itself', () => {
   });
 
   it(
-    'sees frames tear when a reader does not say from where it reads',
+    'detects torn frames when a reader does not publish its read position',
     async () => {
       const size = { bytes: 8192, slots: 64, fronts: 3 };
       const { fronts } = await torture({
@@ -156,7 +156,7 @@ describe('the torture test itself', () => {
   );
 
   it(
-    'sees frames tear when the writer does not wait for readers',
+    'detects torn frames when the writer does not wait for readers',
     async () => {
       const size = { bytes: 8192, slots: 64, fronts: 3 };
       const build = buildWithoutWait();

@@ -50,7 +50,7 @@ it.each([
   ['', false],
   ['?session=big', true],
   ['?session=many', true],
-])('every byte comes, once and in order: /events%s', async (query, filtered) => {
+])('every byte arrives, once and in order: /events%s', async (query, filtered) => {
   const { port, token } = service as Service;
   const auth = await token();
   // The bots' earlier lines are on the ring: a client that resumes from there gets large writes at once.
