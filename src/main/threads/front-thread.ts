@@ -61,7 +61,10 @@ export class FrontThread {
         return startWorker(WORKERS.front, options.startData());
       },
       methods: options.control,
-      lost: (reason) => new DroverError('internal', this.tls.named(reason)),
+      lost: (reason, error) =>
+        error
+          ? new DroverError('internal', this.tls.named(reason))
+          : new DroverError('unavailable', `front ${front} has ended`),
       prepare: (peer, replaces) => this.#listen(peer, replaces !== undefined),
       exited: () => {
         options.exited();

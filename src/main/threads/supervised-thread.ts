@@ -29,8 +29,8 @@ export interface ThreadOptions<Local extends Methods, Remote extends Methods> {
   source: ThreadSource;
   /** What main offers to the thread. */
   methods: Serves<Local>;
-  /** What open calls reject with when the thread is lost. */
-  lost: (reason: string) => DroverError;
+  /** What open calls reject with when the thread is lost. `error` is undefined when it has only ended. */
+  lost: (reason: string, error: Error | undefined) => DroverError;
   /** Connects a thread that was just started. The thread is ready when this resolves. `replaces` is why the last one was lost. */
   prepare?: (peer: Rpc<Local, Remote>, replaces: string | undefined) => Promise<void>;
   /** Its code has ended; calls are rejected already. The thread may still take a while to exit. */
@@ -50,6 +50,7 @@ interface Life<Local extends Methods, Remote extends Methods> {
   startedAt: number;
   /** Why it was lost. */
   reason: string | undefined;
+  error: Error | undefined;
   lost: Deferred;
   gone: Promise<void>;
 }
@@ -147,7 +148,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
     replaces: string | undefined,
   ): Promise<Rpc<Local, Remote>> {
     await Promise.race([this.#options.prepare?.(life.peer, replaces), life.lost.promise]);
-    if (life.reason !== undefined) throw this.#options.lost(life.reason);
+    if (life.reason !== undefined) throw this.#options.lost(life.reason, life.error);
     if (this.#state === 'stopping') return NEVER;
     this.#state = 'ready';
     return life.peer;
@@ -162,6 +163,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
       peer,
       startedAt,
       reason: undefined,
+      error: undefined,
       lost: new Deferred(),
       gone: Promise.all([thread.ended, thread.exited]).then(() => this.#exited(life)),
     };
@@ -174,6 +176,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
     if (life.reason !== undefined) return;
     const reason = error ? messageOf(error) : 'its thread has ended';
     life.reason = reason;
+    life.error = error;
     if (this.#state === 'ready') {
       const { restart } = this.#options;
       if (restart) {
@@ -183,7 +186,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
       }
     }
     // After that: those whose calls this rejects wait for the next thread.
-    life.peer.close(this.#options.lost(reason));
+    life.peer.close(this.#options.lost(reason, error));
     life.lost.resolve();
     this.#options.ended?.(error);
   }

@@ -33,7 +33,7 @@ it('is closed again when it was opened but cannot be read', async () => {
   expect(() => opened?.state.get('state')).toThrow();
 });
 
-it('is closed again when the disk does not take that it was examined', async () => {
+it('is closed again when its examination cannot be recorded', async () => {
   let opened: Tables | undefined;
   const start = {
     dir: journalDir(),
