@@ -1,22 +1,10 @@
 // Decision "log": the access log on standard output, without a secret in it.
 
 import { expect, it, onTestFinished } from 'vitest';
+import { accessTargets } from '../harness/access-lines.js';
 import { call } from '../harness/api.js';
 import { raw, requestBytes } from '../harness/http.js';
-import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
-
-const LINE =
-  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms$/;
-const lines = (service: Service): string[] =>
-  service
-    .stdout()
-    .split('\n')
-    .filter((line) => LINE.test(line));
-const targets = (service: Service): string[] =>
-  lines(service).map((line) => {
-    const [, , , , method, target, status] = LINE.exec(line) ?? [];
-    return `${method} ${target} ${status}`;
-  });
+import { frontFlags, startService, stopClean } from '../harness/service.js';
 
 it('a line for each request, which no client can forge; none is lost when the service ends', async () => {
   const config = { log: { access: 'all' } };
@@ -27,12 +15,12 @@ it('a line for each request, which no client can forge; none is lost when the se
   await raw(service.port, requestBytes('GET', '/a%0AGET\x1b[31m\x07/b')).catch(() => undefined);
   await call(service, 'GET', `/api-info?token=${token}`, { token: null });
   await call(service, 'GET', '/last');
-  await expect.poll(() => targets(service).join('\n')).toMatch(/GET \/last 404/);
-  expect(targets(service)).toContain('GET /api-info?token=*** 200');
+  await expect.poll(() => accessTargets(service).join('\n')).toMatch(/GET \/last 404/);
+  expect(accessTargets(service)).toContain('GET /api-info?token=*** 200');
   expect(service.stdout().replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   expect(service.stdout()).not.toContain(token);
 
   for (let n = 0; n < 50; n++) await call(service, 'GET', `/nowhere/${n}`, { token: null });
   await stopClean(service);
-  expect(targets(service).filter((line) => line.includes('/nowhere/'))).toHaveLength(50);
+  expect(accessTargets(service).filter((line) => line.includes('/nowhere/'))).toHaveLength(50);
 });

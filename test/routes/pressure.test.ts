@@ -2,8 +2,9 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { call, expectError } from '../harness/api.js';
-import { act, create, remove, snapshot, statusFrom, watch } from '../harness/bots.js';
+import { act, create, remove, snapshot, watch } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
+import { expectLifecycle, getPressure, streamRefusal } from '../harness/pressure.js';
 import type { SseStream } from '../harness/sse.js';
 import { makeToken } from '../harness/tokens.js';
 
@@ -25,49 +26,11 @@ async function open(): Promise<SseStream> {
   return stream;
 }
 
-interface Report {
-  running: number;
-  capacity: number;
-  short: string[];
-  cpu: { used: number; limit: number };
-  memory: { used_bytes: number; limit_bytes: number };
-  streams: { open: number; limit: number };
-  queue: { used: number; limit: number };
-  bots: { present: number; limit: number };
-}
-
-async function pressure(): Promise<{ status: number; report: Report }> {
-  const { status, json } = await call(service, 'GET', '/api/pressure');
-  return { status, report: json as Report };
-}
-
-/** Status and message of an attempt to open a stream. */
-async function refusal(): Promise<{ status: number; error: string | undefined }> {
-  const response = await service.open('/events', {
-    authorization: `Bearer ${await service.token()}`,
-  });
-  const status = response.statusCode ?? 0;
-  if (status === 200) {
-    response.destroy();
-    return { status, error: undefined };
-  }
-  const body = JSON.parse(Buffer.concat(await response.toArray()).toString()) as { error: string };
-  return { status, error: body.error };
-}
-
-/** A bot goes through its states, and a stream that was open sees each of them. */
-async function expectLifecycle(stream: SseStream): Promise<void> {
-  const from = stream.frames.length;
-  await act(service, 'only', 'restart');
-  await statusFrom(stream, from, 'only', 'stopped');
-  await statusFrom(stream, from, 'only', 'running');
-}
-
 it('says what runs, what may run, and that nothing is short', async () => {
   service = await inject({ config: { bots, pressure: { max_bots: 50 } } });
   await open();
-  await expect.poll(async () => (await pressure()).report.running).toBe(1);
-  const { status, report } = await pressure();
+  await expect.poll(async () => (await getPressure(service)).report.running).toBe(1);
+  const { status, report } = await getPressure(service);
   expect(status).toBe(200);
   expect(report).toEqual({
     running: 1,
@@ -83,19 +46,19 @@ it('says what runs, what may run, and that nothing is short', async () => {
   expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);
   expect(report.memory.limit_bytes).toBeGreaterThan(report.memory.used_bytes);
   await act(service, 'only', 'stop');
-  expect((await pressure()).report).toMatchObject({ running: 0, bots: { present: 1 } });
+  expect((await getPressure(service)).report).toMatchObject({ running: 0, bots: { present: 1 } });
 });
 
 it('streams: full when there is room for no more, and then again not', async () => {
   service = await inject({ config: { bots, stream: { max_streams: 2 } } });
   const [first] = [await open(), await open()];
-  expect(await pressure()).toMatchObject({ status: 503, report: { short: ['streams'] } });
-  expect(await refusal()).toEqual({ status: 503, error: 'too many streams are open' });
+  expect(await getPressure(service)).toMatchObject({ status: 503, report: { short: ['streams'] } });
+  expect(await streamRefusal(service)).toEqual({ status: 503, error: 'too many streams are open' });
   // It is the streams that are short, not the bots.
   expect((await create(service, { id: 'new', kind: 'synthetic' })).status).toBe(201);
   first.close();
   await first.ended;
-  await expect.poll(async () => (await pressure()).status).toBe(200);
+  await expect.poll(async () => (await getPressure(service)).status).toBe(200);
   await open();
 });
 
@@ -108,15 +71,15 @@ it('bots: one above the limit is refused with the reason, of many at once too', 
   for (const answer of answers) {
     if (answer.status !== 201) expectError(answer, 503, 'bot limit reached');
   }
-  expect(await pressure()).toMatchObject({
+  expect(await getPressure(service)).toMatchObject({
     status: 503,
     report: { short: ['bots'], capacity: 4, bots: { present: 4, limit: 4 } },
   });
   // Existing bots and streams are not affected.
   const stream = await open();
-  await expectLifecycle(stream);
+  await expectLifecycle(service, stream, 'only');
   await remove(service, 'only');
-  expect((await pressure()).status).toBe(200);
+  expect((await getPressure(service)).status).toBe(200);
   expect((await create(service, { id: 'next', kind: 'synthetic' })).status).toBe(201);
 });
 
@@ -128,9 +91,9 @@ it('memory: new streams and bots are refused, existing ones continue', async () 
       pressure: { max_memory_mb: 1 },
     },
   });
-  expect(await pressure()).toMatchObject({ status: 503, report: { short: ['memory'] } });
+  expect(await getPressure(service)).toMatchObject({ status: 503, report: { short: ['memory'] } });
   const message = 'the service is short of memory, try again later';
-  await expect.poll(refusal).toEqual({ status: 503, error: message });
+  await expect.poll(() => streamRefusal(service)).toEqual({ status: 503, error: message });
   expectError(await create(service, { id: 'new', kind: 'synthetic' }), 503, message);
   await act(service, 'only', 'stop');
   expectError(await act(service, 'only', 'start'), 503, message);
@@ -170,18 +133,18 @@ it('cpu: a busy thread refuses new streams and bots, what is open continues, and
   vi.advanceTimersByTime(SAMPLE_MS);
   thread.active += SAMPLE_MS;
   vi.advanceTimersByTime(SAMPLE_MS);
-  expect(await refusal()).toEqual({ status: 503, error: message });
+  expect(await streamRefusal(service)).toEqual({ status: 503, error: message });
   expectError(await create(service, { id: 'new', kind: 'synthetic' }), 503, message);
-  const { status, report } = await pressure();
+  const { status, report } = await getPressure(service);
   expect(status).toBe(503);
   expect(report.short).toEqual(['cpu']);
   expect(report.cpu.used).toBeGreaterThan(0.1);
-  await expectLifecycle(stream);
+  await expectLifecycle(service, stream, 'only');
   for (let sample = 0; sample < 5; sample++) {
     thread.idle += SAMPLE_MS;
     vi.advanceTimersByTime(SAMPLE_MS);
   }
-  expect((await refusal()).status).toBe(200);
+  expect((await streamRefusal(service)).status).toBe(200);
 });
 
 it('queue: bots that write too much keep new ones out, but no client that wants to look', async () => {
@@ -193,12 +156,12 @@ it('queue: bots that write too much keep new ones out, but no client that wants 
   });
   fill = 1;
   vi.advanceTimersByTime(SAMPLE_MS);
-  expect((await pressure()).report.short).toEqual(['queue']);
+  expect((await getPressure(service)).report.short).toEqual(['queue']);
   const message = 'bots write more than the service can take, try again later';
   expectError(await create(service, { id: 'new', kind: 'synthetic' }), 503, message);
   const stream = await open();
-  await expectLifecycle(stream);
+  await expectLifecycle(service, stream, 'only');
   fill = 0;
   for (let sample = 0; sample < 10; sample++) vi.advanceTimersByTime(SAMPLE_MS);
-  expect((await pressure()).report.short).toEqual([]);
+  expect((await getPressure(service)).report.short).toEqual([]);
 });

@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
+import { accessTargets } from '../harness/access-lines.js';
 import { call } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
 import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
@@ -11,19 +12,6 @@ async function start(access: string): Promise<Service> {
   onTestFinished(() => stopClean(service));
   return service;
 }
-
-const LINE =
-  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms$/;
-const lines = (service: Service): string[] =>
-  service
-    .stdout()
-    .split('\n')
-    .filter((line) => LINE.test(line));
-const targets = (service: Service): string[] =>
-  lines(service).map((line) => {
-    const [, , , , method, target, status] = LINE.exec(line) ?? [];
-    return `${method} ${target} ${status}`;
-  });
 
 it('lines beyond the buffer limit are dropped while nobody reads, and counted once reading resumes', async () => {
   const service = await start('all');
@@ -43,14 +31,14 @@ it('lines beyond the buffer limit are dropped while nobody reads, and counted on
   // With node:http the buffer never gets that full.
   await raw(service.port, requestBytes('LONGERTHANSIXTEENLETTERS', '/method'));
   await call(service, 'GET', '/last');
-  await expect.poll(() => targets(service).join('\n')).toContain('GET /last');
+  await expect.poll(() => accessTargets(service).join('\n')).toContain('GET /last');
   expect(service.stdout()).not.toContain('LONGERTHANSIXTEENL');
 });
 
 it('the service continues when its output is closed', async () => {
   const service = await start('all');
   await call(service, 'GET', '/api/bots');
-  await expect.poll(() => targets(service)).toContain('GET /api/bots 200');
+  await expect.poll(() => accessTargets(service)).toContain('GET /api/bots 200');
   service.child.stdout?.destroy();
   for (let n = 0; n < 20; n++) {
     expect((await call(service, 'GET', `/nowhere/${n}`)).status).toBe(404);
