@@ -1,13 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from './test/harness/patience.js';
 
-/** These look at the memory or the timers of the process that they run in. */
+/** These measure the memory or the timers of their process, or replace modules that other files use. */
 const ALONE = [
   'front/auth',
   'bot-host/bot-leaks',
   'shared/filter',
   'bot-host/host-memory',
   'kinds/irc-lifetime',
+  'main/front-thread',
+  'main/host-pool',
   'main/memory-guard',
   'shared/name-hash',
   'shared/process-memory',
