@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /**
@@ -16,4 +17,14 @@ export async function freePort(): Promise<number> {
     server.close();
     if (free) return port;
   }
+}
+
+/** Sockets that listen on a port of IPv4, by inode: several with SO_REUSEPORT. Linux only. */
+export function listeners(port: number): string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local = '', , state]) => local.endsWith(`:${hex}`) && state === '0A')
+    .map((fields) => fields[9] ?? '');
 }
