@@ -7,7 +7,8 @@ import {
   workerData,
 } from 'node:worker_threads';
 import { Broadcaster } from '../src/broadcaster/broadcaster.js';
-import { type Batch, decodeBatch } from '../src/shared/contract/batch.js';
+import { HostPorts } from '../src/broadcaster/host-ports.js';
+import type { Batch } from '../src/shared/contract/batch.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
@@ -24,7 +25,6 @@ const main = parentPort;
 const { stream, counts } = workerData as BroadcasterStart;
 
 type FrontPeer = Rpc<BroadcasterFrontMethods, FrontBellMethods>;
-const hosts = new Map<number, { port: MessagePort; inFlight: InFlight }>();
 const fronts = new Map<number, { port: MessagePort; peer: FrontPeer }>();
 const broadcaster = new Broadcaster(
   stream,
@@ -33,37 +33,14 @@ const broadcaster = new Broadcaster(
 );
 new LoopLag(counts.lag).watch();
 
-function take(batch: Batch, inFlight: InFlight): void {
-  broadcaster.publish(decodeBatch(batch.bytes));
-  inFlight.subtract(batch.bytes.byteLength);
-}
-
-/** Processes the batches that a host has posted until now, but not later ones: a busy host would never end. */
-function drain({ port, inFlight }: { port: MessagePort; inFlight: InFlight }): void {
-  let owed = inFlight.bytes;
-  while (owed > 0) {
-    const received = receiveMessageOnPort(port);
-    if (!received) return;
-    const batch = received.message as Batch;
-    owed -= batch.bytes.byteLength;
-    take(batch, inFlight);
-  }
-}
+const hosts = new HostPorts<MessagePort>(
+  (items) => broadcaster.publish(items),
+  (port) => receiveMessageOnPort(port)?.message as Batch | undefined,
+);
 
 const methods: Serves<BroadcasterMethods> = {
-  attachHost({ host, port, inFlight: buffer }) {
-    hosts.get(host)?.port.close();
-    const inFlight = new InFlight(buffer);
-    hosts.set(host, { port, inFlight });
-    port.on('message', (batch: Batch) => take(batch, inFlight));
-  },
-  detachHost({ host }) {
-    const attached = hosts.get(host);
-    if (!attached) return;
-    drain(attached);
-    attached.port.close();
-    hosts.delete(host);
-  },
+  attachHost: ({ host, port, inFlight }) => hosts.attach(host, port, new InFlight(inFlight)),
+  detachHost: ({ host }) => hosts.detach(host),
   attachFront({ front, port }) {
     const peer: FrontPeer = new Rpc<BroadcasterFrontMethods, FrontBellMethods>(port, {
       baseline: () => broadcaster.baseline(),
@@ -76,17 +53,15 @@ const methods: Serves<BroadcasterMethods> = {
   },
   restore: ({ snapshots }) => broadcaster.restore(snapshots),
   publish({ items }) {
-    // Ports have no common order. What main says of a bot comes after what the bot itself said (its last lines
-    // before its exit), and by the time main speaks the bot's host has posted those.
-    for (const host of hosts.values()) drain(host);
+    hosts.drain();
     return { head: broadcaster.publish(items) };
   },
   lastLines({ bots }) {
-    for (const host of hosts.values()) drain(host);
+    hosts.drain();
     return { lines: broadcaster.lastLines(bots) };
   },
   shutdown() {
-    for (const { port } of hosts.values()) port.close();
+    hosts.close();
     for (const { port } of fronts.values()) port.close();
     main.close();
   },

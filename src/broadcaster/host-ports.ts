@@ -1,0 +1,71 @@
+import { type Batch, decodeBatch } from '../shared/contract/batch.js';
+import type { Item } from '../shared/contract/events.js';
+import type { InFlight } from '../shared/memory/in-flight.js';
+
+/** The end of a MessagePort that batches arrive on. */
+export interface BatchPort {
+  on(event: 'message', listener: (batch: Batch) => void): unknown;
+  close(): void;
+}
+
+interface Attached<P> {
+  port: P;
+  inFlight: InFlight;
+}
+
+/** Runs in the broadcaster thread. Owns the ports of the bot hosts: takes their batches in the order of each host. */
+export class HostPorts<P extends BatchPort> {
+  readonly #hosts = new Map<number, Attached<P>>();
+  readonly #publish: (items: Item[]) => void;
+  readonly #receive: (port: P) => Batch | undefined;
+
+  /** @param receive takes the next batch that waits at a port, without waiting for one. */
+  constructor(publish: (items: Item[]) => void, receive: (port: P) => Batch | undefined) {
+    this.#publish = publish;
+    this.#receive = receive;
+  }
+
+  /** Replaces the port of a host that had one. */
+  attach(host: number, port: P, inFlight: InFlight): void {
+    this.#hosts.get(host)?.port.close();
+    this.#hosts.set(host, { port, inFlight });
+    port.on('message', (batch) => this.#take(batch, inFlight));
+  }
+
+  /** Takes what the host has posted, then closes its port. */
+  detach(host: number): void {
+    const attached = this.#hosts.get(host);
+    if (!attached) return;
+    this.#drain(attached);
+    attached.port.close();
+    this.#hosts.delete(host);
+  }
+
+  /**
+   * Takes what all hosts have posted until now. Ports have no common order: what main says about a bot comes after what the
+   * bot itself said (its last lines before its exit), and by the time main speaks the bot's host has posted those.
+   */
+  drain(): void {
+    for (const attached of this.#hosts.values()) this.#drain(attached);
+  }
+
+  close(): void {
+    for (const { port } of this.#hosts.values()) port.close();
+  }
+
+  /** Not batches that are posted meanwhile: a busy host would never end. */
+  #drain({ port, inFlight }: Attached<P>): void {
+    let owed = inFlight.bytes;
+    while (owed > 0) {
+      const batch = this.#receive(port);
+      if (!batch) return;
+      owed -= batch.bytes.byteLength;
+      this.#take(batch, inFlight);
+    }
+  }
+
+  #take({ bytes }: Batch, inFlight: InFlight): void {
+    this.#publish(decodeBatch(bytes));
+    inFlight.subtract(bytes.byteLength);
+  }
+}
