@@ -14,7 +14,8 @@ import {
   sseFrame,
   timestampOffset,
 } from '../shared/stream/frame.js';
-import { type Block, BlockBuilder, Head, type NameEntry } from './block.js';
+import { type Block, Head } from './block.js';
+import { BlockBuilder, type NameEntry } from './block-builder.js';
 import type { JournalLabels } from './label-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';

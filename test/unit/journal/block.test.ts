@@ -2,12 +2,9 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  Block,
-  BlockBuilder,
-  MAX_BLOCK_FRAMES,
-  type NameEntry,
-} from '../../../src/journal/block.js';
+import { Block } from '../../../src/journal/block.js';
+import { BlockBuilder, type NameEntry } from '../../../src/journal/block-builder.js';
+import { MAX_BLOCK_FRAMES } from '../../../src/journal/block-layout.js';
 
 /** As the recorder does it: the bytes first. */
 function add(builder: BlockBuilder, seq: number, text: string, ...rest: Rest): void {

@@ -1,7 +1,8 @@
 // When there is something to forget by age.
 
 import { expect, it } from 'vitest';
-import { Block, BlockBuilder } from '../../../src/journal/block.js';
+import { Block } from '../../../src/journal/block.js';
+import { BlockBuilder } from '../../../src/journal/block-builder.js';
 import { JournalLabels } from '../../../src/journal/label-table.js';
 import { Retention } from '../../../src/journal/retention.js';
 import { Stats } from '../../../src/journal/stats.js';
