@@ -25,6 +25,7 @@ import {
 } from '../../../bench/harness/stats.js';
 import { renderTable } from '../../../bench/harness/table.js';
 import { BENCHES } from '../../../bench/registry.js';
+import { skipWithout } from '../../harness/needs.js';
 
 const SILENT = { step: () => {}, note: () => {}, done: () => {} };
 const values = fc.array(fc.double({ min: 1e-3, max: 1e6, noNaN: true }), { minLength: 1 });
@@ -264,7 +265,8 @@ describe('accounting of the operating system', () => {
     expect(cpuBetween(sample(10, {}), sample(12, {}), 100).cpuNs).toBe(2e7);
   });
 
-  it.skipIf(process.platform !== 'linux')('agrees with what a process knows of itself', () => {
+  it('agrees with what a process knows of itself', (context) => {
+    skipWithout(context, process.platform === 'linux', 'Linux');
     const from = sampleCpu(process.pid);
     const own = process.cpuUsage();
     while (process.cpuUsage(own).user < 100_000);

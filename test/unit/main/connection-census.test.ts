@@ -4,15 +4,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { endianness } from 'node:os';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { crowdedOf } from '../../../src/main/access/connection-census.js';
+import { skipWithout } from '../../harness/needs.js';
 
 const LISTEN = '0A';
 const HEADER = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid';
 const line = (local: string, remote: string, state: string): string =>
   `   0: ${local} ${remote} ${state} 00000000:00000000 00:00000000 00000000  0 0 12345 1`;
 
-describe.runIf(endianness() === 'LE')('the tables of connections', () => {
+describe('the tables of connections', () => {
+  beforeEach((context) => skipWithout(context, endianness() === 'LE', 'a little-endian machine'));
   const HERE = '0100007F:1F9A';
   const port = 0x1f9a;
 
@@ -78,7 +80,8 @@ describe.runIf(endianness() === 'LE')('the tables of connections', () => {
   });
 });
 
-it.runIf(process.platform === 'linux')('are those of this system', async () => {
+it('are those of this system', async (context) => {
+  skipWithout(context, process.platform === 'linux', 'Linux');
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as net.AddressInfo;

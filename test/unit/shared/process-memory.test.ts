@@ -6,11 +6,13 @@ import path from 'node:path';
 import { open } from 'lmdb';
 import { expect, it, onTestFinished } from 'vitest';
 import { anonymousRss } from '../../../src/shared/process-memory.js';
+import { skipWithout } from '../../harness/needs.js';
 
 const MB = 2 ** 20;
 const FILE_MB = 64;
 
-it.runIf(process.platform === 'linux')('the pages of a mapped file are not our own', async () => {
+it('the pages of a mapped file are not our own', async (context) => {
+  skipWithout(context, process.platform === 'linux', 'Linux');
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const options = { path: path.join(dir, 'data.mdb'), encoding: 'binary' as const };
