@@ -49,16 +49,25 @@ const left = (output: string): string =>
     .join('\n');
 
 const file = () => path.join(home, 'run.ndjson');
-const NEVER = `--expect 'bot busy nowhere within 2s' --no-gaps`;
+const NEVER = `--expect 'bot busy nowhere within 3s' --no-gaps`;
 
 describe('on a terminal', () => {
+  // A busy machine may skip a second: any but the first 0 shows that the line is updated.
   it.each([
-    ['record', () => `record '${file()}' --for 3s --force`, /recording: 2s of 3s, [1-9]\d* events/],
-    ['check --live', () => `check --live ${NEVER}`, /checking: 1s of 2s, 1 of 2 met, [1-9]\d* ev/],
+    [
+      'record',
+      () => `record '${file()}' --for 3s --force`,
+      /recording: [1-3]s of 3s, [1-9]\d* events/,
+    ],
+    [
+      'check --live',
+      () => `check --live ${NEVER}`,
+      /checking: [1-3]s of 3s, 1 of 2 met, [1-9]\d* ev/,
+    ],
     [
       'wait',
       () => 'wait busy --status nowhere --timeout 3s',
-      /waiting for busy to be nowhere, it is running: 2s of 3s/,
+      /waiting for busy to be nowhere, it is running: [1-3]s of 3s/,
     ],
     [
       'a wait whose text is too wide',
@@ -68,7 +77,7 @@ describe('on a terminal', () => {
     [
       'wait for a service',
       () => 'wait --url http://127.0.0.1:9 --timeout 2500ms',
-      /waiting for http:\/\/127\.0\.0\.1:9: 1s of 2s/,
+      /waiting for http:\/\/127\.0\.0\.1:9: [12]s of 2s/,
     ],
   ])('%s shows its progress and clears it', async (_, args, shown) => {
     const output = await onTerminal(args());
