@@ -14,8 +14,7 @@ RUN tar -xzf /tmp/drover-*.tgz --strip-components=1 \
   && cp /src/package-lock.json /src/.npmrc ./ \
   && npm ci --omit=dev --ignore-scripts
 # Remove the binaries of uWebSockets.js for other platforms and Node versions: 250 MB.
-RUN find node_modules/uWebSockets.js -name 'uws_*.node' \
-  ! -name "uws_linux_$(node -p process.arch)_$(node -p process.versions.modules).node" -delete
+RUN node dist/src/cli/main.js prune --this-node
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production DROVER_DATA_DIR=/data

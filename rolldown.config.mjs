@@ -1,28 +1,59 @@
 // Runs after tsc. Each module costs a start about a millisecond, so what a thread loads at its start is bundled.
 
-import { readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 const typebox = 'dist/src/shared/contract/typebox.js';
+const lmdb = 'dist/src/shared/lmdb/lmdb.js';
+const packr = 'dist/src/shared/contract/packr.js';
 // The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';
 
 // Remove chunks of an earlier build.
 rmSync(`dist/${chunks}`, { recursive: true, force: true });
 
+// lmdb reads its dictionary for compression beside itself, and looks for its binary from the folder of the package with its
+// name.
+mkdirSync('dist/src/shared/lmdb/dict', { recursive: true });
+copyFileSync('node_modules/lmdb/dict/dict.txt', 'dist/src/shared/lmdb/dict/dict.txt');
+writeFileSync(
+  'dist/src/shared/lmdb/package.json',
+  `${JSON.stringify({ name: 'lmdb', private: true, type: 'module' })}\n`,
+);
+
+/** A module that re-exports packages, with these in it. Their licences must be part of the copy. */
+const inPlace = (file, ...packages) => ({
+  input: file,
+  platform: 'node',
+  logLevel: 'warn',
+  // The bundler renames nothing in a module with eval, so that it works.
+  checks: { eval: false },
+  output: { file, banner: packages.map(licence).join('\n') },
+});
+
+function licence(name) {
+  const folder = `node_modules/${name}`;
+  const { version, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+  const file = readdirSync(folder).find((one) => /^licen[cs]e(\.\w+)?$/i.test(one));
+  const text = file ? `\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}` : '';
+  return `/*\n${name.replace(/.*node_modules\//, '')} ${version}, ${license}${text}\n*/`;
+}
+
 export default defineConfig([
   // TypeBox as one file instead of 300. Kinds import it from here too.
-  {
-    input: typebox,
-    platform: 'node',
-    logLevel: 'warn',
-    output: {
-      file: typebox,
-      // The licence must be part of the copy.
-      banner: `/*\n${readFileSync('node_modules/typebox/license', 'utf8').trim()}\n*/`,
-    },
-  },
+  inPlace(typebox, 'typebox'),
+  inPlace(packr, 'msgpackr'),
+  inPlace(
+    lmdb,
+    'lmdb',
+    'lmdb/node_modules/msgpackr',
+    '@harperfast/extended-iterable',
+    'detect-libc',
+    'node-gyp-build-optional-packages',
+    'ordered-binary',
+    'weak-lru-cache',
+  ),
   // Main and the other threads, in place of their entries, and their shared code in dist/src/chunks. Not the bot hosts: they
   // share modules with the kinds, which are not part of the bundle.
   {
@@ -35,7 +66,7 @@ export default defineConfig([
     platform: 'node',
     logLevel: 'warn',
     // Packages are not bundled.
-    external: [/^[a-z@]/i, resolve(typebox)],
+    external: [/^[a-z@]/i, ...[typebox, packr, lmdb].map((file) => resolve(file))],
     output: {
       dir: 'dist',
       entryFileNames: '[name].js',

@@ -145,6 +145,7 @@ function values(schema: Shown): string {
   if (schema.const !== undefined) return code(schema.const);
   if (schema.enum) return schema.enum.map(code).join(', ');
   if (schema.anyOf) return schema.anyOf.map(values).join(', or ');
+  if (schema.items?.enum) return `list of ${values(schema.items)}`;
   const type = TYPES[schema.type ?? ''] ?? schema.type ?? '';
   const { minimum, maximum } = schema;
   if (minimum === undefined) return type;

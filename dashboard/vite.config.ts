@@ -33,6 +33,8 @@ function packFiles(): Plugin {
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   logLevel: 'warn',
+  // Addresses relative to the page: a proxy may serve it under a path.
+  base: './',
   plugins: [packFiles()],
   build: {
     outDir,

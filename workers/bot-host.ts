@@ -22,7 +22,7 @@ export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
     const kinds = new Map<string, BotKind>();
     const outbox = new Outbox(start.events, new InFlight(start.inFlight), start.inFlightLimit);
-    const host = new BotHost(kinds, outbox, start.botLinesPerSecond, {
+    const host = new BotHost(kinds, outbox, start, {
       exited: (exit) => main.tell('exited', exit),
       settled: (run) => main.tell('settled', { run }),
     });

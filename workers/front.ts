@@ -6,6 +6,7 @@ import { AccessLog } from '../src/front/access-log.js';
 import { Authenticator } from '../src/front/auth.js';
 import { BodyRoom } from '../src/front/body-room.js';
 import { BroadcasterClient } from '../src/front/broadcaster-client.js';
+import { Clients } from '../src/front/clients.js';
 import { Connections } from '../src/front/connections.js';
 import { controlBounds } from '../src/front/control.js';
 import { Cors } from '../src/front/cors.js';
@@ -17,6 +18,8 @@ import { JournalClient } from '../src/front/history/journal-client.js';
 import { SnapshotFrames } from '../src/front/initial-state.js';
 import { Listener } from '../src/front/listener.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
+import { PinPages } from '../src/front/pin-pages.js';
+import { hstsHeaders } from '../src/front/responses.js';
 import { createFront, fixedResponses } from '../src/front/routes.js';
 import { SnapshotMirror } from '../src/front/snapshot-mirror.js';
 import { StreamLeases } from '../src/front/stream-lease.js';
@@ -24,6 +27,7 @@ import { TokenStreams } from '../src/front/token-streams.js';
 import { TokenUses } from '../src/front/token-uses.js';
 import { FRONT_CELLS, responseCell } from '../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../src/shared/contract/name-hash.js';
+import { Networks } from '../src/shared/contract/networks.js';
 import { Rpc } from '../src/shared/contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart } from '../src/shared/contract/threads.js';
 import { messageOf } from '../src/shared/errors.js';
@@ -70,7 +74,7 @@ const fanout = new Fanout({
   reader,
   epoch: stream.epoch,
   maxWriteBytes,
-  snapshots: new SnapshotFrames(mirror, stream.epoch, maxWriteBytes),
+  snapshots: new SnapshotFrames(mirror, maxWriteBytes),
   journal,
   heartbeatMs: streaming.heartbeat_ms,
   stallMs: streaming.stall_ms,
@@ -82,12 +86,18 @@ const admission = { shortage: start.shortage };
 // Requests.
 const auth = new Authenticator(start.tokens);
 const log = new AccessLog(logging.access, start.pin, (text) => control.tell('logAccess', { text }));
-const uses = new TokenUses(auth, (report) => control.tell('tokensUsed', { uses: report }));
+const uses = new TokenUses(auth, streams, (report) => control.tell('tokensUsed', { uses: report }));
 const cors = new Cors(http.cors_origins);
-const connections = new Connections(connectionQuota, names);
-const engine = kind.create((exchange) => front.handle(exchange), fixedResponses({ cors, log }), {
-  // The configuration has both files or neither.
-  tls: tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key } : null,
+// The configuration has both files or neither.
+const tlsFiles = tls.cert !== null && tls.key !== null ? { cert: tls.cert, key: tls.key } : null;
+const secureHeaders = tlsFiles ? hstsHeaders(tls.hsts_max_age_days) : [];
+const trusted = new Networks(http.trusted_proxies);
+const clients = new Clients(trusted, http.forwarded_header, tlsFiles ? 'https' : 'http');
+const connections = new Connections(connectionQuota, names, trusted);
+const fixed = fixedResponses({ cors, log, secureHeaders });
+const engine = kind.create((exchange) => front.handle(exchange), fixed, {
+  tls: tlsFiles,
+  ciphers: tls.ciphers,
   responded: (route, status) => counters.add(responseCell(route, status), 1),
   connections,
   maxUrlBytes: http.max_url_bytes,
@@ -117,7 +127,9 @@ const control = new Rpc<FrontMethods, ControlMethods>(
 );
 const front = createFront({
   auth,
+  clients,
   cors,
+  secureHeaders,
   log,
   control,
   mirror,
@@ -137,10 +149,16 @@ const front = createFront({
     maxDepth: http.max_json_depth,
     room: new BodyRoom(http.max_bodies_bytes),
   },
-  pin: new PinExchange(start.pin, bucket, (refusal) => {
-    counters.add(FRONT_CELLS.wrongPins, 1);
-    control.tell('pinRefused', refusal);
-  }),
+  pin: new PinExchange(
+    start.pin,
+    bucket,
+    (refusal) => {
+      counters.add(FRONT_CELLS.wrongPins, 1);
+      control.tell('pinRefused', refusal);
+    },
+    () => !start.config.auth.pin && auth.hasTokens,
+  ),
+  pinPages: new PinPages([http.host, ...http.allowed_hosts], http.cors_origins),
   leases: new StreamLeases(streamQuota, names, streams),
   dashboard: new DashboardFiles(DASHBOARD_DIR),
   metrics: {

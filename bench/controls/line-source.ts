@@ -2,7 +2,7 @@
 // times and with the same bytes.
 
 import { sseFrame } from '../../src/shared/stream/frame.js';
-import { positionBlock, retryLine } from '../../src/shared/stream/stream-text.js';
+import { positionComment, retryLine } from '../../src/shared/stream/stream-text.js';
 
 /** Same format as the service's ids: ten hexadecimal digits, a dash, a number. */
 const EPOCH = '0123456789';
@@ -24,7 +24,7 @@ export interface Line {
 }
 
 /** The start of a stream. */
-export const OPENING = retryLine(2000, 0.5) + positionBlock(EPOCH, 1);
+export const OPENING = retryLine(2000, 0.5) + positionComment(EPOCH, 1);
 
 /** A whole frame, by template like in the service. */
 export function frameOf({ id, data }: Line): string {

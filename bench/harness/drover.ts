@@ -23,12 +23,19 @@ export interface SyntheticConfig {
 
 /** As in a configuration file. */
 export interface Settings {
+  http?: object;
   stream?: object;
   [section: string]: unknown;
 }
 
-/** All streams of a bench come from one address, with one token. */
-const ONE_CLIENT = { max_streams_per_token: 20_000, max_streams_per_address: 20_000 };
+/**
+ * All streams of a bench come from one address, with one token. The limits on connections fit 20,000 open files: the service lowers
+ * larger ones, and those of streams with them.
+ */
+const ONE_CLIENT = {
+  http: { max_connections: 14_000, max_connections_per_address: 14_000 },
+  stream: { max_streams_per_token: 20_000, max_streams_per_address: 20_000 },
+};
 
 /** Transient statuses. */
 const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
@@ -54,14 +61,18 @@ export class Drover {
    * @param settings overrides of the defaults, as in a configuration file.
    */
   static async start(name = 'drover', settings: Settings = {}): Promise<Drover> {
-    const { stream } = settings;
+    const { http, stream } = settings;
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
     removeAtExit(dataDirectory);
     const configFile = join(dataDirectory, 'bench.json');
     writeFileSync(
       configFile,
-      JSON.stringify({ ...settings, stream: { ...ONE_CLIENT, ...stream } }),
+      JSON.stringify({
+        ...settings,
+        http: { ...ONE_CLIENT.http, ...http },
+        stream: { ...ONE_CLIENT.stream, ...stream },
+      }),
     );
     let pin: string | undefined;
     const server = await Server.start({

@@ -7,8 +7,8 @@ const COLON = 58;
 const DASH = 45;
 const ZERO = 48;
 const NINE = 57;
-/** `:\n\n`, the keepalive: servers send it as a separate chunk, each at its own times. */
-const HEARTBEAT_BYTES = 3;
+/** `:\n`, the keepalive: Drover sends it as a separate chunk. */
+const HEARTBEAT_BYTES = 2;
 /** Bytes of a wrong chunk that are shown. */
 const SHOWN_BYTES = 80;
 /** In `id: …\nevent: gap` so far behind the end of the id; other kinds have another letter there. */

@@ -64,6 +64,11 @@ export class StreamCheck {
     // Initial snapshots have no number.
     if (id === undefined) return;
     const seq = Number(EVENT_ID.exec(id)?.[1] ?? Number.NaN);
+    // The last one has the position of the stream.
+    if (event === 'session' && this.lastId === -1) {
+      this.lastId = seq;
+      return;
+    }
     this.frames += 1;
     if (event === 'gap') this.#onGap(line, seq);
     else if (this.lastId !== -1 && seq !== this.lastId + 1) {

@@ -4,7 +4,7 @@ import type { Level } from '../shared/contract/event-kinds.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Outbox } from './outbox.js';
-import { redactor } from './redact.js';
+import { SecretMask } from './secret-mask.js';
 
 /** Skipped lines are counted for this long, in ms, before a line reports them. */
 const REPORT_MS = 1000;
@@ -28,30 +28,21 @@ export class BotLines {
   readonly #outbox: Outbox;
   readonly #id: string;
   readonly #perSecond: number;
-  /** Undefined for a bot without secrets, whose lines then need no search. */
-  readonly #redact: ((text: string) => string) | undefined;
+  /** For everything else that the bot publishes. */
+  readonly mask: SecretMask;
   #budget: number;
   #filledAt = Date.now();
   #skipped = 0;
   #closed = false;
   #report: NodeJS.Timeout | undefined;
 
-  /** @param perSecond 0 for no limit. @param secrets are removed from everything that the bot publishes. */
+  /** @param perSecond 0 for no limit. @param secrets are masked in everything that the bot publishes. */
   constructor(outbox: Outbox, id: string, perSecond: number, secrets: readonly string[] = []) {
     this.#outbox = outbox;
     this.#id = id;
     this.#perSecond = perSecond;
-    this.#redact = redactor(secrets);
+    this.mask = new SecretMask(secrets);
     this.#budget = perSecond;
-  }
-
-  get hasSecrets(): boolean {
-    return this.#redact !== undefined;
-  }
-
-  /** The text without the bot's secrets. */
-  redact(text: string): string {
-    return this.#redact ? this.#redact(text) : text;
   }
 
   write({ level, scope, transport, direction }: LineKind, message: string): void {
@@ -72,7 +63,7 @@ export class BotLines {
       direction,
       // Bot code is not always TypeScript, and a message that is no string must not break the batch.
       message_json: messageJson(
-        this.redact(typeof message === 'string' ? message : String(message)),
+        this.mask.text(typeof message === 'string' ? message : String(message)),
       ),
     });
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '../bot-sdk/index.js';
+import { visible } from '../shared/contract/escapes.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import type { BotLines } from './bot-lines.js';
 
@@ -46,7 +47,9 @@ export class BotLogger implements Logger {
   }
 
   scope(name: string): Logger {
-    return new BotLogger(this.#lines, String(name).slice(0, MAX_SCOPE_UNITS));
+    // Masked before it is cut: half a secret would not be recognized.
+    const shown = visible(this.#lines.mask.text(String(name)));
+    return new BotLogger(this.#lines, shown.slice(0, MAX_SCOPE_UNITS));
   }
 
   #write(level: LogEvent['level'], message: string): void {

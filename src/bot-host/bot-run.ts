@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { HostedState } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
+import type { NetworkRules } from '../shared/network-rules.js';
 import type { BotLines } from './bot-lines.js';
 import { BotLogger } from './bot-logger.js';
 import { type CommandInput, callCommand } from './command-call.js';
@@ -40,6 +41,7 @@ export class BotRun implements CurrentRun {
     config: JsonObject,
     outbox: Outbox,
     lines: BotLines,
+    network: NetworkRules,
   ) {
     this.#kind = kind;
     this.id = id;
@@ -50,11 +52,11 @@ export class BotRun implements CurrentRun {
     const log = new BotLogger(lines, 'bot');
     this.log = log;
     this.#lines = lines;
-    this.#status = new RunStatus(id, outbox, (line) => log.state(line));
+    this.#status = new RunStatus(id, outbox, lines.mask, (line) => log.state(line));
     // It may reject before #live waits for it.
     this.#outcome.promise.catch(() => {});
     const own = { config, state: this.#createState(), signal, log };
-    this.context = new RunContext(this, own, this.#status);
+    this.context = new RunContext(this, own, this.#status, network);
     this.ended = this.#live();
   }
 

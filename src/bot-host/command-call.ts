@@ -5,6 +5,7 @@ import { unlessAborted } from '../shared/unless-aborted.js';
 import type { BotLines } from './bot-lines.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText } from './error-text.js';
+import type { SecretMask } from './secret-mask.js';
 
 /** Largest result of a command, as JSON, in bytes: it crosses two threads on its way. */
 const MAX_RESULT_BYTES = 1_048_576;
@@ -30,6 +31,7 @@ export async function callCommand(
 ): Promise<Json> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) throw new DroverError('not_found', `no command ${JSON.stringify(name)}`);
+  lines.mask.hear(args);
   const call = new AbortController();
   const stop = (): void => call.abort(new DroverError('conflict', `bot ${run.id} has stopped`));
   const cancel = (): void =>
@@ -43,7 +45,7 @@ export async function callCommand(
   if (cancelled?.aborted) cancel();
   const result = runAsBot(run, async () => {
     try {
-      return toJson(await command.run(context, args, { signal: call.signal }), lines);
+      return toJson(await command.run(context, args, { signal: call.signal }), lines.mask);
     } catch (thrown) {
       throw new DroverError('command_failed', errorText(thrown, lines));
     }
@@ -58,14 +60,12 @@ export async function callCommand(
 }
 
 /** The result as plain JSON, which can cross threads and cannot change later, without the bot's secrets. */
-function toJson(result: unknown, lines: BotLines): Json {
+function toJson(result: unknown, mask: SecretMask): Json {
   const text = JSON.stringify(result);
   if (text === undefined) return null;
   const size = Buffer.byteLength(text);
   if (size > MAX_RESULT_BYTES) {
     throw new RangeError(`a result of ${size} bytes is too large, ${MAX_RESULT_BYTES} are allowed`);
   }
-  const redact = (_: string, value: Json): Json =>
-    typeof value === 'string' ? lines.redact(value) : value;
-  return JSON.parse(text, lines.hasSecrets ? redact : undefined) as Json;
+  return mask.json(JSON.parse(text) as Json);
 }

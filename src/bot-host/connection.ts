@@ -78,7 +78,7 @@ export async function connectLines(
 async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = tls
-    ? connectTls({ host, port, servername: isIP(host) ? '' : host, ...(tls === true ? {} : tls) })
+    ? connectTls({ servername: isIP(host) ? '' : host, ...(tls === true ? {} : tls), host, port })
     : connectPlain({ host, port });
   socket.setNoDelay(true);
   const destroy = () => socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);

@@ -26,7 +26,7 @@ export function explain(thrown: unknown): string {
 
 /** The same without secrets. */
 export function errorText(thrown: unknown, lines: BotLines): string {
-  return lines.redact(redactText(explain(thrown)));
+  return lines.mask.text(redactText(explain(thrown)));
 }
 
 /** The end of a run that threw; the value thrown can be anything. */
@@ -35,7 +35,7 @@ export function failedRun(thrown: unknown, lines: BotLines): RunEnd {
   try {
     const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
     // The first line of a stack is the message.
-    const shown = typeof stack === 'string' ? lines.redact(redactText(stack)) : undefined;
+    const shown = typeof stack === 'string' ? lines.mask.text(redactText(stack)) : undefined;
     return {
       error,
       stack: shown?.slice(0, MAX_STACK_UNITS) ?? null,

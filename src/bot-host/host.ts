@@ -3,14 +3,18 @@
 import type { BotKind } from '../bot-sdk/index.js';
 import type { Json } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
-import type { BotExit, HostedState, HostMethods } from '../shared/contract/threads.js';
+import type { BotExit, HostedState, HostMethods, HostStart } from '../shared/contract/threads.js';
 import { DroverError } from '../shared/errors.js';
+import { NetworkRules } from '../shared/network-rules.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { Outbox } from './outbox.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
+
+/** What its bots may do. */
+export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow'>;
 
 /** What a host reports about its bots. */
 export interface BotHostEvents {
@@ -21,19 +25,21 @@ export interface BotHostEvents {
 export class BotHost {
   readonly #kinds: ReadonlyMap<string, BotKind>;
   readonly #outbox: Outbox;
-  readonly #linesPerSecond: number;
+  readonly #limits: HostLimits;
+  readonly #network: NetworkRules;
   readonly #events: BotHostEvents;
   readonly #runs = new Map<string, BotRun>();
 
   constructor(
     kinds: ReadonlyMap<string, BotKind>,
     outbox: Outbox,
-    linesPerSecond: number,
+    limits: HostLimits,
     events: BotHostEvents,
   ) {
     this.#kinds = kinds;
     this.#outbox = outbox;
-    this.#linesPerSecond = linesPerSecond;
+    this.#limits = limits;
+    this.#network = new NetworkRules(limits.networkAllow);
     this.#events = events;
   }
 
@@ -48,8 +54,8 @@ export class BotHost {
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
-    const lines = new BotLines(this.#outbox, id, this.#linesPerSecond, secrets);
-    const run = new BotRun(kind, id, number, config, this.#outbox, lines);
+    const lines = new BotLines(this.#outbox, id, this.#limits.botLinesPerSecond, secrets);
+    const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network);
     this.#runs.set(id, run);
     void run.ended.then((end) => {
       // After stop() the run is no longer here, and a later run may have its id.

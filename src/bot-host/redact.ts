@@ -6,8 +6,6 @@ const SECRET_PATHS = [
   /(\/webhooks\/\d+\/)[^/]+/,
   /(\/(?:services|workflows|triggers)\/[TE]\w+\/)[^?]+/,
 ];
-/** Shorter secrets would hide half of every line. */
-const MIN_SECRET_LENGTH = 4;
 
 /**
  * The URL without secrets: user name, password, parameters with secret-sounding names and tokens in known paths become
@@ -31,20 +29,4 @@ export function redactUrl(url: URL): string {
 export function redactText(text: string): string {
   // To the last @: a password may contain one.
   return text.replace(/\/\/[^\s/]*@/g, '//***@');
-}
-
-/** @returns a function that hides these secrets in a text, also percent-encoded ones; undefined without secrets. */
-export function redactor(secrets: readonly string[]): ((text: string) => string) | undefined {
-  const long = secrets.filter(({ length }) => length >= MIN_SECRET_LENGTH);
-  if (long.length === 0) return undefined;
-  // The longest first, because it may contain another.
-  const forms = [...new Set(long.flatMap((secret) => [secret, percentEncoded(secret)]))].sort(
-    (one, other) => other.length - one.length,
-  );
-  return (text) => forms.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
-}
-
-function percentEncoded(secret: string): string {
-  // encodeURIComponent throws on half a surrogate pair.
-  return encodeURIComponent(secret.toWellFormed());
 }

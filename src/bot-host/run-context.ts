@@ -1,6 +1,7 @@
 // Runs in a bot host thread. Owns the timers, requests and connections of one run; all end with its signal.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { BotError } from '../bot-sdk/bot-error.js';
 import type {
   BotContext,
   Describe,
@@ -13,11 +14,11 @@ import type {
 } from '../bot-sdk/index.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import { MAX_TIMER_MS } from '../shared/contract/timers.js';
+import type { NetworkRules } from '../shared/network-rules.js';
+import { fetchAsBot } from './bot-fetch.js';
 import { connectLines, connectTcp } from './connection.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
-import { explain } from './error-text.js';
 import { linkSignals, releaseWith } from './linked-signal.js';
-import { redactText, redactUrl } from './redact.js';
 import type { RunStatus } from './run-status.js';
 
 /** What a bot's code gets; the same object for `run` and for every command of one run. */
@@ -29,11 +30,13 @@ export class RunContext implements BotContext {
   readonly log: Logger;
   readonly #run: CurrentRun;
   readonly #status: RunStatus;
+  readonly #network: NetworkRules;
 
   constructor(
     run: CurrentRun,
     own: Pick<BotContext, 'config' | 'state' | 'signal' | 'log'>,
     status: RunStatus,
+    network: NetworkRules,
   ) {
     this.id = run.id;
     this.config = own.config;
@@ -42,6 +45,7 @@ export class RunContext implements BotContext {
     this.log = own.log;
     this.#run = run;
     this.#status = status;
+    this.#network = network;
   }
 
   setStatus(status: string): void {
@@ -81,33 +85,38 @@ export class RunContext implements BotContext {
     { scope = 'http', ...init }: FetchOptions = {},
   ): Promise<Response> {
     const log = this.log.scope(scope);
-    const line = `${(init.method ?? 'GET').toUpperCase()} ${redactUrl(new URL(url))}`;
+    const target = new URL(url);
     const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
     const signal = link?.signal ?? this.signal;
     // Before the line: the request would not be sent.
     signal.throwIfAborted();
-    log.wire('http', 'outgoing', line);
-    let response: Response;
     try {
-      response = await fetch(url, { ...init, signal });
+      const response = await fetchAsBot(target, { ...init, signal }, log, this.#checkPlace);
+      // The body is still to come, and must end with the bot too.
+      if (link) releaseWith(response.body ?? response, link);
+      return response;
     } catch (thrown) {
       link?.release();
-      log.info(`${line} failed: ${redactText(explain(thrown))}`);
       throw thrown;
     }
-    // The body is still to come, and must end with the bot too.
-    if (link) releaseWith(response.body ?? response, link);
-    log.wire('http', 'incoming', `${response.status} ${line}`);
-    return response;
   }
 
-  connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
+  async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
+    this.#checkPlace(options.host, options.port);
     return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
-  connectLines(options: LineConnectionOptions): Promise<LineConnection> {
+  async connectLines(options: LineConnectionOptions): Promise<LineConnection> {
+    this.#checkPlace(options.host, options.port);
     return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
+
+  readonly #checkPlace = (host: string, port: number): void => {
+    // Node connects to localhost without a host.
+    if (this.#network.allows(host ?? 'localhost', port)) return;
+    // Another attempt would fail the same way.
+    throw new BotError(`network.allow does not list ${host}:${port}`, { restart: false });
+  };
 
   async #attempt(task: () => void | Promise<void>): Promise<void> {
     try {

@@ -1,9 +1,11 @@
 // Runs in a bot host thread. Owns the status and `data` of one run, and publishes their changes.
 
+import { visible } from '../shared/contract/escapes.js';
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { HostedState } from '../shared/contract/threads.js';
 import type { Outbox } from './outbox.js';
+import type { SecretMask } from './secret-mask.js';
 
 /** Changes of `data` within this time are published as one `session` event, in ms. */
 const DATA_INTERVAL_MS = 100;
@@ -16,6 +18,7 @@ const RESERVED: readonly string[] = SERVICE_STATUSES;
 export class RunStatus {
   readonly #id: string;
   readonly #outbox: Outbox;
+  readonly #mask: SecretMask;
   readonly #logChange: (line: string) => void;
   #status = 'starting';
   #since = Date.now();
@@ -24,9 +27,10 @@ export class RunStatus {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param logChange writes a line about a new status. */
-  constructor(id: string, outbox: Outbox, logChange: (line: string) => void) {
+  constructor(id: string, outbox: Outbox, mask: SecretMask, logChange: (line: string) => void) {
     this.#id = id;
     this.#outbox = outbox;
+    this.#mask = mask;
     this.#logChange = logChange;
   }
 
@@ -39,7 +43,8 @@ export class RunStatus {
     if (typeof status !== 'string' || status === '') {
       throw new TypeError('a status is a string that is not empty');
     }
-    const name = status.slice(0, MAX_STATUS_UNITS);
+    // Masked before it is cut: half a secret would not be recognized.
+    const name = visible(this.#mask.text(status)).slice(0, MAX_STATUS_UNITS);
     if (name === this.#status) return;
     // They tell the service and its clients that the bot does not run.
     if (RESERVED.includes(name)) throw new RangeError(`the status ${name} is the service's own`);
@@ -65,7 +70,7 @@ export class RunStatus {
       throw new RangeError(`data of ${size} bytes is too large, ${MAX_DATA_BYTES} are allowed`);
     }
     // Plain JSON can cross threads, and is a copy that the bot cannot change later.
-    this.#data = JSON.parse(json) as JsonObject;
+    this.#data = this.#mask.json(JSON.parse(json) as JsonObject) as JsonObject;
     this.#timer ??= setTimeout(() => this.flush(), DATA_INTERVAL_MS);
   }
 

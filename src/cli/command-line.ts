@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { complain, write } from '../shared/terminal.js';
 import { VERSION } from '../shared/version.js';
 import { addBench } from './commands/bench.js';
 import { addBots } from './commands/bot-commands.js';
@@ -9,6 +10,7 @@ import { addHelp } from './commands/help.js';
 import { addInvoke } from './commands/invoke.js';
 import { addLogin } from './commands/login.js';
 import { addLogs } from './commands/logs.js';
+import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
 import { addStart } from './commands/start.js';
 import { addTokens } from './commands/token-commands.js';
@@ -22,7 +24,8 @@ export function createProgram(): Command {
     )
     .version(VERSION)
     .configureOutput({
-      outputError: (text) => process.stderr.write(`drover: ${usageLine(text)}\n`),
+      writeOut: (text) => void write(process.stdout, text),
+      outputError: (text) => complain(usageLine(text)),
     })
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
     .addHelpText('after', helpFooter());
@@ -39,6 +42,7 @@ export function createProgram(): Command {
     addCheck,
     addBench,
     addDoctor,
+    addPrune,
     addCompletion,
     // Last in the list, where commander puts its own.
     addHelp,

@@ -161,6 +161,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     this.#connection = connection;
     const parser = new SseParser(MAX_EVENT_CHARS);
     const decoder = new TextDecoder();
+    const resumes = this.#position !== null;
     try {
       const response = await this.#withSilenceLimit(() => this.#open(connection.signal));
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -168,7 +169,8 @@ export class EventStream implements AsyncIterable<StreamEvent> {
       for (;;) {
         const { done, value } = await this.#withSilenceLimit(() => reader.read());
         if (done) return;
-        const events = parser.feed(decoder.decode(value, { stream: true })).map(typedEvent);
+        const frames = parser.feed(decoder.decode(value, { stream: true }));
+        const events = frames.map((frame) => typedEvent(frame, resumes));
         this.#position = parser.lastId ?? this.#position;
         this.#retryMs = parser.retryMs ?? this.#retryMs;
         yield events;

@@ -5,14 +5,18 @@ export interface SseFrame {
   data: string;
   /** Value of `id:` in this block, null if there was none. */
   id: string | null;
+  /** {@link SseParser.lastId} before this block. */
+  idBefore: string | null;
 }
+
+/** A comment with the position of the stream (docs/API.md). */
+const POSITION = ': position ';
 
 const LINE_END = /\r\n?|\n/g;
 
 /**
- * An incremental parser of event streams (HTML Standard, 9.2.6). It also reports the id of a block without data, with which the
- * service announces the position before the first event (docs/API.md); eventsource-parser drops such blocks
- * (docs/decisions/0020).
+ * An incremental parser of event streams (HTML Standard, 9.2.6). It also reads the comment with which the service tells the
+ * position of a stream without events (docs/decisions/0020).
  */
 export class SseParser {
   readonly #maxChars: number;
@@ -33,7 +37,7 @@ export class SseParser {
     this.#maxChars = maxChars;
   }
 
-  /** The id of the last block that had one, with or without data; null before the first. */
+  /** The last position: the id of a block, with or without data, or that of a comment; null before the first. */
   get lastId(): string | null {
     return this.#lastId;
   }
@@ -87,7 +91,10 @@ export class SseParser {
     }
     const colon = line.indexOf(':');
     const isComment = colon === 0;
-    if (isComment) return;
+    if (isComment) {
+      if (line.startsWith(POSITION)) this.#lastId = line.slice(POSITION.length);
+      return;
+    }
     const name = colon < 0 ? line : line.slice(0, colon);
     const from = line[colon + 1] === ' ' ? colon + 2 : colon + 1;
     const value = colon < 0 ? '' : line.slice(from);
@@ -109,10 +116,11 @@ export class SseParser {
   }
 
   #endBlock(frames: SseFrame[]): void {
+    const idBefore = this.#lastId;
     if (this.#id !== null) this.#lastId = this.#id;
     if (this.#data.length > 0) {
       const data = this.#data.join('\n');
-      frames.push({ event: this.#event, data, id: this.#id });
+      frames.push({ event: this.#event, data, id: this.#id, idBefore });
       this.#data = [];
       this.#buffered = 0;
     }

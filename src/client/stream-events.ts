@@ -15,7 +15,11 @@ export type StreamEvent =
   | (WithId & { event: 'other'; name: string; data: unknown });
 
 /** @throws SyntaxError if the data of a known event is not JSON. */
-export function typedEvent({ event, data, id }: SseFrame): StreamEvent {
+export function typedEvent(frame: SseFrame, resumes: boolean): StreamEvent {
+  const { event, data } = frame;
+  // The last snapshot of a new stream has the position as its id. It is no event of that number.
+  const isSnapshot = event === 'session' && frame.idBefore === null && !resumes;
+  const id = isSnapshot ? null : frame.id;
   if (event === 'log' || event === 'session' || event === 'gap') {
     return { id, event, data: JSON.parse(data) } as StreamEvent;
   }

@@ -29,6 +29,11 @@ export class TokenCalls {
     await this.#http.send('DELETE', `/api/tokens/${encodeURIComponent(id)}`, options);
   }
 
+  /** `GET /api/tokens/current`: this client's token. Needs no scope. */
+  async current(options?: CallOptions): Promise<TokenInfo> {
+    return this.#http.json('GET', '/api/tokens/current', { ...options, shape: TOKEN });
+  }
+
   /** `DELETE /api/tokens/current`: revokes this client's token. Needs no scope. */
   async revokeCurrent(options?: CallOptions): Promise<void> {
     await this.#http.send('DELETE', '/api/tokens/current', options);

@@ -1,4 +1,5 @@
 import type { Config } from '../shared/contract/config.js';
+import type { Scheme } from './forwarded.js';
 import { redactTarget } from './redact-target.js';
 
 /** How long lines are collected before they are sent, in ms. */
@@ -15,6 +16,7 @@ export interface LoggedRequest {
   path: string;
   query: string;
   address: string;
+  scheme: Scheme;
   /** Id of its token, undefined without a valid one. */
   token: string | undefined;
   status: number;
@@ -25,14 +27,14 @@ export interface LoggedRequest {
 /** Runs in a front thread. Owns the lines of the access log that main has not received yet. */
 export class AccessLog {
   readonly #mode: Config['log']['access'];
-  readonly #pin: string;
+  readonly #pin: string | null;
   readonly #write: (text: string) => void;
   #waiting: string[] = [];
   #skipped = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param write takes whole lines. */
-  constructor(mode: Config['log']['access'], pin: string, write: (text: string) => void) {
+  constructor(mode: Config['log']['access'], pin: string | null, write: (text: string) => void) {
     this.#mode = mode;
     this.#pin = pin;
     this.#write = write;
@@ -47,7 +49,7 @@ export class AccessLog {
     return this.#mode === 'all';
   }
 
-  add({ method, path, query, address, token, status, ms }: LoggedRequest): void {
+  add({ method, path, query, address, scheme, token, status, ms }: LoggedRequest): void {
     if (this.#mode === 'off' || (this.#mode === 'errors' && status < 400)) return;
     this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
     if (this.#waiting.length >= MAX_WAITING) {
@@ -57,7 +59,7 @@ export class AccessLog {
     const target = redactTarget(path, query, this.#pin);
     const at = new Date().toISOString();
     this.#waiting.push(
-      `${at} ${address} ${token ?? '-'} ${method.slice(0, MAX_METHOD)} ${target} ${status} ${ms.toFixed(1)}ms\n`,
+      `${at} ${address} ${token ?? '-'} ${method.slice(0, MAX_METHOD)} ${target} ${status} ${ms.toFixed(1)}ms ${scheme}\n`,
     );
   }
 

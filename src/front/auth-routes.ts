@@ -4,14 +4,17 @@ import type { Control } from './control.js';
 import type { Handlers } from './handlers.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
 import type { PinExchange } from './pin-exchange.js';
+import type { PinPages } from './pin-pages.js';
 import { emptyResponse, secretResponse } from './responses.js';
 import type { TokenUses } from './token-uses.js';
+import { clientName } from './user-agent.js';
 
 export interface AuthRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   control: Control;
   limits: BodyLimits;
   pin: Pick<PinExchange, 'check'>;
+  pinPages: Pick<PinPages, 'check'>;
   uses: Pick<TokenUses, 'flush'>;
   /** The port that clients use. */
   port: () => number;
@@ -23,6 +26,7 @@ type AuthRoutes =
   | 'GET /api-info'
   | 'GET /api/tokens'
   | 'POST /api/tokens'
+  | 'GET /api/tokens/current'
   | 'DELETE /api/tokens/current'
   | 'DELETE /api/tokens/{id}';
 
@@ -34,11 +38,13 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
   const readToken = jsonBody('CreateTokenBody');
   return {
     async 'POST /auth/pin'(exchange) {
-      // Read before the await: the engine may have dropped it after that.
+      parts.pinPages.check(exchange);
+      // Read before the await: the engine may have dropped them after that.
       const { address } = exchange;
+      const client = clientName(exchange.header('user-agent')) ?? null;
       const { pin } = await readPin(exchange, pinLimits);
       parts.pin.check(pin, address);
-      const { token } = await control.call('createPinToken', { address });
+      const { token } = await control.call('createPinToken', { address, client });
       exchange.respond(secretResponse(JSON.stringify({ token })));
     },
     async 'POST /auth/ticket'(exchange, { record }) {
@@ -48,10 +54,11 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
     'GET /api-info'(exchange, { token }) {
       exchange.respond(secretResponse(`{"port":${parts.port()},"token":${JSON.stringify(token)}}`));
     },
-    async 'GET /api/tokens'(exchange) {
+    async 'GET /api/tokens'(exchange, { record }) {
       // Both messages use one port, so the list has what was used here until now.
       parts.uses.flush();
-      exchange.respond(secretResponse(JSON.stringify(await control.call('tokens', null))));
+      const list = await control.call('tokens', { by: record.id });
+      exchange.respond(secretResponse(JSON.stringify(list)));
     },
     async 'POST /api/tokens'(exchange, caller) {
       const body = await readToken(exchange, limits);
@@ -59,6 +66,10 @@ export function authRoutes(parts: AuthRoutesParts): Pick<Handlers, AuthRoutes> {
       const by = caller.record.id;
       const { token, info } = await control.call('createToken', { body, by });
       exchange.respond(secretResponse(JSON.stringify({ token, ...info }), 201));
+    },
+    async 'GET /api/tokens/current'(exchange, { record: { id } }) {
+      parts.uses.flush();
+      exchange.respond(secretResponse(JSON.stringify(await control.call('token', { id }))));
     },
     async 'DELETE /api/tokens/current'(exchange, { record: { id } }) {
       await control.call('revokeToken', { id, by: id });

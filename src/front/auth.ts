@@ -35,6 +35,11 @@ export class Authenticator {
     this.#byId.set(token.id, token);
   }
 
+  /** Whether there is any valid token. */
+  get hasTokens(): boolean {
+    return this.#byId.size > 0;
+  }
+
   remove(id: string): void {
     const record = this.#byId.get(id);
     if (!record) return;

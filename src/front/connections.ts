@@ -1,5 +1,11 @@
-import { addressKey, addressKeyOf, type CrowdedAddresses } from '../shared/contract/addresses.js';
+import {
+  addressBytes,
+  addressKey,
+  addressKeyOf,
+  type CrowdedAddresses,
+} from '../shared/contract/addresses.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
+import type { Networks } from '../shared/contract/networks.js';
 import { DroverError } from '../shared/errors.js';
 import type { Quota, QuotaNames } from '../shared/memory/quota.js';
 import type { ConnectionGate, Response } from './engine/engine.js';
@@ -16,12 +22,15 @@ const REFUSALS: Record<'total' | 'perAddress', Response> = {
 export class Connections implements ConnectionGate {
   readonly #quota: Quota<'perAddress'>;
   readonly #names: NameHasher;
+  readonly #trusted: Networks;
   #full: ReadonlySet<string> = new Set();
   #over: ReadonlySet<string> = new Set();
 
-  constructor(quota: Quota<'perAddress'>, names: NameHasher) {
+  /** @param trusted proxies, whose connections count in total only. */
+  constructor(quota: Quota<'perAddress'>, names: NameHasher, trusted: Networks) {
     this.#quota = quota;
     this.#names = names;
+    this.#trusted = trusted;
   }
 
   /** What main has counted, for engines that cannot. */
@@ -52,9 +61,8 @@ export class Connections implements ConnectionGate {
   }
 
   #name(address: string | null): QuotaNames<'perAddress'> {
-    return address === null
-      ? {}
-      : { perAddress: this.#names.of(`address ${addressKeyOf(address)}`) };
+    if (address === null || this.#trusted.has(addressBytes(address))) return {};
+    return { perAddress: this.#names.of(`address ${addressKeyOf(address)}`) };
   }
 }
 

@@ -1,20 +1,30 @@
+import type { DroverError } from '../shared/errors.js';
 import type { BodyShare } from './body-room.js';
+import type { Client } from './clients.js';
 import type { Exchange, Response, StreamSink } from './engine/engine.js';
+import type { Scheme } from './forwarded.js';
 import type { InFlightSlot } from './in-flight-limiter.js';
 
 export interface Decoration {
+  /** Address and scheme of the client. */
+  client: Client;
   /** Added to the headers of the response. */
   headers: readonly string[];
   /** Called once, with the status. A stream reports 200 when it starts. */
-  responded: (exchange: Exchange, status: number) => void;
+  responded: (exchange: ExchangeDecorator, status: number) => void;
 }
 
-/** An exchange while CORS or the access log is on: adds headers to its response and reports the status. */
+/**
+ * An exchange while CORS, the access log or TLS is on, or proxies are trusted: has the client's address, adds headers to the
+ * response and reports the status.
+ */
 export class ExchangeDecorator implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   readonly address: string;
+  readonly scheme: Scheme;
+  readonly refusal: DroverError | undefined;
   readonly #inner: Exchange;
   readonly #decoration: Decoration;
   slot: InFlightSlot | undefined;
@@ -27,7 +37,9 @@ export class ExchangeDecorator implements Exchange {
     this.method = inner.method;
     this.path = inner.path;
     this.query = inner.query;
-    this.address = inner.address;
+    this.address = decoration.client.address;
+    this.scheme = decoration.client.scheme;
+    this.refusal = inner.refusal;
   }
 
   get route(): number {
@@ -44,6 +56,10 @@ export class ExchangeDecorator implements Exchange {
 
   header(name: string): string {
     return this.#inner.header(name);
+  }
+
+  headers(name: string): string[] {
+    return this.#inner.headers(name);
   }
 
   body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {

@@ -1,5 +1,5 @@
 import type { Filter } from '../shared/stream/filter.js';
-import { positionBlock, snapshotFrame } from '../shared/stream/stream-text.js';
+import { snapshotFrame } from '../shared/stream/stream-text.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
 /** What a subscriber gets before its first frame: pieces of one write each, shared by many subscribers. */
@@ -17,27 +17,31 @@ export class InitialState {
   }
 }
 
-/** Snapshot frames, and where the stream continues after them. */
-export interface SnapshotFramesAt {
+/** Snapshot frames of one filter. */
+interface BuiltFrames {
   parts: readonly Uint8Array[];
+  /** The last frame, which is not in the parts: it may get an id. '' if there is none. */
+  last: string;
+}
+
+/** Snapshot frames, and where the stream continues after them. */
+export interface SnapshotFramesAt extends BuiltFrames {
   /** Sequence number of the first frame after the snapshots. */
   next: number;
-  /** The block that tells the client this position. */
-  position: Uint8Array;
 }
+
+const NO_FRAMES: BuiltFrames = { parts: [], last: '' };
 
 /** Runs in a front thread. Owns the snapshot frames for new streams, built once for all that start between two changes. */
 export class SnapshotFrames {
   readonly #mirror: SnapshotMirror;
-  readonly #epoch: string;
   readonly #maxWriteBytes: number;
   #version = -1;
-  #parts: readonly Uint8Array[] = [];
+  #all: BuiltFrames = NO_FRAMES;
 
-  constructor(mirror: SnapshotMirror, epoch: string, maxWriteBytes: number) {
+  constructor(mirror: SnapshotMirror, maxWriteBytes: number) {
     this.#mirror = mirror;
     this.#maxWriteBytes = maxWriteBytes;
-    this.#epoch = epoch;
   }
 
   sync(): void {
@@ -51,17 +55,16 @@ export class SnapshotFrames {
   frames(filter: Filter | null, wanted: boolean): SnapshotFramesAt | undefined {
     if (!this.#mirror.sync()) return undefined;
     const { next } = this.#mirror;
-    const position = Buffer.from(positionBlock(this.#epoch, next));
-    if (!wanted) return { parts: [], next, position };
-    if (filter) return { parts: this.#build(filter), next, position };
+    if (!wanted) return { ...NO_FRAMES, next };
+    if (filter) return { ...this.#build(filter), next };
     if (this.#version !== this.#mirror.version) {
-      this.#parts = this.#build(null);
+      this.#all = this.#build(null);
       this.#version = this.#mirror.version;
     }
-    return { parts: this.#parts, next, position };
+    return { ...this.#all, next };
   }
 
-  #build(filter: Filter | null): Uint8Array[] {
+  #build(filter: Filter | null): BuiltFrames {
     const parts: Uint8Array[] = [];
     let frames: string[] = [];
     let size = 0;
@@ -77,7 +80,8 @@ export class SnapshotFrames {
       frames.push(frame);
       size += length;
     }
-    if (size > 0) parts.push(Buffer.from(frames.join('')));
-    return parts;
+    const last = frames.pop() ?? '';
+    if (frames.length > 0) parts.push(Buffer.from(frames.join('')));
+    return { parts, last };
   }
 }

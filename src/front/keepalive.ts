@@ -1,4 +1,4 @@
-import { HEARTBEAT, positionBlock } from '../shared/stream/stream-text.js';
+import { HEARTBEAT, positionComment } from '../shared/stream/stream-text.js';
 import type { Subscriber } from './subscriber.js';
 
 /** How often a blocked subscriber gets a heartbeat, in ms. */
@@ -58,7 +58,7 @@ export class Keepalive {
         evict(subscriber);
       } else if (now - subscriber.writtenAt >= TOUCH_MS) {
         // Two reasons: uWebSockets closes a connection that is not written to for 10 s, regardless of the stall limit; and
-        // a client that reads slowly but steadily accepts three bytes long before the engine reports it as writable.
+        // a client that reads slowly but steadily accepts two bytes long before the engine reports it as writable.
         const { blockedAt } = subscriber;
         subscriber.blockedAt = 0;
         write(subscriber, HEARTBEAT);
@@ -67,11 +67,9 @@ export class Keepalive {
       }
     } else if (subscriber.isLive && now - subscriber.writtenAt >= heartbeatMs) {
       // When the filter matches nothing, the client's last event id grows old. The position keeps it current, so that a
-      // later resume is still exact.
+      // later resume is still exact and reads nothing from the journal.
       const { filter } = subscriber.group;
-      const beat = filter
-        ? Buffer.from(`:\n${positionBlock(epoch, subscriber.cursor)}`)
-        : HEARTBEAT;
+      const beat = filter ? Buffer.from(positionComment(epoch, subscriber.cursor)) : HEARTBEAT;
       write(subscriber, beat);
     }
   }

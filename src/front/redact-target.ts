@@ -11,16 +11,17 @@ const MAX_DECODED = 5;
 
 /**
  * A request's path and query for the access log: decoded, without secrets, on one line, of bounded length.
- * @param pin of the running process: hidden wherever it appears.
+ * @param pin of the running process, if it has one: hidden wherever it appears.
  */
-export function redactTarget(path: string, query: string, pin: string): string {
+export function redactTarget(path: string, query: string, pin: string | null): string {
   const shownPath = decode(path);
   const shownQuery = decode(query);
   if (shownPath === undefined || shownQuery === undefined) return HIDDEN;
   const [, before = '', rest = shownPath, after = ''] = BOT_PATH.exec(shownPath) ?? [];
   const target = `${before}${redact(rest)}${after}${shownQuery === '' ? '' : `?${redact(shownQuery)}`}`;
   // After the long runs, which it would split.
-  return printable(target.replaceAll(pin, HIDDEN)).slice(0, MAX_SHOWN);
+  const shown = pin === null ? target : target.replaceAll(pin, HIDDEN);
+  return printable(shown).slice(0, MAX_SHOWN);
 }
 
 function redact(text: string): string {

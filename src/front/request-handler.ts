@@ -2,18 +2,23 @@ import { allows } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import type { AccessLog } from './access-log.js';
 import type { Authenticator, Caller } from './auth.js';
+import type { Clients } from './clients.js';
 import type { Cors } from './cors.js';
 import type { Exchange } from './engine/engine.js';
 import { ExchangeDecorator } from './exchange-decorator.js';
 import type { CallerHandler, Guard, OpenHandler } from './handlers.js';
 import { InFlightLimiter, InFlightSlot } from './in-flight-limiter.js';
+import { Refusals } from './refusals.js';
 import { emptyResponse, errorResponse } from './responses.js';
 import { ACCESS, type GuardedRoute, type RouteName, routeNumber } from './route-table.js';
 import { type RouteMethods, Router } from './router.js';
 
 export interface RequestHandlerOptions {
   auth: Pick<Authenticator, 'authenticate'>;
+  clients: Clients;
   cors: Cors;
+  /** Additional headers of responses over HTTPS; empty without a certificate. */
+  secureHeaders: readonly string[];
   log: Pick<AccessLog, 'isOn' | 'logsAll' | 'add'>;
   /** Longest path with its query, in characters. */
   maxUrlBytes: number;
@@ -31,10 +36,12 @@ export class RequestHandler implements Guard {
   /** Token ids by request; only while the access log is on. */
   readonly #callers = new WeakMap<Exchange, string>();
   readonly #decorates: boolean;
+  readonly #refusals = new Refusals();
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options;
-    this.#decorates = options.cors.isOn || options.log.isOn;
+    const { clients, cors, log, secureHeaders } = options;
+    this.#decorates = cors.isOn || log.isOn || clients.areForwarded || secureHeaders.length > 0;
   }
 
   /** Takes a handler for every route of the table. */
@@ -51,12 +58,23 @@ export class RequestHandler implements Guard {
   }
 
   guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
-    return (exchange, parameters) =>
-      handler(
-        exchange,
-        this.admit(route, exchange, this.#options.auth.authenticate(exchange)),
-        parameters,
-      );
+    return (exchange, parameters) => {
+      const caller = this.#options.auth.authenticate(exchange);
+      const { record } = caller;
+      this.#refusals.check(record);
+      try {
+        return handler(exchange, this.admit(route, exchange, caller), parameters)?.catch(
+          (thrown: unknown) => this.#refuse(record, thrown),
+        );
+      } catch (thrown) {
+        return this.#refuse(record, thrown);
+      }
+    };
+  }
+
+  #refuse(record: Caller['record'], thrown: unknown): never {
+    this.#refusals.count(record, thrown);
+    throw thrown;
   }
 
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {
@@ -72,8 +90,9 @@ export class RequestHandler implements Guard {
   handle(received: Exchange): void | Promise<void> {
     const exchange = this.#decorates ? this.#decorate(received) : received;
     try {
-      // The length of such a body is not known, and servers disagree on how to read the header (request smuggling).
-      if (exchange.header('transfer-encoding') !== '') throw new DroverError('length_required');
+      if (exchange.refusal) {
+        return exchange.respond({ ...errorResponse(exchange.refusal), close: true });
+      }
       if (exchange.path.length + exchange.query.length > this.#options.maxUrlBytes) {
         throw new DroverError('uri_too_long');
       }
@@ -103,15 +122,17 @@ export class RequestHandler implements Guard {
   }
 
   #decorate(exchange: Exchange): Exchange {
-    const { cors, log } = this.#options;
+    const { clients, cors, log, secureHeaders } = this.#options;
     const began = performance.now();
     return new ExchangeDecorator(exchange, {
-      headers: cors.isOn ? cors.headersFor(exchange.header('origin')) : [],
+      client: clients.of(exchange),
+      headers: [...secureHeaders, ...(cors.isOn ? cors.headersFor(exchange.header('origin')) : [])],
       responded: (decorated, status) => {
         if (!log.isOn) return;
-        const { method, path, query, address } = decorated;
+        const { method, path, query, address, scheme } = decorated;
         const token = this.#callers.get(decorated);
-        log.add({ method, path, query, address, token, status, ms: performance.now() - began });
+        const ms = performance.now() - began;
+        log.add({ method, path, query, address, scheme, token, status, ms });
       },
     });
   }

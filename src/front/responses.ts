@@ -54,6 +54,13 @@ export const DASHBOARD_HEADERS = [
     'trusted-types drover',
   ].join('; '),
 ] as const;
+const DAY_S = 86_400;
+
+/** Tells browsers to use only HTTPS for this host name (RFC 6797). They ignore it for addresses, and from untrusted certificates. */
+export function hstsHeaders(maxAgeDays: number): readonly string[] {
+  return ['Strict-Transport-Security', `max-age=${maxAgeDays * DAY_S}`];
+}
+
 const JSON_HEADERS = ['Content-Type', 'application/json', ...SAFE_HEADERS] as const;
 const SECRET_HEADERS = [...JSON_HEADERS, 'Cache-Control', 'no-store'] as const;
 

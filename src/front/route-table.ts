@@ -38,6 +38,7 @@ export const ACCESS = {
   'GET /metrics': 'read',
   'GET /api/tokens': 'admin',
   'POST /api/tokens': 'admin',
+  'GET /api/tokens/current': 'any token',
   'DELETE /api/tokens/current': 'any token',
   'DELETE /api/tokens/{id}': 'admin',
   'POST /invoke': 'invoke',

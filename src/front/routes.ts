@@ -31,9 +31,11 @@ const HEALTHY: FixedResponse = {
 export function fixedResponses({
   cors,
   log,
-}: Pick<RequestHandlerOptions, 'cors' | 'log'>): FixedResponses {
+  secureHeaders,
+}: Pick<RequestHandlerOptions, 'cors' | 'log' | 'secureHeaders'>): FixedResponses {
   const isFixed = !cors.isOn && !log.logsAll;
-  return new Map(isFixed ? [['/health', HEALTHY]] : []);
+  const healthy = { ...HEALTHY, headers: [...HEALTHY.headers, ...secureHeaders] };
+  return new Map(isFixed ? [['/health', healthy]] : []);
 }
 
 /**

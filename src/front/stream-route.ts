@@ -3,7 +3,12 @@ import type { Shortage } from '../shared/contract/pressure.js';
 import type { STREAM_QUERY } from '../shared/contract/queries.js';
 import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
-import { type FILTER_NAMES, parseFilter, type StreamReach } from '../shared/stream/filter.js';
+import {
+  type FILTER_NAMES,
+  type Filter,
+  parseFilter,
+  type StreamReach,
+} from '../shared/stream/filter.js';
 import { retryLine } from '../shared/stream/stream-text.js';
 import type { Authenticator, Caller } from './auth.js';
 import type { Control } from './control.js';
@@ -13,7 +18,7 @@ import type { Guard, OpenHandler } from './handlers.js';
 import { queryPairs } from './query-string.js';
 import { SAFE_HEADERS } from './responses.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
-import type { StreamLeases } from './stream-lease.js';
+import type { StreamLease, StreamLeases } from './stream-lease.js';
 import type { Subscriber } from './subscriber.js';
 
 const ROUTE = 'GET /events';
@@ -78,18 +83,46 @@ async function redeem(
 }
 
 function open(
-  { admission, fanout, leases, mirror, names, retryMs }: StreamRouteParts,
+  parts: StreamRouteParts,
   exchange: Exchange,
   { record }: Caller,
-  { pairs, lastEventId }: StreamRequest,
+  request: StreamRequest,
 ): void {
-  const filter = parseFilter(pairs, names, streamReach(record.reach, mirror));
   if (exchange.method === 'HEAD') {
+    filterOf(parts, record, request);
     exchange.respond({ status: 200, headers: STREAM_HEADERS, body: '' });
     return;
   }
+  const { admission, leases } = parts;
   if (admission.shortage) throw new DroverError('unavailable', admission.shortage.message);
   const lease = leases.acquire(record.id, exchange.address);
+  let filter: Filter | null;
+  try {
+    // Not before: a filter can have a thousand names.
+    filter = filterOf(parts, record, request);
+  } catch (thrown) {
+    lease.release();
+    throw thrown;
+  }
+  stream(parts, exchange, lease, filter, request);
+}
+
+function filterOf(
+  { mirror, names }: StreamRouteParts,
+  { reach }: Caller['record'],
+  { pairs }: StreamRequest,
+): Filter | null {
+  return parseFilter(pairs, names, streamReach(reach, mirror));
+}
+
+/** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
+function stream(
+  { fanout, retryMs }: StreamRouteParts,
+  exchange: Exchange,
+  lease: StreamLease,
+  filter: Filter | null,
+  { pairs, lastEventId }: StreamRequest,
+): void {
   let subscriber: Subscriber | undefined;
   const sink = exchange.stream(
     STREAM_HEADERS,
@@ -114,9 +147,13 @@ export function streamReach(reach: Reach, mirror: Pick<SnapshotMirror, 'labels'>
 
 function streamRequest(exchange: Exchange): StreamRequest {
   const pairs = queryPairs(exchange.query);
-  const value = parameterOf(pairs, 'last_event_id') ?? '';
-  // A browser that reconnects sends the header to the same URL, so the header is the newer of the two.
-  return { pairs, lastEventId: exchange.header('last-event-id') || value };
+  // A client that reconnects adds the header, or event-source-polyfill its parameter, to the same URL: these are newer.
+  const lastEventId =
+    exchange.header('last-event-id') ||
+    parameterOf(pairs, 'lastEventId') ||
+    parameterOf(pairs, 'last_event_id') ||
+    '';
+  return { pairs, lastEventId };
 }
 
 function parameterOf(

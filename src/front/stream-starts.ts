@@ -2,15 +2,15 @@ import { FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import type { Counters } from '../shared/memory/counters.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
-import { eventId } from '../shared/stream/frame.js';
-import { gapFrame, positionBlock, resumePoint } from '../shared/stream/stream-text.js';
+import { eventId, FRAME_START } from '../shared/stream/frame.js';
+import { gapFrame, positionComment, resumePoint } from '../shared/stream/stream-text.js';
 import { InitialState, type SnapshotFrames } from './initial-state.js';
 import type { Subscriber, SubscribeStart } from './subscriber.js';
 
 /** What a new subscriber asks for. */
 export interface SubscribeOptions {
   filter: Filter | null;
-  /** Sent before everything else: `retry:`. */
+  /** Sent before everything else: `retry:`, as part of the first block. */
   opening: string;
   lastEventId: string;
   snapshots: boolean;
@@ -56,7 +56,8 @@ export class StreamStarts {
   }
 
   /**
-   * Gives a subscriber its initial state: the gap if there was a loss, the current snapshots, and its position.
+   * Gives a subscriber its initial state: the gap if there was a loss, the current snapshots, and its position. The position is
+   * the id of the gap, else of the last snapshot, else a comment.
    * @returns false while the snapshots are not current; the next pass tries again.
    */
   prepare(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
@@ -65,14 +66,19 @@ export class StreamStarts {
     const current = source.frames(filter, snapshots);
     if (!current) return false;
     const next = at ?? current.next;
-    const position = at === undefined ? current.position : Buffer.from(positionBlock(epoch, at));
     let head = opening;
+    let { last } = current;
     if (loss) {
       const dropped = loss.first === null || filter ? null : next - loss.first;
       head += gapFrame(epoch, loss.from, next, dropped);
       counters.add(FRONT_CELLS.gaps, 1);
+    } else if (last === '') {
+      head += positionComment(epoch, next);
+    } else {
+      last = `${FRAME_START}${eventId(epoch, next - 1)}\n${last}`;
     }
-    subscriber.initialState = new InitialState([Buffer.from(head), ...current.parts, position]);
+    const parts = [Buffer.from(head), ...current.parts, Buffer.from(last)];
+    subscriber.initialState = new InitialState(parts.filter(({ length }) => length > 0));
     subscriber.cursor = next;
     subscriber.start = undefined;
     return true;

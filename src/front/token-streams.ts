@@ -16,6 +16,11 @@ export class TokenStreams {
     if (streams?.size === 0) this.#byToken.delete(token);
   }
 
+  /** Ids of the tokens that have an open stream. */
+  tokens(): Iterable<string> {
+    return this.#byToken.keys();
+  }
+
   /** Cuts all streams of a token. */
   end(token: string): void {
     // A copy: each is removed when it is closed.

@@ -1,32 +1,50 @@
 import type { Authenticator } from './auth.js';
+import type { TokenStreams } from './token-streams.js';
 
 const FLUSH_MS = 5000;
+/** How often an open stream counts as a use of its token, in ms. */
+const STREAMING_MS = 900_000;
 
-/** Runs in a front thread. Owns the timer that reports to main when each token was last used. */
+/** Runs in a front thread. Owns the timers that report to main when each token was last used. */
 export class TokenUses {
   readonly #auth: Pick<Authenticator, 'takeUses'>;
+  readonly #streams: Pick<TokenStreams, 'tokens'>;
   readonly #report: (uses: Record<string, number>) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
 
   /** @param report gets Unix epoch milliseconds by token id, every 5 s when there are any. */
   constructor(
     auth: Pick<Authenticator, 'takeUses'>,
+    streams: Pick<TokenStreams, 'tokens'>,
     report: (uses: Record<string, number>) => void,
   ) {
     this.#auth = auth;
+    this.#streams = streams;
     this.#report = report;
-    this.#timer = setInterval(() => this.flush(), FLUSH_MS);
+    this.#timers = [
+      setInterval(() => this.flush(), FLUSH_MS),
+      setInterval(() => this.#flushStreaming(), STREAMING_MS),
+    ];
   }
 
   /** Reports now. */
   flush(): void {
-    const uses = this.#auth.takeUses();
-    if (Object.keys(uses).length > 0) this.#report(uses);
+    this.#send(this.#auth.takeUses());
   }
 
-  /** Reports the last uses and stops the timer. */
+  /** Reports the last uses and stops the timers. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.flush();
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#flushStreaming();
+  }
+
+  #flushStreaming(): void {
+    const now = Date.now();
+    const streaming = Object.fromEntries(Array.from(this.#streams.tokens(), (id) => [id, now]));
+    this.#send({ ...this.#auth.takeUses(), ...streaming });
+  }
+
+  #send(uses: Record<string, number>): void {
+    if (Object.keys(uses).length > 0) this.#report(uses);
   }
 }

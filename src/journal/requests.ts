@@ -2,6 +2,7 @@
 // resume), and a cache of their filters.
 
 import type {
+  Asked,
   JournalStatus,
   Page,
   PageRequest,
@@ -85,21 +86,21 @@ export class Answers {
     }, cancelled);
   }
 
-  /** Rejects with `overloaded` when too many search, and with `no_answer` when it is cancelled. */
-  page(request: PageRequest, cancelled?: AbortSignal): Promise<Page> {
+  /** Rejects with `overloaded` when too many search and the token has its share, and with `no_answer` when it is cancelled. */
+  page(request: Asked<PageRequest>, cancelled?: AbortSignal): Promise<Page> {
     const filter = this.#filter(request.filter);
     const searches = isIndexed(request, filter) ? this.#indexed : this.#scans;
     const read = (parts: QueryParts) => page(parts, request, filter);
     // A further page has older events, which are written already.
     const end = request.beforeSeq ?? undefined;
-    return searches.run(() => this.#search(read, cancelled, end), cancelled);
+    return searches.run(() => this.#search(read, cancelled, end), cancelled, request.token);
   }
 
-  stats(request: StatsRequest, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
+  stats(request: Asked<StatsRequest>, cancelled?: AbortSignal): Promise<{ body: Uint8Array }> {
     const read = async (parts: QueryParts) => ({
       body: Buffer.from(await readStats(parts, request, this.#source.status)),
     });
-    return this.#indexed.run(() => this.#search(read, cancelled), cancelled);
+    return this.#indexed.run(() => this.#search(read, cancelled), cancelled, request.token);
   }
 
   /** Runs a search over what there is now, below frame `end`. */

@@ -1,11 +1,11 @@
 // Runs in the journal thread. Owns the LMDB environment of the journal and its tables.
 
-import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Config } from '../shared/contract/config.js';
+import { type Database, open, type RootDatabase } from '../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../shared/lmdb/lock-file.js';
 
 /** Version of the file format; a journal of another version is set aside. */
-export const FORM = 1;
+export const FORM = 2;
 /** Frames of one segment: numbers in a posting are 16 bits. */
 export const SEGMENT = 65_536;
 

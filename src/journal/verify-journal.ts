@@ -3,8 +3,8 @@
 
 import { statSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { open } from 'lmdb';
 import { examine } from '../shared/lmdb/examine.js';
+import { open } from '../shared/lmdb/lmdb.js';
 import { Block, Head } from './block.js';
 import type { State } from './tables.js';
 

@@ -28,12 +28,15 @@ export function createController({
   kinds,
   metrics,
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
-  const bots = new BotAccess(registry, dispatcher, pressure);
+  const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
   return {
-    createPinToken: async ({ address }) => ({ token: await tokens.createForPin(address) }),
+    createPinToken: async ({ address, client }) => ({
+      token: await tokens.createForPin(address, client),
+    }),
     pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
     createToken: ({ body, by }) => tokens.create(body, by),
-    tokens: () => ({ tokens: tokens.list() }),
+    tokens: ({ by }) => ({ tokens: tokens.list(by) }),
+    token: ({ id }) => tokens.current(id),
     revokeToken: ({ id, by }) => tokens.revoke(id, by),
     tokensUsed: ({ uses }) => tokens.used(uses),
     createTicket: ({ token }) => tickets.create(token),

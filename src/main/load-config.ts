@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
+import { Networks } from '../shared/contract/networks.js';
 import type { TSchema } from '../shared/contract/typebox.js';
 import { messageOf, StartupError } from '../shared/errors.js';
+import { NetworkRules } from '../shared/network-rules.js';
 import { DEFAULT_CONFIG } from '../shared/package-paths.js';
 import { validatorOf } from '../shared/validators.js';
 
@@ -47,12 +49,26 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     }
   }
   const config = merged as Config;
+  try {
+    new Networks(config.http.trusted_proxies);
+  } catch (thrown) {
+    throw new StartupError(
+      `http.trusted_proxies: ${messageOf(thrown)}; docs/CONFIGURATION.md lists all keys`,
+    );
+  }
   const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
   // Each layer alone may be valid.
   if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
     throw new StartupError(
       `shutdown.bots_ms (${botsMs}) and shutdown.streams_ms (${streamsMs}) may add up to ${MAX_SHUTDOWN_MS} at most: ` +
         'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
+    );
+  }
+  try {
+    new NetworkRules(config.network.allow);
+  } catch (thrown) {
+    throw new StartupError(
+      `network.allow: ${messageOf(thrown)}; docs/CONFIGURATION.md lists all keys`,
     );
   }
   return config;

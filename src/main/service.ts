@@ -10,8 +10,10 @@ import { messageOf } from '../shared/errors.js';
 import { createRing, slotsFor } from '../shared/memory/layout.js';
 import { createPinBucket } from '../shared/memory/pin-bucket.js';
 import { createQuota, Quota, type SharedQuota } from '../shared/memory/quota.js';
+import { maxOpenFiles } from '../shared/open-files.js';
 import { unlessAborted } from '../shared/unless-aborted.js';
 import { Access } from './access/access.js';
+import { warnOperator } from './access/access-output.js';
 import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
@@ -23,9 +25,10 @@ import { Quarantine } from './bots/quarantine.js';
 import { BotRegistry } from './bots/registry.js';
 import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
-import { defaultDataDir, openDataDir, writePin } from './data-dir.js';
+import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
+import { fitToOpenFiles } from './open-files.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
@@ -50,23 +53,27 @@ const CORES_KEPT = 2;
 /** What the operator is told once the service listens. */
 export interface Listening {
   port: number;
-  pin: string;
-  pinPath: string;
+  /** Where the PIN is; null when it is switched off. */
+  pin: { value: string; path: string } | null;
   /** Which HTTP engine it is and why, in one line. */
   engine: string;
-  /** One line for each bot kind that does not load. */
-  missingKinds: string[];
+  /** One line each: what is not as configured. */
+  warnings: string[];
 }
 
 /**
  * A whole service. open(), start() once, then stop() once. When start() rejects, it has stopped what it had started.
  */
 export class Service {
+  /** With maxima that fit this process. */
   readonly #config: Config;
+  /** What does not fit. */
+  readonly #misfit: string | null;
   readonly #dataDir: string;
   readonly #store: Store;
   readonly #access: Access;
-  readonly #pin = randomInt(1_000_000).toString().padStart(6, '0');
+  /** Null when it is switched off. */
+  #pin: string | null = randomInt(1_000_000).toString().padStart(6, '0');
   readonly #broadcaster: BroadcasterThread;
   readonly #events: ServiceEvents;
   readonly #quarantine = new Quarantine();
@@ -95,11 +102,18 @@ export class Service {
     checkTls(config.tls);
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
-    return new Service(config, cores, dataDir, store);
+    const fitted = fitToOpenFiles(config, cores, maxOpenFiles());
+    return new Service(fitted, cores, dataDir, store);
   }
 
-  private constructor(config: Config, cores: number, dataDir: string, store: Store) {
+  private constructor(
+    { config, warning }: ReturnType<typeof fitToOpenFiles>,
+    cores: number,
+    dataDir: string,
+    store: Store,
+  ) {
     this.#config = config;
+    this.#misfit = warning;
     this.#dataDir = dataDir;
     this.#store = store;
     const numbering = beginNumbering(dataDir, config.journal);
@@ -169,7 +183,14 @@ export class Service {
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
-    const bots = firstBots(this.#config, this.#registry);
+    await this.#registry.show(firstBots(this.#config, this.#registry));
+    stopping.throwIfAborted();
+    await this.#access.adoptTokens();
+    stopping.throwIfAborted();
+    if (!this.#config.auth.pin && this.#access.tokens.all().length > 0) this.#pin = null;
+    const value = this.#pin;
+    const pin = value === null ? null : { value, path: writePin(this.#dataDir, value) };
+    // Not before: a client that reaches the service finds its bots and can use the PIN.
     const { port, engine } = await this.#fronts.start();
     stopping.throwIfAborted();
     this.#access.start();
@@ -181,14 +202,16 @@ export class Service {
       ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
     );
     for (const line of missingKinds) this.#say('error', line);
-    // Not before the port is bound: a bot must not log in for a service that then fails to start.
-    await this.#registry.restore((spec) => restsAtStart(spec, this.#config));
+    if (this.#misfit !== null) this.#say('warn', this.#misfit);
+    const warnings = [...missingKinds, ...(this.#misfit === null ? [] : [this.#misfit])];
+    // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that
+    // no client's request for a bot comes first.
+    await Promise.all([
+      this.#registry.begin((spec) => restsAtStart(spec, this.#config)),
+      this.#fronts.startOthers(),
+    ]);
     stopping.throwIfAborted();
-    const missing = bots.filter(({ id }) => !this.#registry.has(id));
-    await Promise.all(missing.map((bot) => this.#registry.create(bot)));
-    stopping.throwIfAborted();
-    const pinPath = writePin(this.#dataDir, this.#pin);
-    listening({ port, pin: this.#pin, pinPath, engine, missingKinds });
+    listening({ port, pin, engine, warnings });
   }
 
   /** Reloads certificate and key. When they cannot be used the old ones stay, and a line on the stream says so. */
@@ -222,10 +245,11 @@ export class Service {
     await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
     await this.#store.close();
+    removePin(this.#dataDir);
   }
 
   #createHosts(count: number): HostPool {
-    const { hosts } = this.#config;
+    const { hosts, network } = this.#config;
     const options = {
       count,
       lagOf: (host: number) => this.#counts.host(host),
@@ -233,6 +257,7 @@ export class Service {
       maxHeapMb: hosts.max_heap_mb,
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
+      networkAllow: network.allow,
       modules: this.#kinds.modules,
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
@@ -253,6 +278,8 @@ export class Service {
     return new Access({
       config: this.#config,
       tokens: new TokenStore(this.#store),
+      dataDir: this.#dataDir,
+      warn: warnOperator,
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
         utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
@@ -260,6 +287,7 @@ export class Service {
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),
+        store: () => this.#store.state,
         journal: () => this.#journal.status,
       },
       fronts: () => this.#fronts,
@@ -310,7 +338,16 @@ export class Service {
     );
     const tokens = (): TokenRecord[] => this.#access.tokens.all();
     return new FrontPool(
-      { config, pin: this.#pin, bucket, quota, connections, stream, tokens, counts: this.#counts },
+      {
+        config,
+        pin: () => this.#pin,
+        bucket,
+        quota,
+        connections,
+        stream,
+        tokens,
+        counts: this.#counts,
+      },
       this.#broadcaster,
       this.#journal,
       createController({

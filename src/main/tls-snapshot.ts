@@ -10,11 +10,14 @@ import { messageOf, StartupError } from '../shared/errors.js';
 /** Files here are in memory. */
 const MEMORY = '/dev/shm';
 
+/** Paths of the files; both are null without TLS. */
+type TlsPaths = Pick<Config['tls'], 'cert' | 'key'>;
+
 /**
  * Makes sure that both files are configured or neither, that they can be read, and that they belong together.
  * @returns a digest of their contents. @throws StartupError
  */
-export function checkTls(tls: Config['tls']): string {
+export function checkTls(tls: TlsPaths): string {
   return readTls(tls)?.digest ?? '';
 }
 
@@ -22,7 +25,7 @@ export function checkTls(tls: Config['tls']): string {
 function readTls({
   cert,
   key,
-}: Config['tls']): { cert: Buffer; key: Buffer; digest: string } | undefined {
+}: TlsPaths): { cert: Buffer; key: Buffer; digest: string } | undefined {
   if (cert === null && key === null) return undefined;
   if (cert === null || key === null) {
     throw new StartupError('tls.cert and tls.key are of use together only; set both or neither');
@@ -45,16 +48,16 @@ function readTls({
  */
 export class TlsSnapshot {
   /** What the fronts read. */
-  readonly files: Config['tls'];
-  readonly #tls: Config['tls'];
+  readonly files: TlsPaths;
+  readonly #tls: TlsPaths;
   readonly #descriptors: number[] = [];
   /** Of the snapshot's contents; undefined where the operator's files are used. */
   readonly #digest: string | undefined;
 
   /** @throws StartupError as checkTls does. */
-  constructor(tls: Config['tls']) {
+  constructor(tls: TlsPaths) {
     this.#tls = tls;
-    this.files = tls;
+    this.files = { cert: tls.cert, key: tls.key };
     const read = readTls(tls);
     if (!read || process.platform !== 'linux') return;
     const cert = this.#copy(read.cert);

@@ -13,7 +13,7 @@ export const ERRORS = {
   ambiguous_length: { status: 400, message: 'the length of the body is ambiguous' },
   length_required: {
     status: 411,
-    message: 'Transfer-Encoding is not accepted, send the body with a Content-Length',
+    message: 'this Transfer-Encoding is not accepted, send the body with a Content-Length',
   },
   too_large: { status: 413, message: 'the request body is too large' },
   uri_too_long: { status: 414, message: 'the URL is too long' },
@@ -27,6 +27,7 @@ export const ERRORS = {
   internal: { status: 500, message: 'internal error' },
   command_failed: { status: 500, message: 'the command failed' },
   unavailable: { status: 503, message: 'the service is shutting down' },
+  not_stored: { status: 503, message: 'the change could not be stored' },
   overloaded: { status: 503, message: 'too many requests are waiting for an answer, retry in 1s' },
   no_room: {
     status: 503,

@@ -3,8 +3,9 @@
 import { require } from './package-paths.js';
 "use strict";
 export const BotActionsBody = validate0;
-const schema0 = {"type":"object","required":["action"],"properties":{"action":{"anyOf":[{"type":"string","const":"start"},{"type":"string","const":"stop"},{"type":"string","const":"restart"},{"type":"string","const":"delete"}]},"ids":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":10000},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128}},"maxProperties":32,"additionalProperties":false,"minProperties":1}},"additionalProperties":false,"anyOf":[{"required":["ids"]},{"required":["labels"]}]};
+const schema0 = {"type":"object","required":["action"],"properties":{"action":{"anyOf":[{"type":"string","const":"start"},{"type":"string","const":"stop"},{"type":"string","const":"restart"},{"type":"string","const":"delete"}]},"ids":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":10000},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1}},"additionalProperties":false,"anyOf":[{"required":["ids"]},{"required":["labels"]}]};
 const pattern0 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern2 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 const func0 = require("ajv/dist/runtime/ucs2length").default;
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -295,6 +296,12 @@ if(func0(data4) > 128){
 validate0.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
+else {
+if(!pattern2.test(data4)){
+validate0.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
 }
 else {
 validate0.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
@@ -336,9 +343,12 @@ return errors === 0;
 }
 
 export const Config = validate1;
-const schema1 = {"type":"object","required":["engine","http","tls","data_dir","pin","stream","hosts","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema1 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func1 = Object.prototype.hasOwnProperty;
-const pattern2 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
+const pattern3 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
+const pattern4 = new RegExp("^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$", "u");
+const pattern5 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
+const pattern6 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 
 function validate1(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -346,7 +356,7 @@ let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if(((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.bots === undefined) && (missing0 = "bots"))){
+if(((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.bots === undefined) && (missing0 = "bots"))){
 validate1.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
@@ -383,7 +393,7 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 let missing1;
-if((((((((((((((((data1.host === undefined) && (missing1 = "host")) || ((data1.port === undefined) && (missing1 = "port"))) || ((data1.fronts === undefined) && (missing1 = "fronts"))) || ((data1.max_body_bytes === undefined) && (missing1 = "max_body_bytes"))) || ((data1.max_bodies_bytes === undefined) && (missing1 = "max_bodies_bytes"))) || ((data1.body_timeout_ms === undefined) && (missing1 = "body_timeout_ms"))) || ((data1.cors_origins === undefined) && (missing1 = "cors_origins"))) || ((data1.max_json_depth === undefined) && (missing1 = "max_json_depth"))) || ((data1.max_url_bytes === undefined) && (missing1 = "max_url_bytes"))) || ((data1.max_header_bytes === undefined) && (missing1 = "max_header_bytes"))) || ((data1.header_timeout_ms === undefined) && (missing1 = "header_timeout_ms"))) || ((data1.idle_timeout_ms === undefined) && (missing1 = "idle_timeout_ms"))) || ((data1.max_connections === undefined) && (missing1 = "max_connections"))) || ((data1.max_connections_per_address === undefined) && (missing1 = "max_connections_per_address"))) || ((data1.max_requests_in_flight === undefined) && (missing1 = "max_requests_in_flight"))){
+if(((((((((((((((((((data1.host === undefined) && (missing1 = "host")) || ((data1.port === undefined) && (missing1 = "port"))) || ((data1.fronts === undefined) && (missing1 = "fronts"))) || ((data1.max_body_bytes === undefined) && (missing1 = "max_body_bytes"))) || ((data1.max_bodies_bytes === undefined) && (missing1 = "max_bodies_bytes"))) || ((data1.body_timeout_ms === undefined) && (missing1 = "body_timeout_ms"))) || ((data1.cors_origins === undefined) && (missing1 = "cors_origins"))) || ((data1.allowed_hosts === undefined) && (missing1 = "allowed_hosts"))) || ((data1.trusted_proxies === undefined) && (missing1 = "trusted_proxies"))) || ((data1.forwarded_header === undefined) && (missing1 = "forwarded_header"))) || ((data1.max_json_depth === undefined) && (missing1 = "max_json_depth"))) || ((data1.max_url_bytes === undefined) && (missing1 = "max_url_bytes"))) || ((data1.max_header_bytes === undefined) && (missing1 = "max_header_bytes"))) || ((data1.header_timeout_ms === undefined) && (missing1 = "header_timeout_ms"))) || ((data1.idle_timeout_ms === undefined) && (missing1 = "idle_timeout_ms"))) || ((data1.max_connections === undefined) && (missing1 = "max_connections"))) || ((data1.max_connections_per_address === undefined) && (missing1 = "max_connections_per_address"))) || ((data1.max_requests_in_flight === undefined) && (missing1 = "max_requests_in_flight"))){
 validate1.errors = [{instancePath:instancePath+"/http",schemaPath:"#/properties/http/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
@@ -565,7 +575,7 @@ let data9 = data8[i0];
 const _errs21 = errors;
 if(errors === _errs21){
 if(typeof data9 === "string"){
-if(!pattern2.test(data9)){
+if(!pattern3.test(data9)){
 validate1.errors = [{instancePath:instancePath+"/http/cors_origins/" + i0,schemaPath:"#/properties/http/properties/cors_origins/items/pattern",keyword:"pattern",params:{pattern: "^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},message:"must match pattern \""+"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"+"\""}];
 return false;
 }
@@ -612,25 +622,57 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_json_depth !== undefined){
-let data10 = data1.max_json_depth;
+if(data1.allowed_hosts !== undefined){
+let data10 = data1.allowed_hosts;
 const _errs23 = errors;
-if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(errors === _errs23){
+if(Array.isArray(data10)){
+var valid4 = true;
+const len1 = data10.length;
+for(let i2=0; i2<len1; i2++){
+let data11 = data10[i2];
+const _errs25 = errors;
+if(errors === _errs25){
+if(typeof data11 === "string"){
+if(!pattern4.test(data11)){
+validate1.errors = [{instancePath:instancePath+"/http/allowed_hosts/" + i2,schemaPath:"#/properties/http/properties/allowed_hosts/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},message:"must match pattern \""+"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"+"\""}];
 return false;
 }
-if(errors === _errs23){
-if((typeof data10 == "number") && (isFinite(data10))){
-if(data10 > 1000 || isNaN(data10)){
-validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
 }
 else {
-if(data10 < 8 || isNaN(data10)){
-validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 8},message:"must be >= 8"}];
+validate1.errors = [{instancePath:instancePath+"/http/allowed_hosts/" + i2,schemaPath:"#/properties/http/properties/allowed_hosts/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
+var valid4 = _errs25 === errors;
+if(!valid4){
+break;
+}
+}
+if(valid4){
+let i3 = data10.length;
+let j1;
+if(i3 > 1){
+const indices1 = {};
+for(;i3--;){
+let item1 = data10[i3];
+if(typeof item1 !== "string"){
+continue;
+}
+if(typeof indices1[item1] == "number"){
+j1 = indices1[item1];
+validate1.errors = [{instancePath:instancePath+"/http/allowed_hosts",schemaPath:"#/properties/http/properties/allowed_hosts/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)"}];
+return false;
+break;
+}
+indices1[item1] = i3;
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/http/allowed_hosts",schemaPath:"#/properties/http/properties/allowed_hosts/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
 }
 }
 var valid1 = _errs23 === errors;
@@ -639,52 +681,57 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_url_bytes !== undefined){
-let data11 = data1.max_url_bytes;
-const _errs25 = errors;
-if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs25){
-if((typeof data11 == "number") && (isFinite(data11))){
-if(data11 > 65536 || isNaN(data11)){
-validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
-return false;
-}
-else {
-if(data11 < 256 || isNaN(data11)){
-validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 256},message:"must be >= 256"}];
-return false;
-}
-}
-}
-}
-var valid1 = _errs25 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data1.max_header_bytes !== undefined){
-let data12 = data1.max_header_bytes;
+if(data1.trusted_proxies !== undefined){
+let data12 = data1.trusted_proxies;
 const _errs27 = errors;
-if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(errors === _errs27){
+if(Array.isArray(data12)){
+var valid6 = true;
+const len2 = data12.length;
+for(let i4=0; i4<len2; i4++){
+let data13 = data12[i4];
+const _errs29 = errors;
+if(errors === _errs29){
+if(typeof data13 === "string"){
+if(!pattern5.test(data13)){
+validate1.errors = [{instancePath:instancePath+"/http/trusted_proxies/" + i4,schemaPath:"#/properties/http/properties/trusted_proxies/items/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f.:]+(/[0-9]+)?$"},message:"must match pattern \""+"^[0-9A-Fa-f.:]+(/[0-9]+)?$"+"\""}];
 return false;
 }
-if(errors === _errs27){
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 > 65536 || isNaN(data12)){
-validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
-return false;
 }
 else {
-if(data12 < 4096 || isNaN(data12)){
-validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 4096},message:"must be >= 4096"}];
+validate1.errors = [{instancePath:instancePath+"/http/trusted_proxies/" + i4,schemaPath:"#/properties/http/properties/trusted_proxies/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
+var valid6 = _errs29 === errors;
+if(!valid6){
+break;
+}
+}
+if(valid6){
+let i5 = data12.length;
+let j2;
+if(i5 > 1){
+const indices2 = {};
+for(;i5--;){
+let item2 = data12[i5];
+if(typeof item2 !== "string"){
+continue;
+}
+if(typeof indices2[item2] == "number"){
+j2 = indices2[item2];
+validate1.errors = [{instancePath:instancePath+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/uniqueItems",keyword:"uniqueItems",params:{i: i5, j: j2},message:"must NOT have duplicate items (items ## "+j2+" and "+i5+" are identical)"}];
+return false;
+break;
+}
+indices2[item2] = i5;
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/http/trusted_proxies",schemaPath:"#/properties/http/properties/trusted_proxies/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
 }
 }
 var valid1 = _errs27 === errors;
@@ -693,53 +740,16 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.header_timeout_ms !== undefined){
-let data13 = data1.header_timeout_ms;
-const _errs29 = errors;
-if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs29){
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 > 60000 || isNaN(data13)){
-validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
-return false;
-}
-else {
-if(data13 < 1000 || isNaN(data13)){
-validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-}
-var valid1 = _errs29 === errors;
-}
-else {
-var valid1 = true;
-}
-if(valid1){
-if(data1.idle_timeout_ms !== undefined){
-let data14 = data1.idle_timeout_ms;
+if(data1.forwarded_header !== undefined){
+let data14 = data1.forwarded_header;
 const _errs31 = errors;
-if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14)))){
-validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(typeof data14 !== "string"){
+validate1.errors = [{instancePath:instancePath+"/http/forwarded_header",schemaPath:"#/properties/http/properties/forwarded_header/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(errors === _errs31){
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 > 600000 || isNaN(data14)){
-validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
+if(!((data14 === "x-forwarded-for") || (data14 === "forwarded"))){
+validate1.errors = [{instancePath:instancePath+"/http/forwarded_header",schemaPath:"#/properties/http/properties/forwarded_header/enum",keyword:"enum",params:{allowedValues: schema1.properties.http.properties.forwarded_header.enum},message:"must be equal to one of the allowed values"}];
 return false;
-}
-else {
-if(data14 < 1000 || isNaN(data14)){
-validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
 }
 var valid1 = _errs31 === errors;
 }
@@ -747,22 +757,22 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_connections !== undefined){
-let data15 = data1.max_connections;
+if(data1.max_json_depth !== undefined){
+let data15 = data1.max_json_depth;
 const _errs33 = errors;
 if(!(((typeof data15 == "number") && (!(data15 % 1) && !isNaN(data15))) && (isFinite(data15)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs33){
 if((typeof data15 == "number") && (isFinite(data15))){
-if(data15 > 1000000 || isNaN(data15)){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+if(data15 > 1000 || isNaN(data15)){
+validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data15 < 1 || isNaN(data15)){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+if(data15 < 8 || isNaN(data15)){
+validate1.errors = [{instancePath:instancePath+"/http/max_json_depth",schemaPath:"#/properties/http/properties/max_json_depth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 8},message:"must be >= 8"}];
 return false;
 }
 }
@@ -774,22 +784,22 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_connections_per_address !== undefined){
-let data16 = data1.max_connections_per_address;
+if(data1.max_url_bytes !== undefined){
+let data16 = data1.max_url_bytes;
 const _errs35 = errors;
 if(!(((typeof data16 == "number") && (!(data16 % 1) && !isNaN(data16))) && (isFinite(data16)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs35){
 if((typeof data16 == "number") && (isFinite(data16))){
-if(data16 > 1000000 || isNaN(data16)){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+if(data16 > 65536 || isNaN(data16)){
+validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
 return false;
 }
 else {
-if(data16 < 1 || isNaN(data16)){
-validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+if(data16 < 256 || isNaN(data16)){
+validate1.errors = [{instancePath:instancePath+"/http/max_url_bytes",schemaPath:"#/properties/http/properties/max_url_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 256},message:"must be >= 256"}];
 return false;
 }
 }
@@ -801,22 +811,22 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_requests_in_flight !== undefined){
-let data17 = data1.max_requests_in_flight;
+if(data1.max_header_bytes !== undefined){
+let data17 = data1.max_header_bytes;
 const _errs37 = errors;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs37){
 if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 > 1000000 || isNaN(data17)){
-validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+if(data17 > 65536 || isNaN(data17)){
+validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65536},message:"must be <= 65536"}];
 return false;
 }
 else {
-if(data17 < 1 || isNaN(data17)){
-validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+if(data17 < 4096 || isNaN(data17)){
+validate1.errors = [{instancePath:instancePath+"/http/max_header_bytes",schemaPath:"#/properties/http/properties/max_header_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 4096},message:"must be >= 4096"}];
 return false;
 }
 }
@@ -826,6 +836,144 @@ var valid1 = _errs37 === errors;
 }
 else {
 var valid1 = true;
+}
+if(valid1){
+if(data1.header_timeout_ms !== undefined){
+let data18 = data1.header_timeout_ms;
+const _errs39 = errors;
+if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
+validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs39){
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 > 60000 || isNaN(data18)){
+validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+return false;
+}
+else {
+if(data18 < 1000 || isNaN(data18)){
+validate1.errors = [{instancePath:instancePath+"/http/header_timeout_ms",schemaPath:"#/properties/http/properties/header_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs39 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data1.idle_timeout_ms !== undefined){
+let data19 = data1.idle_timeout_ms;
+const _errs41 = errors;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs41){
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 > 600000 || isNaN(data19)){
+validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
+return false;
+}
+else {
+if(data19 < 1000 || isNaN(data19)){
+validate1.errors = [{instancePath:instancePath+"/http/idle_timeout_ms",schemaPath:"#/properties/http/properties/idle_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs41 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data1.max_connections !== undefined){
+let data20 = data1.max_connections;
+const _errs43 = errors;
+if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs43){
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 > 1000000 || isNaN(data20)){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+return false;
+}
+else {
+if(data20 < 1 || isNaN(data20)){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections",schemaPath:"#/properties/http/properties/max_connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs43 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data1.max_connections_per_address !== undefined){
+let data21 = data1.max_connections_per_address;
+const _errs45 = errors;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs45){
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 1000000 || isNaN(data21)){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+return false;
+}
+else {
+if(data21 < 1 || isNaN(data21)){
+validate1.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs45 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data1.max_requests_in_flight !== undefined){
+let data22 = data1.max_requests_in_flight;
+const _errs47 = errors;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs47){
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 1000000 || isNaN(data22)){
+validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+return false;
+}
+else {
+if(data22 < 1 || isNaN(data22)){
+validate1.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs47 === errors;
+}
+else {
+var valid1 = true;
+}
+}
+}
 }
 }
 }
@@ -856,34 +1004,34 @@ var valid0 = true;
 }
 if(valid0){
 if(data.tls !== undefined){
-let data18 = data.tls;
-const _errs39 = errors;
-if(errors === _errs39){
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+let data23 = data.tls;
+const _errs49 = errors;
+if(errors === _errs49){
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
 let missing2;
-if(((data18.cert === undefined) && (missing2 = "cert")) || ((data18.key === undefined) && (missing2 = "key"))){
+if(((((data23.cert === undefined) && (missing2 = "cert")) || ((data23.key === undefined) && (missing2 = "key"))) || ((data23.ciphers === undefined) && (missing2 = "ciphers"))) || ((data23.hsts_max_age_days === undefined) && (missing2 = "hsts_max_age_days"))){
 validate1.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
 return false;
 }
 else {
-const _errs41 = errors;
-for(const key2 in data18){
-if(!((key2 === "cert") || (key2 === "key"))){
+const _errs51 = errors;
+for(const key2 in data23){
+if(!((((key2 === "cert") || (key2 === "key")) || (key2 === "ciphers")) || (key2 === "hsts_max_age_days"))){
 validate1.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs41 === errors){
-if(data18.cert !== undefined){
-let data19 = data18.cert;
-const _errs42 = errors;
-const _errs43 = errors;
-let valid5 = false;
-const _errs44 = errors;
-if(errors === _errs44){
-if(typeof data19 === "string"){
-if(func0(data19) < 1){
+if(_errs51 === errors){
+if(data23.cert !== undefined){
+let data24 = data23.cert;
+const _errs52 = errors;
+const _errs53 = errors;
+let valid9 = false;
+const _errs54 = errors;
+if(errors === _errs54){
+if(typeof data24 === "string"){
+if(func0(data24) < 1){
 const err0 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err0];
@@ -905,11 +1053,11 @@ vErrors.push(err1);
 errors++;
 }
 }
-var _valid0 = _errs44 === errors;
-valid5 = valid5 || _valid0;
-if(!valid5){
-const _errs46 = errors;
-if(data19 !== null){
+var _valid0 = _errs54 === errors;
+valid9 = valid9 || _valid0;
+if(!valid9){
+const _errs56 = errors;
+if(data24 !== null){
 const err2 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err2];
@@ -919,10 +1067,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-var _valid0 = _errs46 === errors;
-valid5 = valid5 || _valid0;
+var _valid0 = _errs56 === errors;
+valid9 = valid9 || _valid0;
 }
-if(!valid5){
+if(!valid9){
 const err3 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err3];
@@ -935,31 +1083,31 @@ validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs43;
+errors = _errs53;
 if(vErrors !== null){
-if(_errs43){
-vErrors.length = _errs43;
+if(_errs53){
+vErrors.length = _errs53;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid4 = _errs42 === errors;
+var valid8 = _errs52 === errors;
 }
 else {
-var valid4 = true;
+var valid8 = true;
 }
-if(valid4){
-if(data18.key !== undefined){
-let data20 = data18.key;
-const _errs48 = errors;
-const _errs49 = errors;
-let valid6 = false;
-const _errs50 = errors;
-if(errors === _errs50){
-if(typeof data20 === "string"){
-if(func0(data20) < 1){
+if(valid8){
+if(data23.key !== undefined){
+let data25 = data23.key;
+const _errs58 = errors;
+const _errs59 = errors;
+let valid10 = false;
+const _errs60 = errors;
+if(errors === _errs60){
+if(typeof data25 === "string"){
+if(func0(data25) < 1){
 const err4 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err4];
@@ -981,11 +1129,11 @@ vErrors.push(err5);
 errors++;
 }
 }
-var _valid1 = _errs50 === errors;
-valid6 = valid6 || _valid1;
-if(!valid6){
-const _errs52 = errors;
-if(data20 !== null){
+var _valid1 = _errs60 === errors;
+valid10 = valid10 || _valid1;
+if(!valid10){
+const _errs62 = errors;
+if(data25 !== null){
 const err6 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err6];
@@ -995,10 +1143,10 @@ vErrors.push(err6);
 }
 errors++;
 }
-var _valid1 = _errs52 === errors;
-valid6 = valid6 || _valid1;
+var _valid1 = _errs62 === errors;
+valid10 = valid10 || _valid1;
 }
-if(!valid6){
+if(!valid10){
 const err7 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err7];
@@ -1011,20 +1159,110 @@ validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs49;
+errors = _errs59;
 if(vErrors !== null){
-if(_errs49){
-vErrors.length = _errs49;
+if(_errs59){
+vErrors.length = _errs59;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid4 = _errs48 === errors;
+var valid8 = _errs58 === errors;
 }
 else {
-var valid4 = true;
+var valid8 = true;
+}
+if(valid8){
+if(data23.ciphers !== undefined){
+let data26 = data23.ciphers;
+const _errs64 = errors;
+if(errors === _errs64){
+if(Array.isArray(data26)){
+if(data26.length < 1){
+validate1.errors = [{instancePath:instancePath+"/tls/ciphers",schemaPath:"#/properties/tls/properties/ciphers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid11 = true;
+const len3 = data26.length;
+for(let i6=0; i6<len3; i6++){
+let data27 = data26[i6];
+const _errs66 = errors;
+if(typeof data27 !== "string"){
+validate1.errors = [{instancePath:instancePath+"/tls/ciphers/" + i6,schemaPath:"#/properties/tls/properties/ciphers/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((((((((((((((data27 === "ECDHE-ECDSA-AES128-GCM-SHA256") || (data27 === "ECDHE-RSA-AES128-GCM-SHA256")) || (data27 === "ECDHE-ECDSA-AES256-GCM-SHA384")) || (data27 === "ECDHE-RSA-AES256-GCM-SHA384")) || (data27 === "ECDHE-ECDSA-CHACHA20-POLY1305")) || (data27 === "ECDHE-RSA-CHACHA20-POLY1305")) || (data27 === "ECDHE-ECDSA-AES128-SHA")) || (data27 === "ECDHE-RSA-AES128-SHA")) || (data27 === "ECDHE-ECDSA-AES256-SHA")) || (data27 === "ECDHE-RSA-AES256-SHA")) || (data27 === "AES128-GCM-SHA256")) || (data27 === "AES256-GCM-SHA384")) || (data27 === "AES128-SHA")) || (data27 === "AES256-SHA"))){
+validate1.errors = [{instancePath:instancePath+"/tls/ciphers/" + i6,schemaPath:"#/properties/tls/properties/ciphers/items/enum",keyword:"enum",params:{allowedValues: schema1.properties.tls.properties.ciphers.items.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid11 = _errs66 === errors;
+if(!valid11){
+break;
+}
+}
+if(valid11){
+let i7 = data26.length;
+let j3;
+if(i7 > 1){
+const indices3 = {};
+for(;i7--;){
+let item3 = data26[i7];
+if(typeof item3 !== "string"){
+continue;
+}
+if(typeof indices3[item3] == "number"){
+j3 = indices3[item3];
+validate1.errors = [{instancePath:instancePath+"/tls/ciphers",schemaPath:"#/properties/tls/properties/ciphers/uniqueItems",keyword:"uniqueItems",params:{i: i7, j: j3},message:"must NOT have duplicate items (items ## "+j3+" and "+i7+" are identical)"}];
+return false;
+break;
+}
+indices3[item3] = i7;
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/tls/ciphers",schemaPath:"#/properties/tls/properties/ciphers/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid8 = _errs64 === errors;
+}
+else {
+var valid8 = true;
+}
+if(valid8){
+if(data23.hsts_max_age_days !== undefined){
+let data28 = data23.hsts_max_age_days;
+const _errs68 = errors;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+validate1.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs68){
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 > 3650 || isNaN(data28)){
+validate1.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/maximum",keyword:"maximum",params:{comparison: "<=", limit: 3650},message:"must be <= 3650"}];
+return false;
+}
+else {
+if(data28 < 0 || isNaN(data28)){
+validate1.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid8 = _errs68 === errors;
+}
+else {
+var valid8 = true;
+}
+}
 }
 }
 }
@@ -1035,21 +1273,21 @@ validate1.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/t
 return false;
 }
 }
-var valid0 = _errs39 === errors;
+var valid0 = _errs49 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.data_dir !== undefined){
-let data21 = data.data_dir;
-const _errs54 = errors;
-const _errs55 = errors;
-let valid7 = false;
-const _errs56 = errors;
-if(errors === _errs56){
-if(typeof data21 === "string"){
-if(func0(data21) < 1){
+let data29 = data.data_dir;
+const _errs70 = errors;
+const _errs71 = errors;
+let valid13 = false;
+const _errs72 = errors;
+if(errors === _errs72){
+if(typeof data29 === "string"){
+if(func0(data29) < 1){
 const err8 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err8];
@@ -1071,11 +1309,11 @@ vErrors.push(err9);
 errors++;
 }
 }
-var _valid2 = _errs56 === errors;
-valid7 = valid7 || _valid2;
-if(!valid7){
-const _errs58 = errors;
-if(data21 !== null){
+var _valid2 = _errs72 === errors;
+valid13 = valid13 || _valid2;
+if(!valid13){
+const _errs74 = errors;
+if(data29 !== null){
 const err10 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err10];
@@ -1085,10 +1323,10 @@ vErrors.push(err10);
 }
 errors++;
 }
-var _valid2 = _errs58 === errors;
-valid7 = valid7 || _valid2;
+var _valid2 = _errs74 === errors;
+valid13 = valid13 || _valid2;
 }
-if(!valid7){
+if(!valid13){
 const err11 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err11];
@@ -1101,94 +1339,228 @@ validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs55;
+errors = _errs71;
 if(vErrors !== null){
-if(_errs55){
-vErrors.length = _errs55;
+if(_errs71){
+vErrors.length = _errs71;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs54 === errors;
+var valid0 = _errs70 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.auth !== undefined){
+let data30 = data.auth;
+const _errs76 = errors;
+if(errors === _errs76){
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+let missing3;
+if(((data30.pin === undefined) && (missing3 = "pin")) || ((data30.pin_idle_days === undefined) && (missing3 = "pin_idle_days"))){
+validate1.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+const _errs78 = errors;
+for(const key3 in data30){
+if(!((key3 === "pin") || (key3 === "pin_idle_days"))){
+validate1.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs78 === errors){
+if(data30.pin !== undefined){
+const _errs79 = errors;
+if(typeof data30.pin !== "boolean"){
+validate1.errors = [{instancePath:instancePath+"/auth/pin",schemaPath:"#/properties/auth/properties/pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid14 = _errs79 === errors;
+}
+else {
+var valid14 = true;
+}
+if(valid14){
+if(data30.pin_idle_days !== undefined){
+let data32 = data30.pin_idle_days;
+const _errs81 = errors;
+const _errs82 = errors;
+let valid15 = false;
+const _errs83 = errors;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+const err12 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(errors === _errs83){
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 > 36500 || isNaN(data32)){
+const err13 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+else {
+if(data32 < 1 || isNaN(data32)){
+const err14 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+var _valid3 = _errs83 === errors;
+valid15 = valid15 || _valid3;
+if(!valid15){
+const _errs85 = errors;
+if(data32 !== null){
+const err15 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+var _valid3 = _errs85 === errors;
+valid15 = valid15 || _valid3;
+}
+if(!valid15){
+const err16 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs82;
+if(vErrors !== null){
+if(_errs82){
+vErrors.length = _errs82;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid14 = _errs81 === errors;
+}
+else {
+var valid14 = true;
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs76 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pin !== undefined){
-let data22 = data.pin;
-const _errs60 = errors;
-if(errors === _errs60){
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-let missing3;
-if(((data22.capacity === undefined) && (missing3 = "capacity")) || ((data22.refill_per_minute === undefined) && (missing3 = "refill_per_minute"))){
-validate1.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+let data33 = data.pin;
+const _errs87 = errors;
+if(errors === _errs87){
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+let missing4;
+if(((data33.capacity === undefined) && (missing4 = "capacity")) || ((data33.refill_per_minute === undefined) && (missing4 = "refill_per_minute"))){
+validate1.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
-const _errs62 = errors;
-for(const key3 in data22){
-if(!((key3 === "capacity") || (key3 === "refill_per_minute"))){
-validate1.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
+const _errs89 = errors;
+for(const key4 in data33){
+if(!((key4 === "capacity") || (key4 === "refill_per_minute"))){
+validate1.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs62 === errors){
-if(data22.capacity !== undefined){
-let data23 = data22.capacity;
-const _errs63 = errors;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+if(_errs89 === errors){
+if(data33.capacity !== undefined){
+let data34 = data33.capacity;
+const _errs90 = errors;
+if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
 validate1.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs63){
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 1000 || isNaN(data23)){
+if(errors === _errs90){
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 > 1000 || isNaN(data34)){
 validate1.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data23 < 1 || isNaN(data23)){
+if(data34 < 1 || isNaN(data34)){
 validate1.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid8 = _errs63 === errors;
+var valid16 = _errs90 === errors;
 }
 else {
-var valid8 = true;
+var valid16 = true;
 }
-if(valid8){
-if(data22.refill_per_minute !== undefined){
-let data24 = data22.refill_per_minute;
-const _errs65 = errors;
-if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+if(valid16){
+if(data33.refill_per_minute !== undefined){
+let data35 = data33.refill_per_minute;
+const _errs92 = errors;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
 validate1.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs65){
-if((typeof data24 == "number") && (isFinite(data24))){
-if(data24 > 60000 || isNaN(data24)){
+if(errors === _errs92){
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 > 60000 || isNaN(data35)){
 validate1.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
 }
 else {
-if(data24 < 1 || isNaN(data24)){
+if(data35 < 1 || isNaN(data35)){
 validate1.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid8 = _errs65 === errors;
+var valid16 = _errs92 === errors;
 }
 else {
-var valid8 = true;
+var valid16 = true;
 }
 }
 }
@@ -1199,207 +1571,207 @@ validate1.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/p
 return false;
 }
 }
-var valid0 = _errs60 === errors;
+var valid0 = _errs87 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.stream !== undefined){
-let data25 = data.stream;
-const _errs67 = errors;
-if(errors === _errs67){
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-let missing4;
-if((((((((data25.ring_bytes === undefined) && (missing4 = "ring_bytes")) || ((data25.heartbeat_ms === undefined) && (missing4 = "heartbeat_ms"))) || ((data25.stall_ms === undefined) && (missing4 = "stall_ms"))) || ((data25.max_streams === undefined) && (missing4 = "max_streams"))) || ((data25.max_streams_per_token === undefined) && (missing4 = "max_streams_per_token"))) || ((data25.max_streams_per_address === undefined) && (missing4 = "max_streams_per_address"))) || ((data25.retry_ms === undefined) && (missing4 = "retry_ms"))){
-validate1.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
+let data36 = data.stream;
+const _errs94 = errors;
+if(errors === _errs94){
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+let missing5;
+if((((((((data36.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data36.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data36.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data36.max_streams === undefined) && (missing5 = "max_streams"))) || ((data36.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data36.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data36.retry_ms === undefined) && (missing5 = "retry_ms"))){
+validate1.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
-const _errs69 = errors;
-for(const key4 in data25){
-if(!(((((((key4 === "ring_bytes") || (key4 === "heartbeat_ms")) || (key4 === "stall_ms")) || (key4 === "max_streams")) || (key4 === "max_streams_per_token")) || (key4 === "max_streams_per_address")) || (key4 === "retry_ms"))){
-validate1.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
+const _errs96 = errors;
+for(const key5 in data36){
+if(!(((((((key5 === "ring_bytes") || (key5 === "heartbeat_ms")) || (key5 === "stall_ms")) || (key5 === "max_streams")) || (key5 === "max_streams_per_token")) || (key5 === "max_streams_per_address")) || (key5 === "retry_ms"))){
+validate1.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs69 === errors){
-if(data25.ring_bytes !== undefined){
-let data26 = data25.ring_bytes;
-const _errs70 = errors;
-if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+if(_errs96 === errors){
+if(data36.ring_bytes !== undefined){
+let data37 = data36.ring_bytes;
+const _errs97 = errors;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
 validate1.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs70){
-if((typeof data26 == "number") && (isFinite(data26))){
-if(data26 > 4294967296 || isNaN(data26)){
+if(errors === _errs97){
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 4294967296 || isNaN(data37)){
 validate1.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4294967296},message:"must be <= 4294967296"}];
 return false;
 }
 else {
-if(data26 < 262144 || isNaN(data26)){
+if(data37 < 262144 || isNaN(data37)){
 validate1.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 262144},message:"must be >= 262144"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs70 === errors;
+var valid17 = _errs97 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.heartbeat_ms !== undefined){
-let data27 = data25.heartbeat_ms;
-const _errs72 = errors;
-if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+if(valid17){
+if(data36.heartbeat_ms !== undefined){
+let data38 = data36.heartbeat_ms;
+const _errs99 = errors;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
 validate1.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs72){
-if((typeof data27 == "number") && (isFinite(data27))){
-if(data27 > 45000 || isNaN(data27)){
+if(errors === _errs99){
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 45000 || isNaN(data38)){
 validate1.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 45000},message:"must be <= 45000"}];
 return false;
 }
 else {
-if(data27 < 100 || isNaN(data27)){
+if(data38 < 100 || isNaN(data38)){
 validate1.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs72 === errors;
+var valid17 = _errs99 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.stall_ms !== undefined){
-let data28 = data25.stall_ms;
-const _errs74 = errors;
-if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+if(valid17){
+if(data36.stall_ms !== undefined){
+let data39 = data36.stall_ms;
+const _errs101 = errors;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
 validate1.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs74){
-if((typeof data28 == "number") && (isFinite(data28))){
-if(data28 < 100 || isNaN(data28)){
+if(errors === _errs101){
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 < 100 || isNaN(data39)){
 validate1.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
-var valid9 = _errs74 === errors;
+var valid17 = _errs101 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.max_streams !== undefined){
-let data29 = data25.max_streams;
-const _errs76 = errors;
-if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
+if(valid17){
+if(data36.max_streams !== undefined){
+let data40 = data36.max_streams;
+const _errs103 = errors;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs76){
-if((typeof data29 == "number") && (isFinite(data29))){
-if(data29 > 1000000 || isNaN(data29)){
+if(errors === _errs103){
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 > 1000000 || isNaN(data40)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data29 < 1 || isNaN(data29)){
+if(data40 < 1 || isNaN(data40)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs76 === errors;
+var valid17 = _errs103 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.max_streams_per_token !== undefined){
-let data30 = data25.max_streams_per_token;
-const _errs78 = errors;
-if(!(((typeof data30 == "number") && (!(data30 % 1) && !isNaN(data30))) && (isFinite(data30)))){
+if(valid17){
+if(data36.max_streams_per_token !== undefined){
+let data41 = data36.max_streams_per_token;
+const _errs105 = errors;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs78){
-if((typeof data30 == "number") && (isFinite(data30))){
-if(data30 > 1000000 || isNaN(data30)){
+if(errors === _errs105){
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 > 1000000 || isNaN(data41)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data30 < 1 || isNaN(data30)){
+if(data41 < 1 || isNaN(data41)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs78 === errors;
+var valid17 = _errs105 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.max_streams_per_address !== undefined){
-let data31 = data25.max_streams_per_address;
-const _errs80 = errors;
-if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+if(valid17){
+if(data36.max_streams_per_address !== undefined){
+let data42 = data36.max_streams_per_address;
+const _errs107 = errors;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs80){
-if((typeof data31 == "number") && (isFinite(data31))){
-if(data31 > 1000000 || isNaN(data31)){
+if(errors === _errs107){
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 1000000 || isNaN(data42)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data31 < 1 || isNaN(data31)){
+if(data42 < 1 || isNaN(data42)){
 validate1.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid9 = _errs80 === errors;
+var valid17 = _errs107 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
-if(valid9){
-if(data25.retry_ms !== undefined){
-let data32 = data25.retry_ms;
-const _errs82 = errors;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+if(valid17){
+if(data36.retry_ms !== undefined){
+let data43 = data36.retry_ms;
+const _errs109 = errors;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
 validate1.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs82){
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 < 0 || isNaN(data32)){
+if(errors === _errs109){
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 < 0 || isNaN(data43)){
 validate1.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid9 = _errs82 === errors;
+var valid17 = _errs109 === errors;
 }
 else {
-var valid9 = true;
+var valid17 = true;
 }
 }
 }
@@ -1415,256 +1787,256 @@ validate1.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs67 === errors;
+var valid0 = _errs94 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data33 = data.hosts;
-const _errs84 = errors;
-if(errors === _errs84){
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-let missing5;
-if((((((((data33.count === undefined) && (missing5 = "count")) || ((data33.max_dedicated === undefined) && (missing5 = "max_dedicated"))) || ((data33.max_heap_mb === undefined) && (missing5 = "max_heap_mb"))) || ((data33.in_flight_bytes === undefined) && (missing5 = "in_flight_bytes"))) || ((data33.stop_grace_ms === undefined) && (missing5 = "stop_grace_ms"))) || ((data33.kind_load_ms === undefined) && (missing5 = "kind_load_ms"))) || ((data33.bot_lines_per_second === undefined) && (missing5 = "bot_lines_per_second"))){
-validate1.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
+let data44 = data.hosts;
+const _errs111 = errors;
+if(errors === _errs111){
+if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+let missing6;
+if((((((((data44.count === undefined) && (missing6 = "count")) || ((data44.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data44.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data44.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data44.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data44.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data44.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+validate1.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-const _errs86 = errors;
-for(const key5 in data33){
-if(!(((((((key5 === "count") || (key5 === "max_dedicated")) || (key5 === "max_heap_mb")) || (key5 === "in_flight_bytes")) || (key5 === "stop_grace_ms")) || (key5 === "kind_load_ms")) || (key5 === "bot_lines_per_second"))){
-validate1.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
+const _errs113 = errors;
+for(const key6 in data44){
+if(!(((((((key6 === "count") || (key6 === "max_dedicated")) || (key6 === "max_heap_mb")) || (key6 === "in_flight_bytes")) || (key6 === "stop_grace_ms")) || (key6 === "kind_load_ms")) || (key6 === "bot_lines_per_second"))){
+validate1.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs86 === errors){
-if(data33.count !== undefined){
-let data34 = data33.count;
-const _errs87 = errors;
-const _errs88 = errors;
-let valid11 = false;
-const _errs89 = errors;
-if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
-const err12 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs113 === errors){
+if(data44.count !== undefined){
+let data45 = data44.count;
+const _errs114 = errors;
+const _errs115 = errors;
+let valid19 = false;
+const _errs116 = errors;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+const err17 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err17];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err17);
 }
 errors++;
 }
-if(errors === _errs89){
-if((typeof data34 == "number") && (isFinite(data34))){
-if(data34 > 256 || isNaN(data34)){
-const err13 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(errors === _errs116){
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 > 256 || isNaN(data45)){
+const err18 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
-vErrors = [err13];
+vErrors = [err18];
 }
 else {
-vErrors.push(err13);
+vErrors.push(err18);
 }
 errors++;
 }
 else {
-if(data34 < 1 || isNaN(data34)){
-const err14 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(data45 < 1 || isNaN(data45)){
+const err19 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err19];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err19);
 }
 errors++;
 }
 }
 }
 }
-var _valid3 = _errs89 === errors;
-valid11 = valid11 || _valid3;
-if(!valid11){
-const _errs91 = errors;
-if(data34 !== null){
-const err15 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid4 = _errs116 === errors;
+valid19 = valid19 || _valid4;
+if(!valid19){
+const _errs118 = errors;
+if(data45 !== null){
+const err20 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err20];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err20);
 }
 errors++;
 }
-var _valid3 = _errs91 === errors;
-valid11 = valid11 || _valid3;
+var _valid4 = _errs118 === errors;
+valid19 = valid19 || _valid4;
 }
-if(!valid11){
-const err16 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid19){
+const err21 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err21];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err21);
 }
 errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs88;
+errors = _errs115;
 if(vErrors !== null){
-if(_errs88){
-vErrors.length = _errs88;
+if(_errs115){
+vErrors.length = _errs115;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid10 = _errs87 === errors;
+var valid18 = _errs114 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.max_dedicated !== undefined){
-let data35 = data33.max_dedicated;
-const _errs93 = errors;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+if(valid18){
+if(data44.max_dedicated !== undefined){
+let data46 = data44.max_dedicated;
+const _errs120 = errors;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs93){
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 > 1024 || isNaN(data35)){
+if(errors === _errs120){
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 1024 || isNaN(data46)){
 validate1.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
 return false;
 }
 else {
-if(data35 < 0 || isNaN(data35)){
+if(data46 < 0 || isNaN(data46)){
 validate1.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid10 = _errs93 === errors;
+var valid18 = _errs120 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.max_heap_mb !== undefined){
-let data36 = data33.max_heap_mb;
-const _errs95 = errors;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
+if(valid18){
+if(data44.max_heap_mb !== undefined){
+let data47 = data44.max_heap_mb;
+const _errs122 = errors;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs95){
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 < 32 || isNaN(data36)){
+if(errors === _errs122){
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 < 32 || isNaN(data47)){
 validate1.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
 }
-var valid10 = _errs95 === errors;
+var valid18 = _errs122 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.in_flight_bytes !== undefined){
-let data37 = data33.in_flight_bytes;
-const _errs97 = errors;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+if(valid18){
+if(data44.in_flight_bytes !== undefined){
+let data48 = data44.in_flight_bytes;
+const _errs124 = errors;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs97){
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 < 65536 || isNaN(data37)){
+if(errors === _errs124){
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 < 65536 || isNaN(data48)){
 validate1.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
 return false;
 }
 }
 }
-var valid10 = _errs97 === errors;
+var valid18 = _errs124 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.stop_grace_ms !== undefined){
-let data38 = data33.stop_grace_ms;
-const _errs99 = errors;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+if(valid18){
+if(data44.stop_grace_ms !== undefined){
+let data49 = data44.stop_grace_ms;
+const _errs126 = errors;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs99){
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 60000 || isNaN(data38)){
+if(errors === _errs126){
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 > 60000 || isNaN(data49)){
 validate1.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
 }
 else {
-if(data38 < 0 || isNaN(data38)){
+if(data49 < 0 || isNaN(data49)){
 validate1.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid10 = _errs99 === errors;
+var valid18 = _errs126 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.kind_load_ms !== undefined){
-let data39 = data33.kind_load_ms;
-const _errs101 = errors;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+if(valid18){
+if(data44.kind_load_ms !== undefined){
+let data50 = data44.kind_load_ms;
+const _errs128 = errors;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs101){
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 < 100 || isNaN(data39)){
+if(errors === _errs128){
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 < 100 || isNaN(data50)){
 validate1.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
-var valid10 = _errs101 === errors;
+var valid18 = _errs128 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
-if(valid10){
-if(data33.bot_lines_per_second !== undefined){
-let data40 = data33.bot_lines_per_second;
-const _errs103 = errors;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+if(valid18){
+if(data44.bot_lines_per_second !== undefined){
+let data51 = data44.bot_lines_per_second;
+const _errs130 = errors;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
 validate1.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs103){
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 < 0 || isNaN(data40)){
+if(errors === _errs130){
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 < 0 || isNaN(data51)){
 validate1.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid10 = _errs103 === errors;
+var valid18 = _errs130 === errors;
 }
 else {
-var valid10 = true;
+var valid18 = true;
 }
 }
 }
@@ -1680,42 +2052,170 @@ validate1.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs84 === errors;
+var valid0 = _errs111 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.network !== undefined){
+let data52 = data.network;
+const _errs132 = errors;
+if(errors === _errs132){
+if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+let missing7;
+if((data52.allow === undefined) && (missing7 = "allow")){
+validate1.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+return false;
+}
+else {
+const _errs134 = errors;
+for(const key7 in data52){
+if(!(key7 === "allow")){
+validate1.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs134 === errors){
+if(data52.allow !== undefined){
+let data53 = data52.allow;
+const _errs136 = errors;
+let valid21 = false;
+const _errs137 = errors;
+if(errors === _errs137){
+if(Array.isArray(data53)){
+var valid22 = true;
+const len4 = data53.length;
+for(let i8=0; i8<len4; i8++){
+let data54 = data53[i8];
+const _errs139 = errors;
+if(errors === _errs139){
+if(typeof data54 === "string"){
+if(func0(data54) < 1){
+const err22 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+var valid22 = _errs139 === errors;
+if(!valid22){
+break;
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+var _valid5 = _errs137 === errors;
+valid21 = valid21 || _valid5;
+if(!valid21){
+const _errs141 = errors;
+if(data53 !== null){
+const err25 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+var _valid5 = _errs141 === errors;
+valid21 = valid21 || _valid5;
+}
+if(!valid21){
+const err26 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs136;
+if(vErrors !== null){
+if(_errs136){
+vErrors.length = _errs136;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs132 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data41 = data.invoke;
-const _errs105 = errors;
-if(errors === _errs105){
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-let missing6;
-if((data41.timeout_ms === undefined) && (missing6 = "timeout_ms")){
-validate1.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
+let data55 = data.invoke;
+const _errs143 = errors;
+if(errors === _errs143){
+if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+let missing8;
+if((data55.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+validate1.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs107 = errors;
-for(const key6 in data41){
-if(!(key6 === "timeout_ms")){
-validate1.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
+const _errs145 = errors;
+for(const key8 in data55){
+if(!(key8 === "timeout_ms")){
+validate1.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs107 === errors){
-if(data41.timeout_ms !== undefined){
-let data42 = data41.timeout_ms;
-const _errs108 = errors;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+if(_errs145 === errors){
+if(data55.timeout_ms !== undefined){
+let data56 = data55.timeout_ms;
+const _errs146 = errors;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
 validate1.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs108){
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 < 10 || isNaN(data42)){
+if(errors === _errs146){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 < 10 || isNaN(data56)){
 validate1.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -1730,84 +2230,84 @@ validate1.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs105 === errors;
+var valid0 = _errs143 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data43 = data.shutdown;
-const _errs110 = errors;
-if(errors === _errs110){
-if(data43 && typeof data43 == "object" && !Array.isArray(data43)){
-let missing7;
-if(((data43.bots_ms === undefined) && (missing7 = "bots_ms")) || ((data43.streams_ms === undefined) && (missing7 = "streams_ms"))){
-validate1.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
+let data57 = data.shutdown;
+const _errs148 = errors;
+if(errors === _errs148){
+if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
+let missing9;
+if(((data57.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data57.streams_ms === undefined) && (missing9 = "streams_ms"))){
+validate1.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs112 = errors;
-for(const key7 in data43){
-if(!((key7 === "bots_ms") || (key7 === "streams_ms"))){
-validate1.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
+const _errs150 = errors;
+for(const key9 in data57){
+if(!((key9 === "bots_ms") || (key9 === "streams_ms"))){
+validate1.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs112 === errors){
-if(data43.bots_ms !== undefined){
-let data44 = data43.bots_ms;
-const _errs113 = errors;
-if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
+if(_errs150 === errors){
+if(data57.bots_ms !== undefined){
+let data58 = data57.bots_ms;
+const _errs151 = errors;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
 validate1.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs113){
-if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 > 7500 || isNaN(data44)){
+if(errors === _errs151){
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 > 7500 || isNaN(data58)){
 validate1.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data44 < 0 || isNaN(data44)){
+if(data58 < 0 || isNaN(data58)){
 validate1.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid13 = _errs113 === errors;
+var valid24 = _errs151 === errors;
 }
 else {
-var valid13 = true;
+var valid24 = true;
 }
-if(valid13){
-if(data43.streams_ms !== undefined){
-let data45 = data43.streams_ms;
-const _errs115 = errors;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+if(valid24){
+if(data57.streams_ms !== undefined){
+let data59 = data57.streams_ms;
+const _errs153 = errors;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
 validate1.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs115){
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 7500 || isNaN(data45)){
+if(errors === _errs153){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 7500 || isNaN(data59)){
 validate1.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data45 < 0 || isNaN(data45)){
+if(data59 < 0 || isNaN(data59)){
 validate1.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid13 = _errs115 === errors;
+var valid24 = _errs153 === errors;
 }
 else {
-var valid13 = true;
+var valid24 = true;
 }
 }
 }
@@ -1818,39 +2318,39 @@ validate1.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs110 === errors;
+var valid0 = _errs148 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data46 = data.log;
-const _errs117 = errors;
-if(errors === _errs117){
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
-let missing8;
-if((data46.access === undefined) && (missing8 = "access")){
-validate1.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
+let data60 = data.log;
+const _errs155 = errors;
+if(errors === _errs155){
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+let missing10;
+if((data60.access === undefined) && (missing10 = "access")){
+validate1.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs119 = errors;
-for(const key8 in data46){
-if(!(key8 === "access")){
-validate1.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
+const _errs157 = errors;
+for(const key10 in data60){
+if(!(key10 === "access")){
+validate1.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs119 === errors){
-if(data46.access !== undefined){
-let data47 = data46.access;
-if(typeof data47 !== "string"){
+if(_errs157 === errors){
+if(data60.access !== undefined){
+let data61 = data60.access;
+if(typeof data61 !== "string"){
 validate1.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data47 === "off") || (data47 === "errors")) || (data47 === "all"))){
+if(!(((data61 === "off") || (data61 === "errors")) || (data61 === "all"))){
 validate1.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema1.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -1863,70 +2363,70 @@ validate1.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs117 === errors;
+var valid0 = _errs155 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data48 = data.pressure;
-const _errs122 = errors;
-if(errors === _errs122){
-if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
-let missing9;
-if(((((data48.max_bots === undefined) && (missing9 = "max_bots")) || ((data48.max_cpu === undefined) && (missing9 = "max_cpu"))) || ((data48.max_memory_mb === undefined) && (missing9 = "max_memory_mb"))) || ((data48.max_queue === undefined) && (missing9 = "max_queue"))){
-validate1.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
+let data62 = data.pressure;
+const _errs160 = errors;
+if(errors === _errs160){
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+let missing11;
+if(((((data62.max_bots === undefined) && (missing11 = "max_bots")) || ((data62.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data62.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data62.max_queue === undefined) && (missing11 = "max_queue"))){
+validate1.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs124 = errors;
-for(const key9 in data48){
-if(!((((key9 === "max_bots") || (key9 === "max_cpu")) || (key9 === "max_memory_mb")) || (key9 === "max_queue"))){
-validate1.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
+const _errs162 = errors;
+for(const key11 in data62){
+if(!((((key11 === "max_bots") || (key11 === "max_cpu")) || (key11 === "max_memory_mb")) || (key11 === "max_queue"))){
+validate1.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs124 === errors){
-if(data48.max_bots !== undefined){
-let data49 = data48.max_bots;
-const _errs125 = errors;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+if(_errs162 === errors){
+if(data62.max_bots !== undefined){
+let data63 = data62.max_bots;
+const _errs163 = errors;
+if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs125){
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 1000000 || isNaN(data49)){
+if(errors === _errs163){
+if((typeof data63 == "number") && (isFinite(data63))){
+if(data63 > 1000000 || isNaN(data63)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data49 < 1 || isNaN(data49)){
+if(data63 < 1 || isNaN(data63)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid15 = _errs125 === errors;
+var valid26 = _errs163 === errors;
 }
 else {
-var valid15 = true;
+var valid26 = true;
 }
-if(valid15){
-if(data48.max_cpu !== undefined){
-let data50 = data48.max_cpu;
-const _errs127 = errors;
-if(errors === _errs127){
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 1 || isNaN(data50)){
+if(valid26){
+if(data62.max_cpu !== undefined){
+let data64 = data62.max_cpu;
+const _errs165 = errors;
+if(errors === _errs165){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 > 1 || isNaN(data64)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data50 < 0.01 || isNaN(data50)){
+if(data64 < 0.01 || isNaN(data64)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -1937,99 +2437,99 @@ validate1.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid15 = _errs127 === errors;
+var valid26 = _errs165 === errors;
 }
 else {
-var valid15 = true;
+var valid26 = true;
 }
-if(valid15){
-if(data48.max_memory_mb !== undefined){
-let data51 = data48.max_memory_mb;
-const _errs129 = errors;
-const _errs130 = errors;
-let valid16 = false;
-const _errs131 = errors;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-const err17 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid26){
+if(data62.max_memory_mb !== undefined){
+let data65 = data62.max_memory_mb;
+const _errs167 = errors;
+const _errs168 = errors;
+let valid27 = false;
+const _errs169 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+const err27 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err27];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err27);
 }
 errors++;
 }
-if(errors === _errs131){
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 < 1 || isNaN(data51)){
-const err18 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs169){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 < 1 || isNaN(data65)){
+const err28 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err28];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err28);
 }
 errors++;
 }
 }
 }
-var _valid4 = _errs131 === errors;
-valid16 = valid16 || _valid4;
-if(!valid16){
-const _errs133 = errors;
-if(data51 !== null){
-const err19 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid6 = _errs169 === errors;
+valid27 = valid27 || _valid6;
+if(!valid27){
+const _errs171 = errors;
+if(data65 !== null){
+const err29 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err29];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err29);
 }
 errors++;
 }
-var _valid4 = _errs133 === errors;
-valid16 = valid16 || _valid4;
+var _valid6 = _errs171 === errors;
+valid27 = valid27 || _valid6;
 }
-if(!valid16){
-const err20 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid27){
+const err30 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err30];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err30);
 }
 errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs130;
+errors = _errs168;
 if(vErrors !== null){
-if(_errs130){
-vErrors.length = _errs130;
+if(_errs168){
+vErrors.length = _errs168;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid15 = _errs129 === errors;
+var valid26 = _errs167 === errors;
 }
 else {
-var valid15 = true;
+var valid26 = true;
 }
-if(valid15){
-if(data48.max_queue !== undefined){
-let data52 = data48.max_queue;
-const _errs135 = errors;
-if(errors === _errs135){
-if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 1 || isNaN(data52)){
+if(valid26){
+if(data62.max_queue !== undefined){
+let data66 = data62.max_queue;
+const _errs173 = errors;
+if(errors === _errs173){
+if((typeof data66 == "number") && (isFinite(data66))){
+if(data66 > 1 || isNaN(data66)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data52 < 0.01 || isNaN(data52)){
+if(data66 < 0.01 || isNaN(data66)){
 validate1.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2040,10 +2540,10 @@ validate1.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid15 = _errs135 === errors;
+var valid26 = _errs173 === errors;
 }
 else {
-var valid15 = true;
+var valid26 = true;
 }
 }
 }
@@ -2056,82 +2556,82 @@ validate1.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs122 === errors;
+var valid0 = _errs160 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data53 = data.journal;
-const _errs137 = errors;
-if(errors === _errs137){
-if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
-let missing10;
-if((((((data53.enabled === undefined) && (missing10 = "enabled")) || ((data53.max_bytes === undefined) && (missing10 = "max_bytes"))) || ((data53.max_age_hours === undefined) && (missing10 = "max_age_hours"))) || ((data53.flush_ms === undefined) && (missing10 = "flush_ms"))) || ((data53.fsync === undefined) && (missing10 = "fsync"))){
-validate1.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
+let data67 = data.journal;
+const _errs175 = errors;
+if(errors === _errs175){
+if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+let missing12;
+if((((((data67.enabled === undefined) && (missing12 = "enabled")) || ((data67.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data67.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data67.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data67.fsync === undefined) && (missing12 = "fsync"))){
+validate1.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs139 = errors;
-for(const key10 in data53){
-if(!(((((key10 === "enabled") || (key10 === "max_bytes")) || (key10 === "max_age_hours")) || (key10 === "flush_ms")) || (key10 === "fsync"))){
-validate1.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
+const _errs177 = errors;
+for(const key12 in data67){
+if(!(((((key12 === "enabled") || (key12 === "max_bytes")) || (key12 === "max_age_hours")) || (key12 === "flush_ms")) || (key12 === "fsync"))){
+validate1.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs139 === errors){
-if(data53.enabled !== undefined){
-const _errs140 = errors;
-if(typeof data53.enabled !== "boolean"){
+if(_errs177 === errors){
+if(data67.enabled !== undefined){
+const _errs178 = errors;
+if(typeof data67.enabled !== "boolean"){
 validate1.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid17 = _errs140 === errors;
+var valid28 = _errs178 === errors;
 }
 else {
-var valid17 = true;
+var valid28 = true;
 }
-if(valid17){
-if(data53.max_bytes !== undefined){
-let data55 = data53.max_bytes;
-const _errs142 = errors;
-if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+if(valid28){
+if(data67.max_bytes !== undefined){
+let data69 = data67.max_bytes;
+const _errs180 = errors;
+if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
 validate1.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs142){
-if((typeof data55 == "number") && (isFinite(data55))){
-if(data55 > 1099511627776 || isNaN(data55)){
+if(errors === _errs180){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 > 1099511627776 || isNaN(data69)){
 validate1.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data55 < 1048576 || isNaN(data55)){
+if(data69 < 1048576 || isNaN(data69)){
 validate1.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs142 === errors;
+var valid28 = _errs180 === errors;
 }
 else {
-var valid17 = true;
+var valid28 = true;
 }
-if(valid17){
-if(data53.max_age_hours !== undefined){
-let data56 = data53.max_age_hours;
-const _errs144 = errors;
-if(errors === _errs144){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 > 87600 || isNaN(data56)){
+if(valid28){
+if(data67.max_age_hours !== undefined){
+let data70 = data67.max_age_hours;
+const _errs182 = errors;
+if(errors === _errs182){
+if((typeof data70 == "number") && (isFinite(data70))){
+if(data70 > 87600 || isNaN(data70)){
 validate1.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data56 < 0.01 || isNaN(data56)){
+if(data70 < 0.01 || isNaN(data70)){
 validate1.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2142,144 +2642,144 @@ validate1.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid17 = _errs144 === errors;
+var valid28 = _errs182 === errors;
 }
 else {
-var valid17 = true;
+var valid28 = true;
 }
-if(valid17){
-if(data53.flush_ms !== undefined){
-let data57 = data53.flush_ms;
-const _errs146 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+if(valid28){
+if(data67.flush_ms !== undefined){
+let data71 = data67.flush_ms;
+const _errs184 = errors;
+if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
 validate1.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs146){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 > 10000 || isNaN(data57)){
+if(errors === _errs184){
+if((typeof data71 == "number") && (isFinite(data71))){
+if(data71 > 10000 || isNaN(data71)){
 validate1.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data57 < 5 || isNaN(data57)){
+if(data71 < 5 || isNaN(data71)){
 validate1.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs146 === errors;
+var valid28 = _errs184 === errors;
 }
 else {
-var valid17 = true;
+var valid28 = true;
 }
-if(valid17){
-if(data53.fsync !== undefined){
-let data58 = data53.fsync;
-const _errs148 = errors;
-const _errs149 = errors;
-let valid18 = false;
-const _errs150 = errors;
-if(typeof data58 !== "string"){
-const err21 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid28){
+if(data67.fsync !== undefined){
+let data72 = data67.fsync;
+const _errs186 = errors;
+const _errs187 = errors;
+let valid29 = false;
+const _errs188 = errors;
+if(typeof data72 !== "string"){
+const err31 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err31];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err31);
 }
 errors++;
 }
-if("always" !== data58){
-const err22 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if("always" !== data72){
+const err32 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err32];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err32);
 }
 errors++;
 }
-var _valid5 = _errs150 === errors;
-valid18 = valid18 || _valid5;
-if(!valid18){
-const _errs152 = errors;
-if(typeof data58 !== "string"){
-const err23 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid7 = _errs188 === errors;
+valid29 = valid29 || _valid7;
+if(!valid29){
+const _errs190 = errors;
+if(typeof data72 !== "string"){
+const err33 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err33];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err33);
 }
 errors++;
 }
-if("background" !== data58){
-const err24 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
+if("background" !== data72){
+const err34 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err34];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err34);
 }
 errors++;
 }
-var _valid5 = _errs152 === errors;
-valid18 = valid18 || _valid5;
-if(!valid18){
-const _errs154 = errors;
-if(typeof data58 !== "string"){
-const err25 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid7 = _errs190 === errors;
+valid29 = valid29 || _valid7;
+if(!valid29){
+const _errs192 = errors;
+if(typeof data72 !== "string"){
+const err35 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err35];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err35);
 }
 errors++;
 }
-if("never" !== data58){
-const err26 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("never" !== data72){
+const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err36];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err36);
 }
 errors++;
 }
-var _valid5 = _errs154 === errors;
-valid18 = valid18 || _valid5;
+var _valid7 = _errs192 === errors;
+valid29 = valid29 || _valid7;
 }
 }
-if(!valid18){
-const err27 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid29){
+const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err37];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err37);
 }
 errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs149;
+errors = _errs187;
 if(vErrors !== null){
-if(_errs149){
-vErrors.length = _errs149;
+if(_errs187){
+vErrors.length = _errs187;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid17 = _errs148 === errors;
+var valid28 = _errs186 === errors;
 }
 else {
-var valid17 = true;
+var valid28 = true;
 }
 }
 }
@@ -2293,69 +2793,69 @@ validate1.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs137 === errors;
+var valid0 = _errs175 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data59 = data.demo;
-const _errs156 = errors;
-if(errors === _errs156){
-if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
-let missing11;
-if(((data59.enabled === undefined) && (missing11 = "enabled")) || ((data59.bots === undefined) && (missing11 = "bots"))){
-validate1.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
+let data73 = data.demo;
+const _errs194 = errors;
+if(errors === _errs194){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let missing13;
+if(((data73.enabled === undefined) && (missing13 = "enabled")) || ((data73.bots === undefined) && (missing13 = "bots"))){
+validate1.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs158 = errors;
-for(const key11 in data59){
-if(!((key11 === "enabled") || (key11 === "bots"))){
-validate1.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
+const _errs196 = errors;
+for(const key13 in data73){
+if(!((key13 === "enabled") || (key13 === "bots"))){
+validate1.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs158 === errors){
-if(data59.enabled !== undefined){
-const _errs159 = errors;
-if(typeof data59.enabled !== "boolean"){
+if(_errs196 === errors){
+if(data73.enabled !== undefined){
+const _errs197 = errors;
+if(typeof data73.enabled !== "boolean"){
 validate1.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid19 = _errs159 === errors;
+var valid30 = _errs197 === errors;
 }
 else {
-var valid19 = true;
+var valid30 = true;
 }
-if(valid19){
-if(data59.bots !== undefined){
-let data61 = data59.bots;
-const _errs161 = errors;
-if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
+if(valid30){
+if(data73.bots !== undefined){
+let data75 = data73.bots;
+const _errs199 = errors;
+if(!(((typeof data75 == "number") && (!(data75 % 1) && !isNaN(data75))) && (isFinite(data75)))){
 validate1.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs161){
-if((typeof data61 == "number") && (isFinite(data61))){
-if(data61 > 10000 || isNaN(data61)){
+if(errors === _errs199){
+if((typeof data75 == "number") && (isFinite(data75))){
+if(data75 > 10000 || isNaN(data75)){
 validate1.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data61 < 0 || isNaN(data61)){
+if(data75 < 0 || isNaN(data75)){
 validate1.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid19 = _errs161 === errors;
+var valid30 = _errs199 === errors;
 }
 else {
-var valid19 = true;
+var valid30 = true;
 }
 }
 }
@@ -2366,34 +2866,34 @@ validate1.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs156 === errors;
+var valid0 = _errs194 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data62 = data.drills;
-const _errs163 = errors;
-if(errors === _errs163){
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
-let missing12;
-if((data62.enabled === undefined) && (missing12 = "enabled")){
-validate1.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
+let data76 = data.drills;
+const _errs201 = errors;
+if(errors === _errs201){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let missing14;
+if((data76.enabled === undefined) && (missing14 = "enabled")){
+validate1.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs165 = errors;
-for(const key12 in data62){
-if(!(key12 === "enabled")){
-validate1.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
+const _errs203 = errors;
+for(const key14 in data76){
+if(!(key14 === "enabled")){
+validate1.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs165 === errors){
-if(data62.enabled !== undefined){
-if(typeof data62.enabled !== "boolean"){
+if(_errs203 === errors){
+if(data76.enabled !== undefined){
+if(typeof data76.enabled !== "boolean"){
 validate1.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2406,36 +2906,36 @@ validate1.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs163 === errors;
+var valid0 = _errs201 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data64 = data.kinds;
-const _errs168 = errors;
-if(errors === _errs168){
-if(Array.isArray(data64)){
-var valid21 = true;
-const len1 = data64.length;
-for(let i2=0; i2<len1; i2++){
-let data65 = data64[i2];
-const _errs170 = errors;
-if(errors === _errs170){
-if(typeof data65 === "string"){
-if(func0(data65) < 1){
-validate1.errors = [{instancePath:instancePath+"/kinds/" + i2,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+let data78 = data.kinds;
+const _errs206 = errors;
+if(errors === _errs206){
+if(Array.isArray(data78)){
+var valid32 = true;
+const len5 = data78.length;
+for(let i9=0; i9<len5; i9++){
+let data79 = data78[i9];
+const _errs208 = errors;
+if(errors === _errs208){
+if(typeof data79 === "string"){
+if(func0(data79) < 1){
+validate1.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
 }
 else {
-validate1.errors = [{instancePath:instancePath+"/kinds/" + i2,schemaPath:"#/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate1.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid21 = _errs170 === errors;
-if(!valid21){
+var valid32 = _errs208 === errors;
+if(!valid32){
 break;
 }
 }
@@ -2445,248 +2945,248 @@ validate1.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs168 === errors;
+var valid0 = _errs206 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data66 = data.restart;
-const _errs172 = errors;
-if(errors === _errs172){
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
-let missing13;
-if(((((((data66.policy === undefined) && (missing13 = "policy")) || ((data66.max_restarts === undefined) && (missing13 = "max_restarts"))) || ((data66.window_ms === undefined) && (missing13 = "window_ms"))) || ((data66.backoff_ms === undefined) && (missing13 = "backoff_ms"))) || ((data66.backoff_cap_ms === undefined) && (missing13 = "backoff_cap_ms"))) || ((data66.healthy_ms === undefined) && (missing13 = "healthy_ms"))){
-validate1.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
+let data80 = data.restart;
+const _errs210 = errors;
+if(errors === _errs210){
+if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+let missing15;
+if(((((((data80.policy === undefined) && (missing15 = "policy")) || ((data80.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data80.window_ms === undefined) && (missing15 = "window_ms"))) || ((data80.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data80.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data80.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
+validate1.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs174 = errors;
-for(const key13 in data66){
-if(!((((((key13 === "policy") || (key13 === "max_restarts")) || (key13 === "window_ms")) || (key13 === "backoff_ms")) || (key13 === "backoff_cap_ms")) || (key13 === "healthy_ms"))){
-validate1.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
+const _errs212 = errors;
+for(const key15 in data80){
+if(!((((((key15 === "policy") || (key15 === "max_restarts")) || (key15 === "window_ms")) || (key15 === "backoff_ms")) || (key15 === "backoff_cap_ms")) || (key15 === "healthy_ms"))){
+validate1.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs174 === errors){
-if(data66.policy !== undefined){
-let data67 = data66.policy;
-const _errs175 = errors;
-const _errs176 = errors;
-let valid23 = false;
-const _errs177 = errors;
-if(typeof data67 !== "string"){
-const err28 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(_errs212 === errors){
+if(data80.policy !== undefined){
+let data81 = data80.policy;
+const _errs213 = errors;
+const _errs214 = errors;
+let valid34 = false;
+const _errs215 = errors;
+if(typeof data81 !== "string"){
+const err38 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err38];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err38);
 }
 errors++;
 }
-if("always" !== data67){
-const err29 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if("always" !== data81){
+const err39 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err39];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err39);
 }
 errors++;
 }
-var _valid6 = _errs177 === errors;
-valid23 = valid23 || _valid6;
-if(!valid23){
-const _errs179 = errors;
-if(typeof data67 !== "string"){
-const err30 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid8 = _errs215 === errors;
+valid34 = valid34 || _valid8;
+if(!valid34){
+const _errs217 = errors;
+if(typeof data81 !== "string"){
+const err40 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err40];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err40);
 }
 errors++;
 }
-if("on-failure" !== data67){
-const err31 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if("on-failure" !== data81){
+const err41 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err31];
+vErrors = [err41];
 }
 else {
-vErrors.push(err31);
+vErrors.push(err41);
 }
 errors++;
 }
-var _valid6 = _errs179 === errors;
-valid23 = valid23 || _valid6;
-if(!valid23){
-const _errs181 = errors;
-if(typeof data67 !== "string"){
-const err32 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid8 = _errs217 === errors;
+valid34 = valid34 || _valid8;
+if(!valid34){
+const _errs219 = errors;
+if(typeof data81 !== "string"){
+const err42 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err32];
+vErrors = [err42];
 }
 else {
-vErrors.push(err32);
+vErrors.push(err42);
 }
 errors++;
 }
-if("never" !== data67){
-const err33 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("never" !== data81){
+const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err33];
+vErrors = [err43];
 }
 else {
-vErrors.push(err33);
+vErrors.push(err43);
 }
 errors++;
 }
-var _valid6 = _errs181 === errors;
-valid23 = valid23 || _valid6;
+var _valid8 = _errs219 === errors;
+valid34 = valid34 || _valid8;
 }
 }
-if(!valid23){
-const err34 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid34){
+const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err34];
+vErrors = [err44];
 }
 else {
-vErrors.push(err34);
+vErrors.push(err44);
 }
 errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs176;
+errors = _errs214;
 if(vErrors !== null){
-if(_errs176){
-vErrors.length = _errs176;
+if(_errs214){
+vErrors.length = _errs214;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid22 = _errs175 === errors;
+var valid33 = _errs213 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
-if(valid22){
-if(data66.max_restarts !== undefined){
-let data68 = data66.max_restarts;
-const _errs183 = errors;
-if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
+if(valid33){
+if(data80.max_restarts !== undefined){
+let data82 = data80.max_restarts;
+const _errs221 = errors;
+if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
 validate1.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs183){
-if((typeof data68 == "number") && (isFinite(data68))){
-if(data68 > 1000 || isNaN(data68)){
+if(errors === _errs221){
+if((typeof data82 == "number") && (isFinite(data82))){
+if(data82 > 1000 || isNaN(data82)){
 validate1.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data68 < 0 || isNaN(data68)){
+if(data82 < 0 || isNaN(data82)){
 validate1.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid22 = _errs183 === errors;
+var valid33 = _errs221 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
-if(valid22){
-if(data66.window_ms !== undefined){
-let data69 = data66.window_ms;
-const _errs185 = errors;
-if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
+if(valid33){
+if(data80.window_ms !== undefined){
+let data83 = data80.window_ms;
+const _errs223 = errors;
+if(!(((typeof data83 == "number") && (!(data83 % 1) && !isNaN(data83))) && (isFinite(data83)))){
 validate1.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs185){
-if((typeof data69 == "number") && (isFinite(data69))){
-if(data69 < 1000 || isNaN(data69)){
+if(errors === _errs223){
+if((typeof data83 == "number") && (isFinite(data83))){
+if(data83 < 1000 || isNaN(data83)){
 validate1.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid22 = _errs185 === errors;
+var valid33 = _errs223 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
-if(valid22){
-if(data66.backoff_ms !== undefined){
-let data70 = data66.backoff_ms;
-const _errs187 = errors;
-if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
+if(valid33){
+if(data80.backoff_ms !== undefined){
+let data84 = data80.backoff_ms;
+const _errs225 = errors;
+if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
 validate1.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs187){
-if((typeof data70 == "number") && (isFinite(data70))){
-if(data70 < 0 || isNaN(data70)){
+if(errors === _errs225){
+if((typeof data84 == "number") && (isFinite(data84))){
+if(data84 < 0 || isNaN(data84)){
 validate1.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid22 = _errs187 === errors;
+var valid33 = _errs225 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
-if(valid22){
-if(data66.backoff_cap_ms !== undefined){
-let data71 = data66.backoff_cap_ms;
-const _errs189 = errors;
-if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+if(valid33){
+if(data80.backoff_cap_ms !== undefined){
+let data85 = data80.backoff_cap_ms;
+const _errs227 = errors;
+if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
 validate1.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs189){
-if((typeof data71 == "number") && (isFinite(data71))){
-if(data71 < 0 || isNaN(data71)){
+if(errors === _errs227){
+if((typeof data85 == "number") && (isFinite(data85))){
+if(data85 < 0 || isNaN(data85)){
 validate1.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid22 = _errs189 === errors;
+var valid33 = _errs227 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
-if(valid22){
-if(data66.healthy_ms !== undefined){
-let data72 = data66.healthy_ms;
-const _errs191 = errors;
-if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
+if(valid33){
+if(data80.healthy_ms !== undefined){
+let data86 = data80.healthy_ms;
+const _errs229 = errors;
+if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
 validate1.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs191){
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 < 0 || isNaN(data72)){
+if(errors === _errs229){
+if((typeof data86 == "number") && (isFinite(data86))){
+if(data86 < 0 || isNaN(data86)){
 validate1.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid22 = _errs191 === errors;
+var valid33 = _errs229 === errors;
 }
 else {
-var valid22 = true;
+var valid33 = true;
 }
 }
 }
@@ -2701,42 +3201,42 @@ validate1.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs172 === errors;
+var valid0 = _errs210 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data73 = data.watchdog;
-const _errs193 = errors;
-if(errors === _errs193){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
-let missing14;
-if((data73.hang_ms === undefined) && (missing14 = "hang_ms")){
-validate1.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
+let data87 = data.watchdog;
+const _errs231 = errors;
+if(errors === _errs231){
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+let missing16;
+if((data87.hang_ms === undefined) && (missing16 = "hang_ms")){
+validate1.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-const _errs195 = errors;
-for(const key14 in data73){
-if(!(key14 === "hang_ms")){
-validate1.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
+const _errs233 = errors;
+for(const key16 in data87){
+if(!(key16 === "hang_ms")){
+validate1.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs195 === errors){
-if(data73.hang_ms !== undefined){
-let data74 = data73.hang_ms;
-const _errs196 = errors;
-if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
+if(_errs233 === errors){
+if(data87.hang_ms !== undefined){
+let data88 = data87.hang_ms;
+const _errs234 = errors;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
 validate1.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs196){
-if((typeof data74 == "number") && (isFinite(data74))){
-if(data74 < 500 || isNaN(data74)){
+if(errors === _errs234){
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 < 500 || isNaN(data88)){
 validate1.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
@@ -2751,433 +3251,173 @@ validate1.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs193 === errors;
+var valid0 = _errs231 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data75 = data.bots;
-const _errs198 = errors;
-if(errors === _errs198){
-if(Array.isArray(data75)){
-var valid25 = true;
-const len2 = data75.length;
-for(let i3=0; i3<len2; i3++){
-let data76 = data75[i3];
-const _errs200 = errors;
-if(errors === _errs200){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
-if(data76.config === undefined){
-data76.config = {};
-}
-if(data76.labels === undefined){
-data76.labels = {};
-}
-if(data76.dedicated === undefined){
-data76.dedicated = false;
-}
-if(data76.desired === undefined){
-data76.desired = "running";
-}
-let missing15;
-if(((((((data76.id === undefined) && (missing15 = "id")) || ((data76.kind === undefined) && (missing15 = "kind"))) || ((data76.config === undefined) && (missing15 = "config"))) || ((data76.labels === undefined) && (missing15 = "labels"))) || ((data76.dedicated === undefined) && (missing15 = "dedicated"))) || ((data76.desired === undefined) && (missing15 = "desired"))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
-return false;
-}
-else {
-const _errs202 = errors;
-for(const key15 in data76){
-if(!(((((((key15 === "id") || (key15 === "kind")) || (key15 === "config")) || (key15 === "labels")) || (key15 === "restart")) || (key15 === "dedicated")) || (key15 === "desired"))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs202 === errors){
-if(data76.id !== undefined){
-const _errs203 = errors;
-if(typeof data76.id !== "string"){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid26 = _errs203 === errors;
-}
-else {
-var valid26 = true;
-}
-if(valid26){
-if(data76.kind !== undefined){
-const _errs205 = errors;
-if(typeof data76.kind !== "string"){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid26 = _errs205 === errors;
-}
-else {
-var valid26 = true;
-}
-if(valid26){
-let data79 = data76.config;
-const _errs207 = errors;
-if(errors === _errs207){
-if(!(data79 && typeof data79 == "object" && !Array.isArray(data79))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid26 = _errs207 === errors;
-if(valid26){
-let data80 = data76.labels;
-const _errs209 = errors;
-if(errors === _errs209){
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
-if(Object.keys(data80).length > 32){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
-const _errs211 = errors;
-for(const key16 in data80){
-if(!(pattern0.test(key16))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs211 === errors){
-var valid27 = true;
-for(const key17 in data80){
-if(pattern0.test(key17)){
-let data81 = data80[key17];
-const _errs212 = errors;
-if(errors === _errs212){
-if(typeof data81 === "string"){
-if(func0(data81) > 128){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/labels/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
-return false;
-}
-}
-else {
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/labels/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid27 = _errs212 === errors;
-if(!valid27){
-break;
-}
-}
-}
-}
-}
-}
-else {
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid26 = _errs209 === errors;
-if(valid26){
-if(data76.restart !== undefined){
-let data82 = data76.restart;
-const _errs214 = errors;
-if(errors === _errs214){
-if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
-const _errs216 = errors;
-for(const key18 in data82){
-if(!((((((key18 === "policy") || (key18 === "max_restarts")) || (key18 === "window_ms")) || (key18 === "backoff_ms")) || (key18 === "backoff_cap_ms")) || (key18 === "healthy_ms"))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs216 === errors){
-if(data82.policy !== undefined){
-let data83 = data82.policy;
-const _errs217 = errors;
-const _errs218 = errors;
-let valid29 = false;
-const _errs219 = errors;
-if(typeof data83 !== "string"){
-const err35 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-if("always" !== data83){
-const err36 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err36];
-}
-else {
-vErrors.push(err36);
-}
-errors++;
-}
-var _valid7 = _errs219 === errors;
-valid29 = valid29 || _valid7;
-if(!valid29){
-const _errs221 = errors;
-if(typeof data83 !== "string"){
-const err37 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err37];
-}
-else {
-vErrors.push(err37);
-}
-errors++;
-}
-if("on-failure" !== data83){
-const err38 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-var _valid7 = _errs221 === errors;
-valid29 = valid29 || _valid7;
-if(!valid29){
-const _errs223 = errors;
-if(typeof data83 !== "string"){
-const err39 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-if("never" !== data83){
-const err40 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-var _valid7 = _errs223 === errors;
-valid29 = valid29 || _valid7;
-}
-}
-if(!valid29){
-const err41 = {instancePath:instancePath+"/bots/" + i3+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-validate1.errors = vErrors;
-return false;
-}
-else {
-errors = _errs218;
-if(vErrors !== null){
-if(_errs218){
-vErrors.length = _errs218;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid28 = _errs217 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data82.max_restarts !== undefined){
-let data84 = data82.max_restarts;
-const _errs225 = errors;
-if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs225){
-if((typeof data84 == "number") && (isFinite(data84))){
-if(data84 > 1000 || isNaN(data84)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
-}
-else {
-if(data84 < 0 || isNaN(data84)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid28 = _errs225 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data82.window_ms !== undefined){
-let data85 = data82.window_ms;
-const _errs227 = errors;
-if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs227){
-if((typeof data85 == "number") && (isFinite(data85))){
-if(data85 < 1000 || isNaN(data85)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-var valid28 = _errs227 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data82.backoff_ms !== undefined){
-let data86 = data82.backoff_ms;
-const _errs229 = errors;
-if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs229){
-if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 < 0 || isNaN(data86)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid28 = _errs229 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data82.backoff_cap_ms !== undefined){
-let data87 = data82.backoff_cap_ms;
-const _errs231 = errors;
-if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs231){
-if((typeof data87 == "number") && (isFinite(data87))){
-if(data87 < 0 || isNaN(data87)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid28 = _errs231 === errors;
-}
-else {
-var valid28 = true;
-}
-if(valid28){
-if(data82.healthy_ms !== undefined){
-let data88 = data82.healthy_ms;
-const _errs233 = errors;
-if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs233){
-if((typeof data88 == "number") && (isFinite(data88))){
-if(data88 < 0 || isNaN(data88)){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid28 = _errs233 === errors;
-}
-else {
-var valid28 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid26 = _errs214 === errors;
-}
-else {
-var valid26 = true;
-}
-if(valid26){
-const _errs235 = errors;
-if(typeof data76.dedicated !== "boolean"){
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
-return false;
-}
-var valid26 = _errs235 === errors;
-if(valid26){
-let data90 = data76.desired;
-const _errs237 = errors;
+let data89 = data.bots;
+const _errs236 = errors;
+if(errors === _errs236){
+if(Array.isArray(data89)){
+var valid36 = true;
+const len6 = data89.length;
+for(let i10=0; i10<len6; i10++){
+let data90 = data89[i10];
 const _errs238 = errors;
-let valid30 = false;
-const _errs239 = errors;
-if(typeof data90 !== "string"){
-const err42 = {instancePath:instancePath+"/bots/" + i3+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err42];
+if(errors === _errs238){
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+if(data90.config === undefined){
+data90.config = {};
+}
+if(data90.labels === undefined){
+data90.labels = {};
+}
+if(data90.dedicated === undefined){
+data90.dedicated = false;
+}
+if(data90.desired === undefined){
+data90.desired = "running";
+}
+let missing17;
+if(((((((data90.id === undefined) && (missing17 = "id")) || ((data90.kind === undefined) && (missing17 = "kind"))) || ((data90.config === undefined) && (missing17 = "config"))) || ((data90.labels === undefined) && (missing17 = "labels"))) || ((data90.dedicated === undefined) && (missing17 = "dedicated"))) || ((data90.desired === undefined) && (missing17 = "desired"))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+return false;
 }
 else {
-vErrors.push(err42);
+const _errs240 = errors;
+for(const key17 in data90){
+if(!(((((((key17 === "id") || (key17 === "kind")) || (key17 === "config")) || (key17 === "labels")) || (key17 === "restart")) || (key17 === "dedicated")) || (key17 === "desired"))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
+return false;
+break;
 }
-errors++;
 }
-if("running" !== data90){
-const err43 = {instancePath:instancePath+"/bots/" + i3+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
-}
-var _valid8 = _errs239 === errors;
-valid30 = valid30 || _valid8;
-if(!valid30){
+if(_errs240 === errors){
+if(data90.id !== undefined){
+let data91 = data90.id;
 const _errs241 = errors;
-if(typeof data90 !== "string"){
-const err44 = {instancePath:instancePath+"/bots/" + i3+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err44];
+if(errors === _errs241){
+if(typeof data91 === "string"){
+if(!pattern6.test(data91)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
 }
 else {
-vErrors.push(err44);
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
 }
-errors++;
 }
-if("stopped" !== data90){
-const err45 = {instancePath:instancePath+"/bots/" + i3+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+var valid37 = _errs241 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data90.kind !== undefined){
+const _errs243 = errors;
+if(typeof data90.kind !== "string"){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid37 = _errs243 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+let data93 = data90.config;
+const _errs245 = errors;
+if(errors === _errs245){
+if(!(data93 && typeof data93 == "object" && !Array.isArray(data93))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid37 = _errs245 === errors;
+if(valid37){
+let data94 = data90.labels;
+const _errs247 = errors;
+if(errors === _errs247){
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+if(Object.keys(data94).length > 32){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs249 = errors;
+for(const key18 in data94){
+if(!(pattern0.test(key18))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs249 === errors){
+var valid38 = true;
+for(const key19 in data94){
+if(pattern0.test(key19)){
+let data95 = data94[key19];
+const _errs250 = errors;
+if(errors === _errs250){
+if(typeof data95 === "string"){
+if(func0(data95) > 128){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern2.test(data95)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid38 = _errs250 === errors;
+if(!valid38){
+break;
+}
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid37 = _errs247 === errors;
+if(valid37){
+if(data90.restart !== undefined){
+let data96 = data90.restart;
+const _errs252 = errors;
+if(errors === _errs252){
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+const _errs254 = errors;
+for(const key20 in data96){
+if(!((((((key20 === "policy") || (key20 === "max_restarts")) || (key20 === "window_ms")) || (key20 === "backoff_ms")) || (key20 === "backoff_cap_ms")) || (key20 === "healthy_ms"))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs254 === errors){
+if(data96.policy !== undefined){
+let data97 = data96.policy;
+const _errs255 = errors;
+const _errs256 = errors;
+let valid40 = false;
+const _errs257 = errors;
+if(typeof data97 !== "string"){
+const err45 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -3186,11 +3426,8 @@ vErrors.push(err45);
 }
 errors++;
 }
-var _valid8 = _errs241 === errors;
-valid30 = valid30 || _valid8;
-}
-if(!valid30){
-const err46 = {instancePath:instancePath+"/bots/" + i3+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data97){
+const err46 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -3198,21 +3435,299 @@ else {
 vErrors.push(err46);
 }
 errors++;
+}
+var _valid9 = _errs257 === errors;
+valid40 = valid40 || _valid9;
+if(!valid40){
+const _errs259 = errors;
+if(typeof data97 !== "string"){
+const err47 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if("on-failure" !== data97){
+const err48 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+var _valid9 = _errs259 === errors;
+valid40 = valid40 || _valid9;
+if(!valid40){
+const _errs261 = errors;
+if(typeof data97 !== "string"){
+const err49 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if("never" !== data97){
+const err50 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+var _valid9 = _errs261 === errors;
+valid40 = valid40 || _valid9;
+}
+}
+if(!valid40){
+const err51 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs238;
+errors = _errs256;
 if(vErrors !== null){
-if(_errs238){
-vErrors.length = _errs238;
+if(_errs256){
+vErrors.length = _errs256;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid26 = _errs237 === errors;
+var valid39 = _errs255 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data96.max_restarts !== undefined){
+let data98 = data96.max_restarts;
+const _errs263 = errors;
+if(!(((typeof data98 == "number") && (!(data98 % 1) && !isNaN(data98))) && (isFinite(data98)))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs263){
+if((typeof data98 == "number") && (isFinite(data98))){
+if(data98 > 1000 || isNaN(data98)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
+return false;
+}
+else {
+if(data98 < 0 || isNaN(data98)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid39 = _errs263 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data96.window_ms !== undefined){
+let data99 = data96.window_ms;
+const _errs265 = errors;
+if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs265){
+if((typeof data99 == "number") && (isFinite(data99))){
+if(data99 < 1000 || isNaN(data99)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+var valid39 = _errs265 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data96.backoff_ms !== undefined){
+let data100 = data96.backoff_ms;
+const _errs267 = errors;
+if(!(((typeof data100 == "number") && (!(data100 % 1) && !isNaN(data100))) && (isFinite(data100)))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs267){
+if((typeof data100 == "number") && (isFinite(data100))){
+if(data100 < 0 || isNaN(data100)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid39 = _errs267 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data96.backoff_cap_ms !== undefined){
+let data101 = data96.backoff_cap_ms;
+const _errs269 = errors;
+if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs269){
+if((typeof data101 == "number") && (isFinite(data101))){
+if(data101 < 0 || isNaN(data101)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid39 = _errs269 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data96.healthy_ms !== undefined){
+let data102 = data96.healthy_ms;
+const _errs271 = errors;
+if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs271){
+if((typeof data102 == "number") && (isFinite(data102))){
+if(data102 < 0 || isNaN(data102)){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid39 = _errs271 === errors;
+}
+else {
+var valid39 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid37 = _errs252 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+const _errs273 = errors;
+if(typeof data90.dedicated !== "boolean"){
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid37 = _errs273 === errors;
+if(valid37){
+let data104 = data90.desired;
+const _errs275 = errors;
+const _errs276 = errors;
+let valid41 = false;
+const _errs277 = errors;
+if(typeof data104 !== "string"){
+const err52 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+if("running" !== data104){
+const err53 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+var _valid10 = _errs277 === errors;
+valid41 = valid41 || _valid10;
+if(!valid41){
+const _errs279 = errors;
+if(typeof data104 !== "string"){
+const err54 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+if("stopped" !== data104){
+const err55 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+var _valid10 = _errs279 === errors;
+valid41 = valid41 || _valid10;
+}
+if(!valid41){
+const err56 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs276;
+if(vErrors !== null){
+if(_errs276){
+vErrors.length = _errs276;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid37 = _errs275 === errors;
 }
 }
 }
@@ -3223,12 +3738,12 @@ var valid26 = _errs237 === errors;
 }
 }
 else {
-validate1.errors = [{instancePath:instancePath+"/bots/" + i3,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate1.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid25 = _errs200 === errors;
-if(!valid25){
+var valid36 = _errs238 === errors;
+if(!valid36){
 break;
 }
 }
@@ -3238,10 +3753,12 @@ validate1.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs198 === errors;
+var valid0 = _errs236 === errors;
 }
 else {
 var valid0 = true;
+}
+}
 }
 }
 }
@@ -3273,7 +3790,7 @@ return errors === 0;
 }
 
 export const CreateBotBody = validate2;
-const schema2 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
+const schema2 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
 
 function validate2(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3308,10 +3825,19 @@ break;
 }
 if(_errs1 === errors){
 if(data.id !== undefined){
+let data0 = data.id;
 const _errs2 = errors;
-if(typeof data.id !== "string"){
+if(errors === _errs2){
+if(typeof data0 === "string"){
+if(!pattern6.test(data0)){
+validate2.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
 validate2.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
+}
 }
 var valid0 = _errs2 === errors;
 }
@@ -3369,6 +3895,12 @@ if(typeof data4 === "string"){
 if(func0(data4) > 128){
 validate2.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
+}
+else {
+if(!pattern2.test(data4)){
+validate2.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
 }
 }
 else {
@@ -3743,9 +4275,8 @@ return errors === 0;
 }
 
 export const CreateTokenBody = validate3;
-const schema3 = {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
-const pattern7 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
-const pattern8 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const schema3 = {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
+const pattern14 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
 
 function validate3(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3782,7 +4313,7 @@ validate3.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/
 return false;
 }
 else {
-if(!pattern7.test(data0)){
+if(!pattern14.test(data0)){
 validate3.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -3883,7 +4414,7 @@ let data4 = data3[i2];
 const _errs10 = errors;
 if(errors === _errs10){
 if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
+if(!pattern6.test(data4)){
 validate3.errors = [{instancePath:instancePath+"/bots/" + i2,schemaPath:"#/properties/bots/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3966,6 +4497,12 @@ if(typeof data6 === "string"){
 if(func0(data6) > 128){
 validate3.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
+}
+else {
+if(!pattern2.test(data6)){
+validate3.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
 }
 }
 else {
@@ -4296,23 +4833,367 @@ validate5.errors = vErrors;
 return errors === 0;
 }
 
-export const UpdateBotBody = validate6;
-const schema6 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false}},"additionalProperties":false,"minProperties":1};
+export const TokenFile = validate6;
+const schema6 = {"type":"object","required":["id","digest","name","scopes"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
+const pattern19 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+const pattern20 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
 function validate6(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if(((((data.id === undefined) && (missing0 = "id")) || ((data.digest === undefined) && (missing0 = "digest"))) || ((data.name === undefined) && (missing0 = "name"))) || ((data.scopes === undefined) && (missing0 = "scopes"))){
+validate6.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
+return false;
+}
+else {
+const _errs1 = errors;
+for(const key0 in data){
+if(!(((((((key0 === "id") || (key0 === "digest")) || (key0 === "name")) || (key0 === "scopes")) || (key0 === "bots")) || (key0 === "labels")) || (key0 === "expires_at_ms"))){
+validate6.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs1 === errors){
+if(data.id !== undefined){
+let data0 = data.id;
+const _errs2 = errors;
+if(errors === _errs2){
+if(typeof data0 === "string"){
+if(!pattern19.test(data0)){
+validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
+return false;
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs2 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.digest !== undefined){
+let data1 = data.digest;
+const _errs4 = errors;
+if(errors === _errs4){
+if(typeof data1 === "string"){
+if(!pattern20.test(data1)){
+validate6.errors = [{instancePath:instancePath+"/digest",schemaPath:"#/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
+return false;
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/digest",schemaPath:"#/properties/digest/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs4 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.name !== undefined){
+let data2 = data.name;
+const _errs6 = errors;
+if(errors === _errs6){
+if(typeof data2 === "string"){
+if(func0(data2) > 64){
+validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"}];
+return false;
+}
+else {
+if(func0(data2) < 1){
+validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+return false;
+}
+else {
+if(!pattern14.test(data2)){
+validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
+return false;
+}
+}
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs6 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.scopes !== undefined){
+let data3 = data.scopes;
+const _errs8 = errors;
+if(errors === _errs8){
+if(Array.isArray(data3)){
+if(data3.length < 1){
+validate6.errors = [{instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid1 = true;
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+const _errs10 = errors;
+if(typeof data4 !== "string"){
+validate6.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((((data4 === "read") || (data4 === "control")) || (data4 === "invoke")) || (data4 === "admin"))){
+validate6.errors = [{instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/properties/scopes/items/enum",keyword:"enum",params:{allowedValues: schema6.properties.scopes.items.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid1 = _errs10 === errors;
+if(!valid1){
+break;
+}
+}
+if(valid1){
+let i1 = data3.length;
+let j0;
+if(i1 > 1){
+const indices0 = {};
+for(;i1--;){
+let item0 = data3[i1];
+if(typeof item0 !== "string"){
+continue;
+}
+if(typeof indices0[item0] == "number"){
+j0 = indices0[item0];
+validate6.errors = [{instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{i: i1, j: j0},message:"must NOT have duplicate items (items ## "+j0+" and "+i1+" are identical)"}];
+return false;
+break;
+}
+indices0[item0] = i1;
+}
+}
+}
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid0 = _errs8 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.bots !== undefined){
+let data5 = data.bots;
+const _errs12 = errors;
+if(errors === _errs12){
+if(Array.isArray(data5)){
+if(data5.length > 1000){
+validate6.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/bots/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items"}];
+return false;
+}
+else {
+if(data5.length < 1){
+validate6.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/bots/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid3 = true;
+const len1 = data5.length;
+for(let i2=0; i2<len1; i2++){
+let data6 = data5[i2];
+const _errs14 = errors;
+if(errors === _errs14){
+if(typeof data6 === "string"){
+if(!pattern6.test(data6)){
+validate6.errors = [{instancePath:instancePath+"/bots/" + i2,schemaPath:"#/properties/bots/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/bots/" + i2,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid3 = _errs14 === errors;
+if(!valid3){
+break;
+}
+}
+if(valid3){
+let i3 = data5.length;
+let j1;
+if(i3 > 1){
+const indices1 = {};
+for(;i3--;){
+let item1 = data5[i3];
+if(typeof item1 !== "string"){
+continue;
+}
+if(typeof indices1[item1] == "number"){
+j1 = indices1[item1];
+validate6.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/bots/uniqueItems",keyword:"uniqueItems",params:{i: i3, j: j1},message:"must NOT have duplicate items (items ## "+j1+" and "+i3+" are identical)"}];
+return false;
+break;
+}
+indices1[item1] = i3;
+}
+}
+}
+}
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/bots/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid0 = _errs12 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.labels !== undefined){
+let data7 = data.labels;
+const _errs16 = errors;
+if(errors === _errs16){
+if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
+if(Object.keys(data7).length > 32){
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+if(Object.keys(data7).length < 1){
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
+return false;
+}
+else {
+const _errs18 = errors;
+for(const key1 in data7){
+if(!(pattern0.test(key1))){
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs18 === errors){
+var valid5 = true;
+for(const key2 in data7){
+if(pattern0.test(key2)){
+let data8 = data7[key2];
+const _errs19 = errors;
+if(errors === _errs19){
+if(typeof data8 === "string"){
+if(func0(data8) > 128){
+validate6.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern2.test(data8)){
+validate6.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid5 = _errs19 === errors;
+if(!valid5){
+break;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs16 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.expires_at_ms !== undefined){
+let data9 = data.expires_at_ms;
+const _errs21 = errors;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+validate6.errors = [{instancePath:instancePath+"/expires_at_ms",schemaPath:"#/properties/expires_at_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs21){
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 > 8640000000000000 || isNaN(data9)){
+validate6.errors = [{instancePath:instancePath+"/expires_at_ms",schemaPath:"#/properties/expires_at_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8640000000000000},message:"must be <= 8640000000000000"}];
+return false;
+}
+else {
+if(data9 < 0 || isNaN(data9)){
+validate6.errors = [{instancePath:instancePath+"/expires_at_ms",schemaPath:"#/properties/expires_at_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid0 = _errs21 === errors;
+}
+else {
+var valid0 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate6.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+validate6.errors = vErrors;
+return errors === 0;
+}
+
+export const UpdateBotBody = validate7;
+const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false}},"additionalProperties":false,"minProperties":1};
+
+function validate7(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(errors === 0){
+if(data && typeof data == "object" && !Array.isArray(data)){
 if(Object.keys(data).length < 1){
-validate6.errors = [{instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
+validate7.errors = [{instancePath,schemaPath:"#/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"}];
 return false;
 }
 else {
 const _errs1 = errors;
 for(const key0 in data){
 if(!(((key0 === "config") || (key0 === "labels")) || (key0 === "restart"))){
-validate6.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
+validate7.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -4323,7 +5204,7 @@ let data0 = data.config;
 const _errs2 = errors;
 if(errors === _errs2){
 if(!(data0 && typeof data0 == "object" && !Array.isArray(data0))){
-validate6.errors = [{instancePath:instancePath+"/config",schemaPath:"#/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/config",schemaPath:"#/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4339,14 +5220,14 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 if(Object.keys(data1).length > 32){
-validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+validate7.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
 const _errs6 = errors;
 for(const key1 in data1){
 if(!(pattern0.test(key1))){
-validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
+validate7.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -4360,12 +5241,18 @@ const _errs7 = errors;
 if(errors === _errs7){
 if(typeof data2 === "string"){
 if(func0(data2) > 128){
-validate6.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+validate7.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern2.test(data2)){
+validate7.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
+}
 else {
-validate6.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate7.errors = [{instancePath:instancePath+"/labels/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
@@ -4379,7 +5266,7 @@ break;
 }
 }
 else {
-validate6.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/labels",schemaPath:"#/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4397,7 +5284,7 @@ if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 const _errs11 = errors;
 for(const key3 in data3){
 if(!((((((key3 === "policy") || (key3 === "max_restarts")) || (key3 === "window_ms")) || (key3 === "backoff_ms")) || (key3 === "backoff_cap_ms")) || (key3 === "healthy_ms"))){
-validate6.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
+validate7.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
 return false;
 break;
 }
@@ -4490,7 +5377,7 @@ else {
 vErrors.push(err6);
 }
 errors++;
-validate6.errors = vErrors;
+validate7.errors = vErrors;
 return false;
 }
 else {
@@ -4514,18 +5401,18 @@ if(data3.max_restarts !== undefined){
 let data5 = data3.max_restarts;
 const _errs20 = errors;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-validate6.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs20){
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 1000 || isNaN(data5)){
-validate6.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
+validate7.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
 if(data5 < 0 || isNaN(data5)){
-validate6.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -4541,13 +5428,13 @@ if(data3.window_ms !== undefined){
 let data6 = data3.window_ms;
 const _errs22 = errors;
 if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-validate6.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs22){
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 1000 || isNaN(data6)){
-validate6.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+validate7.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -4562,13 +5449,13 @@ if(data3.backoff_ms !== undefined){
 let data7 = data3.backoff_ms;
 const _errs24 = errors;
 if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-validate6.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs24){
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 0 || isNaN(data7)){
-validate6.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -4583,13 +5470,13 @@ if(data3.backoff_cap_ms !== undefined){
 let data8 = data3.backoff_cap_ms;
 const _errs26 = errors;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-validate6.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs26){
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 < 0 || isNaN(data8)){
-validate6.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -4604,13 +5491,13 @@ if(data3.healthy_ms !== undefined){
 let data9 = data3.healthy_ms;
 const _errs28 = errors;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-validate6.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate7.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs28){
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 0 || isNaN(data9)){
-validate6.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate7.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -4628,7 +5515,7 @@ var valid2 = true;
 }
 }
 else {
-validate6.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
@@ -4643,11 +5530,11 @@ var valid0 = true;
 }
 }
 else {
-validate6.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate7.errors = [{instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-validate6.errors = vErrors;
+validate7.errors = vErrors;
 return errors === 0;
 }
 

@@ -104,6 +104,29 @@ describe('the table of bots', () => {
     await status('behind-2', 'stopped').waitFor();
   });
 
+  it('restarts those that run, and starts those that are stopped only on request', async () => {
+    for (const [id, desired] of Object.entries({ 'again-1': 'running', 'again-2': 'stopped' })) {
+      await call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic', desired } });
+    }
+    await show(page, '#/bots?q=again');
+    await status('again-2', 'stopped').waitFor();
+    const ask = async (): Promise<void> => {
+      await page.getByLabel('Select again-1').click();
+      await page.getByLabel('Select again-2').click();
+      await page.getByRole('button', { name: 'Restart', exact: true }).click();
+      await page.getByText('1 running, 1 stopped').waitFor();
+    };
+    await ask();
+    await page.getByRole('button', { name: 'Restart bot' }).click();
+    await page.getByText('1 bot restarted').waitFor();
+    expect((await snapshot(service, 'again-2')).desired).toBe('stopped');
+    await ask();
+    await page.getByLabel('Also start the stopped bot').check();
+    await page.getByRole('button', { name: 'Restart 2 bots' }).click();
+    await page.getByText('2 bots restarted').waitFor();
+    expect((await snapshot(service, 'again-2')).desired).toBe('running');
+  });
+
   it('has the full text of a truncated cell in its title, and truncates with an ellipsis', async () => {
     const labels = { team: 'art', described: 'as long as the row is wide, and longer than that' };
     const id = `bot-${'x'.repeat(58)}`;
@@ -122,6 +145,10 @@ describe('the table of bots', () => {
       };
     });
     expect(ends).toEqual({ isWithin: true, isCut: true });
+    const more = { ...labels, one: '1', two: '2', three: '3' };
+    await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: more } });
+    await cell.getByText('+3').waitFor();
+    expect(await cell.locator('.label').count()).toBe(2);
     await call(service, 'DELETE', `/api/bots/${id}`);
   });
 
@@ -304,7 +331,15 @@ describe('one bot', () => {
 
   it('sends only the changed fields of a configuration', async () => {
     await show(page, '#/bots/painter-1?tab=config');
+    // An error is beside the button, as long as it is true.
+    await page.route('**/api/bots/painter-1', (route) => route.abort());
+    await page.getByLabel('size').fill('6');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const fault = page.locator('.form-end .fault');
+    await fault.waitFor();
+    await page.unroute('**/api/bots/painter-1');
     await page.getByLabel('size').fill('5');
+    await expect.poll(() => fault.count()).toBe(0);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('painter-1 saved').waitFor();
     const { config } = (await call(service, 'GET', '/api/bots/painter-1/config')).json as {
@@ -469,7 +504,22 @@ describe('one bot', () => {
       { times: 1 },
     );
     await invoke(service, 'fragile', 'fall', { why: 'once and for all' });
-    await page.locator('.incidents summary', { hasText: 'once and for all' }).first().waitFor();
+    const fallen = page.locator('.incidents summary', { hasText: 'once and for all' });
+    await fallen.first().waitFor();
+    // A newer one pushes it out of the list: it stays as long as it is read.
+    await fallen.first().click();
+    await page.route('**/api/bots/fragile/incidents*', async (route) => {
+      const { incidents } = await (await route.fetch()).json();
+      const newer = incidents.map((one: object) => ({ ...one, id: 'newer', reason: 'newer' }));
+      await route.fulfill({ json: { incidents: newer } });
+    });
+    await call(service, 'POST', '/api/bots/fragile/start');
+    await page.locator('.incidents summary', { hasText: 'newer' }).waitFor();
+    await page.locator('.incident-body:visible').waitFor();
+    expect(await fallen.count()).toBe(1);
+    await fallen.click();
+    await expect.poll(() => fallen.count()).toBe(0);
+    await page.unrouteAll();
     await call(service, 'DELETE', '/api/bots/fragile');
   });
 
@@ -485,6 +535,7 @@ describe('one bot', () => {
       await invoke(service, 'busy', 'show', { name: 'stroke', value: `${n}` });
       await expect.poll(async () => (await snapshot(service, 'busy')).data['stroke']).toBe(`${n}`);
     }
+    await invoke(service, 'busy', 'flicker', { times: 5 });
     // The hub of a new browser holds none of them. Short pages give as many pages as a bot that has run for days.
     const other = await openPage(browser);
     await other.context.route(/\/api\/events\?.*kind=session/, (route) =>
@@ -493,7 +544,10 @@ describe('one bot', () => {
     await openWithToken(other.page, service, await service.token());
     await show(other.page, '#/bots/busy');
     await other.page.locator('.stays .status', { hasText: 'stopped' }).waitFor();
-    expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(2);
+    expect(await other.page.locator('.stays .status', { hasText: 'painting' }).count()).toBe(3);
+    // Newest first, also those of one millisecond.
+    const newest = (await other.page.locator('.stays .status').allInnerTexts()).slice(0, 6);
+    expect(newest).toEqual(['painting', 'coat-5', 'coat-4', 'coat-3', 'coat-2', 'coat-1']);
     await other.context.close();
     await call(service, 'DELETE', '/api/bots/busy');
   });

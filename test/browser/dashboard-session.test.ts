@@ -53,6 +53,17 @@ it('uses the token of the other tabs, not the one that a tab has stored', async 
   expect(await statusOf(older.token)).toBe(200);
 });
 
+it('explains what to configure when the service does not know the name of the page', async () => {
+  // Chromium resolves it to this machine, as a hostile name server would.
+  const host = `rebound.localhost:${service.port}`;
+  await page.goto(`http://${host}/`);
+  await page.getByLabel('Digit 1 of 6').click();
+  await page.keyboard.type(service.pin);
+  const fault = page.locator('.sign-in-state .fault');
+  await fault.getByText('pages at "rebound.localhost"').waitFor();
+  expect(await fault.textContent()).toContain('http.allowed_hosts');
+});
+
 it.each([
   ['in a shared worker', '', true],
   ['in one of the tabs', 'delete globalThis.SharedWorker', true],
@@ -81,36 +92,91 @@ it.each([
 });
 
 it('opens the view that comes with a token, but no view outside this page', async () => {
-  const [one, two] = [await make('one'), await make('two')];
-  await page.goto(`${service.url}/#token=${encodeURIComponent(one.token)}&to=%23%2Flog%3Fq%3Dx`);
+  const { token } = await make('one');
+  await page.goto(`${service.url}/#token=${encodeURIComponent(token)}&to=%23%2Flog%3Fq%3Dx`);
   await page.locator('[data-connection=open]').waitFor();
   expect(page.url()).toBe(`${service.url}/#/log?q=x`);
   const elsewhere = encodeURIComponent('http://evil.example/#/log');
-  await page.goto(`${service.url}/#token=${encodeURIComponent(two.token)}&to=${elsewhere}`);
-  await expect.poll(() => page.evaluate<string>(KEPT)).toBe(two.token);
+  await page.goto(`${service.url}/#token=${encodeURIComponent(token)}&to=${elsewhere}`);
+  await page.waitForURL(`${service.url}/#/overview`);
   await page.locator('[data-connection=open]').waitFor();
-  expect(page.url()).toBe(`${service.url}/#/overview`);
 });
 
 it('revokes the stored token that a sign-in replaces', async () => {
-  const before = await make('kept');
-  await keep('localStorage', before.token);
-  await page.goto(`${service.url}/#token=nonsense`);
-  await page.getByText('is not valid').waitFor();
-  expect(await statusOf(before.token)).toBe(200);
+  await page.goto(service.url);
   await page.getByLabel('Digit 1 of 6').click();
+  // Another tab that does not share its session has signed in meanwhile.
+  const before = await make('kept');
+  await page.evaluate(`localStorage.setItem('drover.token', ${JSON.stringify(before.token)})`);
   await page.keyboard.type(service.pin);
   await page.locator('[data-connection=open]').waitFor();
   await expect.poll(() => statusOf(before.token)).toBe(401);
 });
 
-it('revokes the stored token that one in the address replaces', async () => {
-  const [before, handed] = [await make('kept'), await make('handed')];
+it('keeps the session when the token in the address is not valid', async () => {
+  const before = await make('kept');
   await keep('localStorage', before.token);
+  await page.goto(`${service.url}/#token=nonsense`);
+  await page.getByText('is not valid').waitFor();
+  await page.locator('[data-connection=open]').waitFor();
+  expect(await page.evaluate<string>(KEPT)).toBe(before.token);
+});
+
+it.each([
+  ['that the browser has stored', (token: string) => keep('localStorage', token), 401],
+  ['that the tab has stored', (token: string) => keep('sessionStorage', token), 200],
+  [
+    'of another tab',
+    async (token: string) => openWithToken(await context.newPage(), service, token),
+    200,
+  ],
+])('asks before the token in the address replaces the session %s', async (_, begin, after) => {
+  const [before, handed] = [await make('kept'), await make('handed')];
+  await begin(before.token);
   await openWithToken(page, service, handed.token);
-  await expect.poll(() => statusOf(before.token)).toBe(401);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  expect(await page.evaluate<string>(KEPT)).toBe(before.token);
+  // A page that is open already.
+  await page.evaluate(`location.hash = ${JSON.stringify(`token=${handed.token}`)}`);
+  await page.getByRole('button', { name: 'Switch' }).click();
+  await expect.poll(() => page.evaluate<string>(KEPT)).toBe(handed.token);
+  await page.locator('[data-connection=open]').waitFor();
+  // Only the browser's own token ends; others may still use the token of a tab.
+  await expect.poll(() => statusOf(before.token)).toBe(after);
+  expect(await page.evaluate('localStorage.length')).toBe(0);
+});
+
+it('uses the token in the address when the stored one has ended', async () => {
+  const [before, handed] = [await make('ended'), await make('handed')];
+  await keep('localStorage', before.token);
+  await call(service, 'DELETE', `/api/tokens/${before.id}`);
+  await openWithToken(page, service, handed.token);
   expect(await page.evaluate<string>(KEPT)).toBe(handed.token);
   expect(await page.evaluate('localStorage.length')).toBe(0);
+});
+
+it('marks the token of the session, and warns before it is revoked', async () => {
+  const [own, other] = [await make('own'), await make('other')];
+  await openWithToken(page, service, own.token);
+  await show(page, '#/tokens');
+  await page.locator('[data-token=own]').getByText('this session').waitFor();
+  expect(await page.getByText('this session').count()).toBe(1);
+  // In sight at any width.
+  for (const width of [700, 960, 1010]) {
+    await page.setViewportSize({ width, height: 700 });
+    const box = await page.getByRole('button', { name: 'Revoke other' }).boundingBox();
+    expect((box?.x ?? width) + (box?.width ?? 0)).toBeLessThan(width);
+  }
+  await page.getByRole('button', { name: 'Revoke other' }).click();
+  expect(await page.getByText('You are signed in with this token').count()).toBe(0);
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByText('other revoked').waitFor();
+  expect(await statusOf(other.token)).toBe(401);
+  await page.getByRole('button', { name: 'Revoke own' }).click();
+  await page.getByText('You are signed in with this token').waitFor();
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByLabel('Digit 1 of 6').waitFor();
+  expect(await statusOf(own.token)).toBe(401);
 });
 
 it('does not repeat at a later sign-out why it started without a token', async () => {
@@ -145,6 +211,7 @@ it('hides data of one token from the next, and clears the page at sign-out', asy
   });
   const other = await context.newPage();
   await openWithToken(other, service, limited.token);
+  await other.getByRole('button', { name: 'Switch' }).click();
   await expect.poll(() => page.evaluate<string>(KEPT)).toBe(limited.token);
   await expect.poll(() => page.locator('.log-row', { hasText: 'auth' }).count()).toBe(0);
   expect(await scopes.allInnerTexts()).not.toContain('auth');

@@ -233,6 +233,8 @@ it('has no serious accessibility violation in any view, in light and dark', asyn
     await openWithToken(page, service, token);
     await print('\u001b[33mcolours\u001b[0m \u001b[90mgrey\u001b[0m');
     await invoke(service, 'painter-1', 'print', { text: 'bad', level: 'error' });
+    // More than its list of statuses has room for.
+    await invoke(service, 'painter-1', 'flicker', { times: 20 });
     for (const href of [
       '#/overview',
       '#/bots',

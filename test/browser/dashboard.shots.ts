@@ -17,6 +17,7 @@ const LOOKS = [
   { name: 'dark-wide', dark: true, width: 1440, height: 900 },
   { name: 'light-narrow', dark: false, width: 360, height: 740 },
   { name: 'dark-narrow', dark: true, width: 360, height: 740 },
+  { name: 'light-tablet', dark: false, width: 900, height: 700 },
   { name: 'light-laptop', dark: false, width: 1280, height: 720 },
   { name: 'dark-wall', dark: true, width: 2560, height: 1440 },
 ];
@@ -73,6 +74,17 @@ async function populate(): Promise<void> {
     labels: { team: 'art' },
     restart: { max_restarts: 1, backoff_ms: 200 },
   });
+  await post('/api/bots', {
+    id: 'labelled',
+    kind: 'synthetic',
+    config: { events_per_second: 0 },
+    labels: Object.fromEntries(
+      ['team', 'region', 'stage', 'owner', 'game', 'shift', 'tier', 'since'].map((name) => [
+        name,
+        `${name} of a bot with many labels`,
+      ]),
+    ),
+  });
   for (let n = 0; n < 120; n++) {
     const [text, level] = CHATTER[(n * 5) % CHATTER.length] ?? [''];
     // Some levels are rare.
@@ -113,6 +125,14 @@ type Shot = [name: string, href: string, prepare?: (page: Page) => Promise<void>
 
 const SHOTS: Shot[] = [
   ['overview', '#/overview'],
+  [
+    'overview-day',
+    '#/overview',
+    async (page) => {
+      await page.getByLabel('24 h').check();
+      await page.locator('.chart canvas').waitFor();
+    },
+  ],
   [
     'bots',
     '#/bots',

@@ -97,6 +97,16 @@ describe('sign-in', () => {
     // A read-only token gets a notice.
     await show(page, '#/tokens');
     await page.getByText('You need the scope “admin”').waitFor();
+    // Nor does it see what would be refused.
+    await show(page, '#/bots');
+    await page.getByLabel('Select painter-1').click();
+    await page.getByText('You need the scope “control”').waitFor();
+    expect(await page.getByRole('button', { name: /^(New bot|Restart|Delete)$/ }).count()).toBe(0);
+    await show(page, '#/bots/painter-1?tab=config');
+    await page.locator('.form-end').getByText('You need the scope “control”').waitFor();
+    expect(await page.getByRole('button', { name: /^(Save|Restart|Delete)$/ }).count()).toBe(0);
+    await show(page, '#/bots/painter-1?tab=commands');
+    await page.getByText('You need the scope “invoke”').waitFor();
   });
 
   it('reports an invalid token', async () => {
@@ -136,6 +146,12 @@ describe('log', () => {
   it('follows the end, stops when scrolled away from it, and follows again', async () => {
     await print('line %n of many', { times: 500 });
     await line('line 500 of many').waitFor();
+    // A screen reader reads the elements in their order.
+    const numbers = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.log-row')].flatMap(({ textContent }) => /line (\\d+) of many/.exec(textContent)?.[1] ?? []).map(Number)`,
+    );
+    expect(numbers.length).toBeGreaterThan(20);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     await page.locator('.log-list').hover();
     await page.mouse.wheel(0, -2000);
     await page.locator('[data-following=false]').waitFor();
@@ -172,6 +188,8 @@ describe('log', () => {
       .poll(() => line('the red apple').locator('mark').allInnerTexts())
       .toEqual(['red', ' app']);
     await page.locator('.log-foot', { hasText: /^1 line,/ }).waitFor();
+    await page.getByLabel('Search lines').fill('no such fruit');
+    await page.getByText('No lines match the filter.').waitFor();
   });
 
   it('handles a line of one megabyte', async () => {

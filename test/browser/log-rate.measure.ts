@@ -113,7 +113,7 @@ it(`${LINES_PER_SECOND} lines/s for ${SECONDS} s`, async () => {
   for (let round = 0; round < ROUNDS; round++) {
     following.push(await during(page, () => page.waitForTimeout(length)));
     scrolling.push(await during(page, () => scroll(page, length)));
-    await page.getByRole('button', { name: /To the end|new lines/ }).click();
+    await page.getByRole('button', { name: /Jump to|new lines/ }).click();
     await page.waitForTimeout(SETTLE_MS);
     heaps.push(await heap(cdp));
   }

@@ -26,6 +26,7 @@ describe('query parameters', () => {
       scope: ['scope=x', 200],
       snapshot: ['snapshot=0', 200],
       last_event_id: ['last_event_id=x', 200],
+      lastEventId: ['lastEventId=x', 200],
     },
     '/api/bots': {
       status: ['status=nothing', /"bots":\[\]/],

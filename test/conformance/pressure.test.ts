@@ -32,6 +32,7 @@ it('says what runs, what may run, and what is short: streams when there is room 
     streams: { open: 1, limit: 2 },
     queue: { used: expect.any(Number), limit: 0.9 },
     bots: { present: 1, limit: 50 },
+    store: { state: 'on', reason: null },
     journal: { state: 'on', reason: null },
   });
   expect(report.memory['used_bytes']).toBeGreaterThan(20 * 2 ** 20);

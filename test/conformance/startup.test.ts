@@ -1,20 +1,27 @@
 // Issue 2 "Bad input" and "Configuration": where a service listens, and starts that fail at that.
 
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { call, tryPin } from '../harness/api.js';
 import { frontFlags, makeDir, removeDir } from '../harness/service.js';
 import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
 
+let base: string;
 let failing: FailingStart;
 beforeEach((context) => {
   const dir = makeDir();
+  base = dir;
   failing = failingIn(dir);
   context.onTestFinished(() => removeDir(dir));
 });
 
 describe('a start that cannot work', () => {
-  it('Bad input: a port that another program has taken', async () => {
+  it('Bad input: a port that another program has taken; no pin.txt is left, not even that of an earlier process', async () => {
+    const dataDir = path.join(base, 'data');
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(path.join(dataDir, 'pin.txt'), '000000\n');
     const other = net.createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void other.close());
@@ -23,6 +30,8 @@ describe('a start that cannot work', () => {
       await failing(['--port', String(port)]),
       new RegExp(`\\b${port}: the port is taken;`),
     );
+    expect(readdirSync(dataDir)).toContain('store.mdb');
+    expect(readdirSync(dataDir)).not.toContain('pin.txt');
   });
 
   it('Bad input: a port that another Drover has taken, with one front and with two; it has it from its configuration', async () => {

@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, makeCertificate } from '../harness/certificate.js';
+import { negotiate, protocolOf, TLS_1_1, TLS_1_2 } from '../harness/client-hello.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
 import {
   frontFlags,
@@ -20,17 +21,33 @@ import {
 let dir: string;
 let first: Certificate;
 let second: Certificate;
+let rsa: Certificate;
 beforeAll(() => {
   dir = makeDir();
   first = makeCertificate(dir, 'first', 1);
   second = makeCertificate(dir, 'second', 2);
+  rsa = makeCertificate(dir, 'rsa', 4, { isRsa: true });
 });
 afterAll(() => removeDir(dir));
+
+/** Ciphers of the default list, by the key of the certificate. */
+const GOOD: Record<'ecdsa' | 'rsa', readonly number[]> = {
+  ecdsa: [0xc02b, 0xc02c, 0xcca9],
+  rsa: [0xc02f, 0xc030, 0xcca8],
+};
+/** 3DES, key exchange without forward secrecy, CBC, RC4, and none at all. */
+const BAD = [
+  ...[0x000a, 0xc008, 0xc012, 0x0016],
+  ...[0x009c, 0x009d, 0x002f, 0x0035, 0x003c, 0x003d],
+  ...[0xc009, 0xc00a, 0xc013, 0xc014, 0xc023, 0xc027],
+  ...[0x0005, 0x0002, 0x003b],
+];
 
 interface Asked {
   status: number;
   serial: string;
   body: string;
+  hsts: string | undefined;
 }
 
 /** One request on its own connection. */
@@ -58,7 +75,12 @@ function ask(
           text += part;
         });
         response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, serial: serialNumber, body: text }),
+          resolve({
+            status: response.statusCode ?? 0,
+            serial: serialNumber,
+            body: text,
+            hsts: response.headers['strict-transport-security'],
+          }),
         );
       },
     );
@@ -158,14 +180,15 @@ describe('a service with a certificate', () => {
     copyFileSync(certificate.keyPath, key);
   }
 
-  /** Has the service use the first certificate again. */
-  async function useFirstAgain(): Promise<void> {
-    use(first);
+  /** Has the service use a certificate from now on. */
+  async function useNow(certificate: Certificate): Promise<void> {
+    use(certificate);
     service.child.kill('SIGHUP');
-    const both = [first, second];
-    await expect.poll(async () => (await ask(service.port, both)).serial).toBe(first.serial);
+    const all = [first, second, rsa];
+    const { serial } = certificate;
+    await expect.poll(async () => (await ask(service.port, all)).serial).toBe(serial);
     for (let n = 0; n < 8; n++) {
-      expect((await ask(service.port, both)).serial).toBe(first.serial);
+      expect((await ask(service.port, all)).serial).toBe(serial);
     }
   }
 
@@ -180,6 +203,41 @@ describe('a service with a certificate', () => {
     });
     expect(listed.status).toBe(200);
   });
+
+  it('responses say that this host is for HTTPS only', async () => {
+    const headers = { Authorization: `Bearer ${token}` };
+    for (const target of ['/health', '/', '/api/bots', '/nope']) {
+      const { hsts } = await ask(service.port, [first], { target, headers });
+      expect([target, hsts]).toEqual([target, 'max-age=15552000']);
+    }
+  });
+
+  it.runIf(process.platform !== 'win32')(
+    'the key exchange has forward secrecy, from TLS 1.2 on, also after a reload',
+    async () => {
+      const certificates = [
+        [first, GOOD.ecdsa],
+        [rsa, GOOD.rsa],
+      ] as const;
+      for (const [certificate, good] of certificates) {
+        await useNow(certificate);
+        for (const cipher of good) {
+          expect(await negotiate(service.port, TLS_1_2, [cipher])).toEqual([TLS_1_2, cipher]);
+        }
+        for (const cipher of BAD) {
+          expect(await negotiate(service.port, TLS_1_2, [cipher])).toBe('refused');
+        }
+        expect(await negotiate(service.port, TLS_1_2, [...BAD, ...good])).toEqual([
+          TLS_1_2,
+          expect.toSatisfy((cipher: number) => good.includes(cipher)),
+        ]);
+        const offered = [...GOOD.ecdsa, ...GOOD.rsa, ...BAD];
+        expect(await negotiate(service.port, TLS_1_1, offered)).toBe('refused');
+        expect(await protocolOf(service.port)).toBe('TLSv1.3');
+      }
+      await useNow(first);
+    },
+  );
 
   it('a stream carries whole frames in order, many megabytes of them', async () => {
     const headers = { Authorization: `Bearer ${token}` };
@@ -220,7 +278,7 @@ describe('a service with a certificate', () => {
       await stream.until(() => stream.text.includes('event: log'));
       // Of the service's own lines alone, so that this client is never too slow for them.
       const lines = new TlsStream(service.port, first, token, { target: '/events?scope=drover' });
-      await lines.until(() => lines.text.includes('id: '));
+      await lines.until(() => lines.text.includes(': position '));
       use(second);
       service.child.kill('SIGHUP');
       await lines.until(() => lines.text.includes('certificate and key were reloaded'));
@@ -241,7 +299,7 @@ describe('a service with a certificate', () => {
       await stream.until(() => stream.text.length > length + 100_000);
       stream.close();
       lines.close();
-      await useFirstAgain();
+      await useNow(first);
     },
   );
 
@@ -251,8 +309,8 @@ describe('a service with a certificate', () => {
       const isNode = service.engine === 'node:http';
       context.skip(isNode, 'node:http reads certificates as main does');
       const stream = new TlsStream(service.port, first, token, { target: '/events?scope=drover' });
-      await stream.until(() => stream.text.includes('id: '));
-      use(makeCertificate(dir, 'loose', 3, true));
+      await stream.until(() => stream.text.includes(': position '));
+      use(makeCertificate(dir, 'loose', 3, { isLoose: true }));
       for (let times = 1; times <= 3; times++) {
         service.child.kill('SIGHUP');
         const line =
@@ -269,7 +327,7 @@ describe('a service with a certificate', () => {
         expect((await ask(service.port, [second])).serial).toBe(second.serial);
       }
       stream.close();
-      await useFirstAgain();
+      await useNow(first);
     },
   );
 

@@ -1,7 +1,7 @@
 import type { Service } from './service.js';
 
 const LINE =
-  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms$/;
+  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms https?$/;
 
 /** The lines of the access log so far. */
 export const accessLines = (service: Service): string[] =>

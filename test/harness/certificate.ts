@@ -27,21 +27,32 @@ const time = (at: Date): Buffer =>
   der(0x17, Buffer.from(`${at.toISOString().slice(2, 19).replaceAll(/[-:T]/g, '')}Z`));
 
 const ECDSA_WITH_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
+const RSA_WITH_SHA256 = sequence(
+  oid(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b),
+  der(0x05),
+);
 const COMMON_NAME = oid(0x55, 0x04, 0x03);
 const SUBJECT_ALT_NAME = oid(0x55, 0x1d, 0x11);
 const HOUR_MS = 3_600_000;
 
-/**
- * A certificate for localhost and 127.0.0.1, with its key, in two files named after `name`.
- * @param isLoose writes a length in a form that OpenSSL accepts and BoringSSL rejects.
- */
+export interface CertificateOptions {
+  /** Writes a length in a form that OpenSSL accepts and BoringSSL rejects. */
+  isLoose?: boolean;
+  /** With an RSA key; otherwise on the curve P-256. */
+  isRsa?: boolean;
+}
+
+/** A certificate for localhost and 127.0.0.1, with its key, in two files named after `name`. */
 export function makeCertificate(
   directory: string,
   name: string,
   serial: number,
-  isLoose = false,
+  { isLoose = false, isRsa = false }: CertificateOptions = {},
 ): Certificate {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey, publicKey } = isRsa
+    ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+    : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const algorithm = isRsa ? RSA_WITH_SHA256 : ECDSA_WITH_SHA256;
   const subject = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from('localhost')))));
   const names = sequence(
     der(0x82, Buffer.from('localhost')),
@@ -55,7 +66,7 @@ export function makeCertificate(
       ? Buffer.concat([Buffer.from([0xa0, 0x81, version.length]), version])
       : der(0xa0, version),
     der(0x02, serialBytes),
-    ECDSA_WITH_SHA256,
+    algorithm,
     subject,
     sequence(time(new Date(Date.now() - HOUR_MS)), time(new Date(Date.now() + HOUR_MS))),
     subject,
@@ -63,7 +74,7 @@ export function makeCertificate(
     der(0xa3, sequence(sequence(SUBJECT_ALT_NAME, der(0x04, names)))),
   );
   const signature = sign('sha256', contents, privateKey);
-  const whole = sequence(contents, ECDSA_WITH_SHA256, der(0x03, Buffer.from([0]), signature));
+  const whole = sequence(contents, algorithm, der(0x03, Buffer.from([0]), signature));
   const lines = whole.toString('base64').match(/.{1,64}/g) ?? [];
   const certPem = `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
   const certPath = path.join(directory, `${name}.crt`);

@@ -105,6 +105,8 @@ export class InjectedService implements ServiceApi {
   readonly port = PORT;
   /** The access log's output. */
   log = '';
+  /** Warnings on standard error. */
+  readonly warnings: string[] = [];
   readonly #parts: Parts;
   readonly #fronts: InjectedFront[] = [];
   readonly #schemas = new KindSchemas();
@@ -151,9 +153,10 @@ export class InjectedService implements ServiceApi {
     for (const module of [SYNTHETIC, ...given]) {
       this.#schemas.add(await this.#host.load(module));
     }
+    await this.#access.adoptTokens();
     this.#access.start();
-    const bots = firstBots(config, this.#registry);
-    await Promise.all(bots.map((bot) => this.#registry.create(bot)));
+    await this.#registry.show(firstBots(config, this.#registry));
+    await this.#registry.begin(() => null);
   }
 
   token(): Promise<string> {
@@ -207,6 +210,8 @@ export class InjectedService implements ServiceApi {
     return new Access({
       config,
       tokens: new TokenStore(store),
+      dataDir: this.dir,
+      warn: (message) => this.warnings.push(message),
       say: (level, scope, message) => this.#events.tell(logItem(level, scope, message)),
       sources: {
         utilizations: () => [],
@@ -214,6 +219,7 @@ export class InjectedService implements ServiceApi {
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),
+        store: () => store.state,
         journal: () => JOURNAL,
         ...this.#parts.sources,
       },
@@ -258,7 +264,7 @@ export class InjectedService implements ServiceApi {
     const { capacity, refill_per_minute: refillPerMinute } = config.pin;
     const common = {
       config,
-      pin: PIN,
+      pin: config.auth.pin || this.#access.tokens.all().length === 0 ? PIN : null,
       bucket: createPinBucket({ capacity, refillPerMinute }),
       quota,
       connections: createQuota(limits, fronts),

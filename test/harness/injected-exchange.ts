@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import { Readable } from 'node:stream';
 import type { BodyShare } from '../../src/front/body-room.js';
 import type { Exchange, Response, StreamSink } from '../../src/front/engine/engine.js';
+import { RequestHead } from '../../src/front/engine/request-head.js';
 import type { InFlightSlot } from '../../src/front/in-flight-limiter.js';
 import { DroverError } from '../../src/shared/errors.js';
 
@@ -96,6 +97,7 @@ export class InjectedExchange implements Exchange {
   readonly path: string;
   readonly query: string;
   readonly address: string;
+  readonly refusal: DroverError | undefined;
   aborted = false;
   slot: InFlightSlot | undefined;
   route = 0;
@@ -116,11 +118,20 @@ export class InjectedExchange implements Exchange {
     this.query = at === -1 ? '' : target.slice(at + 1);
     this.address = address;
     this.#headers = new Map(Object.entries(headers).map(([k, v]) => [k.toLowerCase(), v]));
+    const head = new RequestHead();
+    for (const [name, value] of this.#headers) head.add(name, value);
+    if (!this.#headers.has('host')) head.add('host', '127.0.0.1');
+    this.refusal = head.refusal(method);
     this.#body = Buffer.from(body);
     this.#responded = responded;
     this.response = new Promise((resolve) => {
       this.#resolve = resolve;
     });
+  }
+
+  headers(name: string): string[] {
+    const value = this.#headers.get(name);
+    return value === undefined ? [] : [value];
   }
 
   header(name: string): string {

@@ -5,12 +5,14 @@ import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import { AccessLog } from '../../src/front/access-log.js';
 import { Authenticator } from '../../src/front/auth.js';
 import { BodyRoom } from '../../src/front/body-room.js';
+import { Clients } from '../../src/front/clients.js';
 import { Cors } from '../../src/front/cors.js';
 import { DashboardFiles } from '../../src/front/dashboard-files.js';
 import { Fanout } from '../../src/front/fanout.js';
 import { JournalClient } from '../../src/front/history/journal-client.js';
 import { SnapshotFrames } from '../../src/front/initial-state.js';
 import { PinExchange } from '../../src/front/pin-exchange.js';
+import { PinPages } from '../../src/front/pin-pages.js';
 import { createFront } from '../../src/front/routes.js';
 import { SnapshotMirror } from '../../src/front/snapshot-mirror.js';
 import { StreamLeases } from '../../src/front/stream-lease.js';
@@ -19,6 +21,7 @@ import { TokenStreams } from '../../src/front/token-streams.js';
 import { TokenUses } from '../../src/front/token-uses.js';
 import { FRONT_CELLS, responseCell } from '../../src/shared/contract/metric-layout.js';
 import { NameHasher } from '../../src/shared/contract/name-hash.js';
+import { Networks } from '../../src/shared/contract/networks.js';
 import type { Shortage } from '../../src/shared/contract/pressure.js';
 import { Rpc, type Serves } from '../../src/shared/contract/rpc.js';
 import type {
@@ -84,14 +87,14 @@ export class InjectedFront {
       reader,
       epoch: stream.epoch,
       maxWriteBytes: MAX_WRITE_BYTES,
-      snapshots: new SnapshotFrames(mirror, stream.epoch, MAX_WRITE_BYTES),
+      snapshots: new SnapshotFrames(mirror, MAX_WRITE_BYTES),
       journal,
       heartbeatMs: config.stream.heartbeat_ms,
       stallMs: config.stream.stall_ms,
       counters,
     });
     const bucket = new PinBucket(start.bucket, clock);
-    this.#uses = new TokenUses(auth, (uses) => main.tell('tokensUsed', { uses }));
+    this.#uses = new TokenUses(auth, this.#streams, (uses) => main.tell('tokensUsed', { uses }));
     this.#log = new AccessLog(config.log.access, start.pin, (text) =>
       main.tell('logAccess', { text }),
     );
@@ -99,6 +102,12 @@ export class InjectedFront {
     this.#admission = { shortage: start.shortage };
     this.#front = createFront({
       cors: new Cors(config.http.cors_origins),
+      secureHeaders: [],
+      clients: new Clients(
+        new Networks(config.http.trusted_proxies),
+        config.http.forwarded_header,
+        'http',
+      ),
       maxUrlBytes: config.http.max_url_bytes,
       maxInFlight: config.http.max_requests_in_flight,
       retryMs: config.stream.retry_ms,
@@ -110,10 +119,19 @@ export class InjectedFront {
         room: new BodyRoom(config.http.max_bodies_bytes),
       },
       auth,
-      pin: new PinExchange(start.pin, bucket, (refusal) => {
-        counters.add(FRONT_CELLS.wrongPins, 1);
-        main.tell('pinRefused', refusal);
-      }),
+      pin: new PinExchange(
+        start.pin,
+        bucket,
+        (refusal) => {
+          counters.add(FRONT_CELLS.wrongPins, 1);
+          main.tell('pinRefused', refusal);
+        },
+        () => !config.auth.pin && auth.hasTokens,
+      ),
+      pinPages: new PinPages(
+        [config.http.host, ...config.http.allowed_hosts],
+        config.http.cors_origins,
+      ),
       log: this.#log,
       dashboard: new DashboardFiles(DASHBOARD),
       mirror,
@@ -171,7 +189,7 @@ export class InjectedFront {
 
   /** Resolves when main has processed all earlier messages. */
   async settled(): Promise<void> {
-    await this.#main.call('tokens', null);
+    await this.#main.call('tokens', { by: '' });
   }
 
   close(): void {

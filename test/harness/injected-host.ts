@@ -19,7 +19,11 @@ export class InjectedHost {
   readonly #host: BotHost;
   readonly number = 0;
 
-  constructor({ hosts }: Config, broadcaster: Broadcaster, exited: (exit: BotExit) => void) {
+  constructor(
+    { hosts, network }: Config,
+    broadcaster: Broadcaster,
+    exited: (exit: BotExit) => void,
+  ) {
     const inFlight = new InFlight(InFlight.create());
     const port = {
       postMessage({ bytes }: Batch): void {
@@ -29,7 +33,11 @@ export class InjectedHost {
       close(): void {},
     };
     const outbox = new Outbox(port as never, inFlight, hosts.in_flight_bytes);
-    this.#host = new BotHost(this.#kinds, outbox, hosts.bot_lines_per_second, {
+    const limits = {
+      botLinesPerSecond: hosts.bot_lines_per_second,
+      networkAllow: network.allow,
+    };
+    this.#host = new BotHost(this.#kinds, outbox, limits, {
       exited,
       settled: () => {},
     });

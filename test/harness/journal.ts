@@ -9,7 +9,11 @@ import { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import type { Journal, JournalPeers } from '../../src/journal/journal.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import type { BotSnapshot, Item } from '../../src/shared/contract/events.js';
-import type { JournalStatus, PageRequest } from '../../src/shared/contract/journal-messages.js';
+import type {
+  Asked,
+  JournalStatus,
+  PageRequest,
+} from '../../src/shared/contract/journal-messages.js';
 import { messageJson } from '../../src/shared/contract/line-text.js';
 import type { PreviousShutdown, StreamIdentity } from '../../src/shared/contract/threads.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
@@ -22,7 +26,8 @@ import type { PastEvent } from './history.js';
 const BUILD = new URL('../../dist/src/journal/journal.js', import.meta.url).href;
 
 /** A page without a filter. */
-export const PAGE: PageRequest = {
+export const PAGE: Asked<PageRequest> = {
+  token: 'a',
   filter: null,
   order: 'newest',
   afterSeq: null,

@@ -16,7 +16,7 @@ export interface LedgerOptions {
   onFrame?: (seq: number, block: string) => void;
 }
 
-const ID = /^id: ([0-9a-f]+)-(\d+)$/;
+const ID = /^(?:id|: position):? ([0-9a-f]+)-(\d+)$/;
 const MAX_FAULTS = 3;
 
 /**
@@ -27,7 +27,7 @@ export class Ledger {
   readonly faults: string[] = [];
   readonly gaps: Gap[] = [];
   frames = 0;
-  /** Session frames without a number. */
+  /** Session frames that are no event: the snapshots at the start and after a gap. */
   snapshots = 0;
   comments = 0;
   retries = 0;
@@ -53,12 +53,6 @@ export class Ledger {
   }
 
   readonly take = (block: string): void => {
-    if (block.startsWith(':\n')) {
-      // A heartbeat that also carries the stream's position.
-      this.comments += 1;
-      this.take(block.slice(2));
-      return;
-    }
     const lineEnd = block.indexOf('\n');
     const first = lineEnd === -1 ? block : block.slice(0, lineEnd);
     const match = ID.exec(first);
@@ -76,8 +70,14 @@ export class Ledger {
   #numbered(block: string, lineEnd: number, epoch: string, seq: number): void {
     if (this.epoch === '') this.epoch = epoch;
     else if (epoch !== this.epoch) this.#fault(`epoch ${epoch} after ${this.epoch}`);
-    if (lineEnd === -1) this.#position(seq);
-    else if (block.startsWith('event: gap\n', lineEnd + 1)) this.#gap(seq, block);
+    if (lineEnd === -1) {
+      this.comments += 1;
+      this.#position(seq);
+    } else if (this.last === undefined && block.startsWith('event: session\n', lineEnd + 1)) {
+      // The last of the snapshots has the position as its id.
+      this.snapshots += 1;
+      this.#position(seq);
+    } else if (block.startsWith('event: gap\n', lineEnd + 1)) this.#gap(seq, block);
     else this.#frame(seq, block);
   }
 

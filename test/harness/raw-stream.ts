@@ -219,16 +219,31 @@ export class RawStream {
     if (!onBlock) return;
     const all = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     const end = all.lastIndexOf(BLOCK_END);
-    if (end === -1) {
-      this.#rest = Buffer.from(all);
-      return;
+    if (end !== -1) {
+      for (const block of all.toString('utf8', 0, end).split('\n\n')) {
+        onBlock(takeOwnLines(block, onBlock));
+      }
     }
     // A copy, so that a few bytes do not retain the whole piece.
-    this.#rest = Buffer.from(all.subarray(end + BLOCK_END.length));
-    for (const block of all.toString('utf8', 0, end).split('\n\n')) onBlock(block);
+    const rest = end === -1 ? all : all.subarray(end + BLOCK_END.length);
+    this.#rest = Buffer.from(takeOwnLines(rest.toString('latin1'), onBlock), 'latin1');
   }
 
   #changed(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }
+}
+
+/** Passes the lines before a frame that need no blank line, comments and `retry`, as a block each. @returns what follows them. */
+function takeOwnLines(text: string, onBlock: (block: string) => void): string {
+  let rest = text;
+  for (
+    let end = rest.indexOf('\n');
+    end !== -1 && /^(?::|retry)/.test(rest);
+    end = rest.indexOf('\n')
+  ) {
+    onBlock(rest.slice(0, end));
+    rest = rest.slice(end + 1);
+  }
+  return rest;
 }

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, TestRunner } from 'vitest';
 import { canSharePort } from '../../src/front/engine/node/node.js';
+import { maxOpenFiles } from '../../src/shared/open-files.js';
 import type { ServiceApi } from './api.js';
 import { get } from './sse.js';
 
@@ -49,6 +50,10 @@ export interface ServiceOptions {
   env?: Env;
   /** The child's working directory. Default: that of the tests. */
   cwd?: string;
+  /** How many files it may have open. Default: as many as the tests. */
+  openFiles?: number;
+  /** A descriptor for its standard error. Default: a pipe, for {@link Service.stderr}. */
+  stderr?: number;
 }
 
 export interface Service extends ServiceApi {
@@ -69,6 +74,8 @@ export interface Service extends ServiceApi {
   /** Kills the process (SIGKILL), and removes its files except a given data directory. */
   kill(): Promise<void>;
 }
+
+const MAX_CONNECTIONS = Math.min(25_000, Math.floor((maxOpenFiles() ?? 50_000) / 2));
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -91,6 +98,8 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
   );
   const env: NodeJS.ProcessEnv = Object.fromEntries(inherited);
   env['DROVER_ENGINE'] = TEST_ENGINE;
+  // The default does not fit every machine, which is a warning.
+  env['DROVER_HTTP_MAX_CONNECTIONS'] = String(MAX_CONNECTIONS);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null) delete env[name];
     else env[name] = value;
@@ -102,11 +111,20 @@ function environment(changes: Env = {}): NodeJS.ProcessEnv {
  * Starts the built service without waiting. It ends with the test that started it at the latest, because a test that
  * times out does not reach its own cleanup.
  */
-export function launch(args: string[], env?: Env, cwd?: string): ChildProcess {
-  const child = spawn(process.execPath, [CLI, ...args], {
+export function launch(
+  args: string[],
+  env?: Env,
+  cwd?: string,
+  stderr: number | 'pipe' = 'pipe',
+  openFiles?: number,
+): ChildProcess {
+  const limited =
+    openFiles === undefined ? [] : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`];
+  const [command = '', ...more] = [...limited, process.execPath, CLI, ...args];
+  const child = spawn(command, more, {
     env: environment(env),
     cwd,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', stderr],
   });
   running.add(child);
   const closed = once(child, 'close');
@@ -180,6 +198,9 @@ const NO_PRESSURE: Env = { DROVER_PRESSURE_MAX_CPU: '1', DROVER_PRESSURE_MAX_QUE
 
 const hasPressure = (config: object = {}): boolean => 'pressure' in config;
 
+const hasConnections = (config: { http?: object } = {}): boolean =>
+  'max_connections' in (config.http ?? {});
+
 /** Starts the built service and waits until it reports that it listens. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const home = makeDir();
@@ -196,8 +217,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     writeFileSync(file, JSON.stringify(options.config));
     args.push('--config', file);
   }
-  const env = { ...(hasPressure(options.config) ? {} : NO_PRESSURE), ...options.env };
-  const child = launch([...args, ...(options.args ?? [])], env, options.cwd);
+  const env = {
+    ...(hasPressure(options.config) ? {} : NO_PRESSURE),
+    ...(hasConnections(options.config) ? { DROVER_HTTP_MAX_CONNECTIONS: null } : {}),
+    ...options.env,
+  };
+  const { cwd, stderr, openFiles } = options;
+  const child = launch([...args, ...(options.args ?? [])], env, cwd, stderr, openFiles);
   const output = collect(child);
   const closed = once(child, 'close');
   let ending = false;

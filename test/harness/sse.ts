@@ -37,22 +37,34 @@ export class SseStream {
   readonly ended: Promise<boolean>;
   /** The server's `retry:` value, in milliseconds. */
   retry: number | undefined;
+  /** Id at which the stream started: that of its last snapshot, which the frame here does not have, or of a comment. */
+  position: string | undefined;
   /** Errors of the parser. Empty for a conforming stream. */
   readonly faults: string[] = [];
   readonly #chunks: Buffer[] = [];
   readonly #watchers = new Set<Watcher>();
   #over = false;
 
-  /** @param isDescribed its events are validated against the OpenAPI document. */
-  constructor(response: http.IncomingMessage, isDescribed = true) {
+  /**
+   * @param isDescribed its events are validated against the OpenAPI document.
+   * @param resumes it was opened with a last event id.
+   */
+  constructor(response: http.IncomingMessage, isDescribed = true, resumes = false) {
     this.response = response;
     const parser = createParser({
       onEvent: ({ event, id, data }) => {
         const json = parseJson(data);
         if (isDescribed) expectDescribedEvent(event, json);
-        this.frames.push({ event, id, data, json });
+        // Snapshots without an id come first even if the service ignores the id of the request.
+        const isStart = this.position === undefined && (!resumes || this.frames.length > 0);
+        const isLastSnapshot = isStart && event === 'session';
+        this.position ??= id;
+        this.frames.push({ event, id: isLastSnapshot ? undefined : id, data, json });
       },
-      onComment: (comment) => this.comments.push(comment),
+      onComment: (comment) => {
+        this.comments.push(comment);
+        this.position ??= /^position (\S+)$/.exec(comment)?.[1];
+      },
       onRetry: (retry) => {
         this.retry = retry;
       },
@@ -145,7 +157,7 @@ export function get(url: string, headers: Record<string, string>): Promise<http.
 
 /** Opens a stream. @throws Error when the status is not 200. */
 export async function openStream(url: string, options: StreamOptions = {}): Promise<SseStream> {
-  return streamFrom(await get(url, headersOf(options)), options);
+  return streamFrom(await get(url, headersOf(options)), url, options);
 }
 
 /** Opens a stream of any service. */
@@ -154,7 +166,7 @@ export async function streamOn(
   target: string,
   options: StreamOptions = {},
 ): Promise<SseStream> {
-  return streamFrom(await service.open(target, headersOf(options)), options);
+  return streamFrom(await service.open(target, headersOf(options)), target, options);
 }
 
 function headersOf({ headers, token }: StreamOptions): Record<string, string> {
@@ -163,10 +175,15 @@ function headersOf({ headers, token }: StreamOptions): Record<string, string> {
   return all;
 }
 
-function streamFrom(response: http.IncomingMessage, { isDescribed }: StreamOptions): SseStream {
+function streamFrom(
+  response: http.IncomingMessage,
+  target: string,
+  { isDescribed, headers = {} }: StreamOptions,
+): SseStream {
   if (response.statusCode !== 200) {
     response.destroy();
     throw new Error(`the stream answered ${response.statusCode}`);
   }
-  return new SseStream(response, isDescribed);
+  const names = [target, ...Object.keys(headers)].join(' ').toLowerCase();
+  return new SseStream(response, isDescribed, /last[-_]?event[-_]?id/.test(names));
 }

@@ -12,6 +12,8 @@ export interface Token {
   created_at_ms: number;
   expires_at_ms: number | null;
   last_used_at_ms: number | null;
+  by_pin: boolean;
+  current: boolean;
 }
 
 export interface Made extends Token {

@@ -22,6 +22,27 @@ afterAll(() => removeDir(home));
 const drover = (args: string[], env: Record<string, string> = {}): Promise<CliEnd> =>
   runCli(home, args, { env });
 
+it('start without a PIN: auth.pin is false, and a token waits in the data directory', async () => {
+  const dir = makeDir();
+  onTestFinished(() => removeDir(dir));
+  const flags = ['--scope', 'admin', '--data-dir', dir];
+  const made = await drover(['tokens', 'create', 'way in', ...flags]);
+  expect(made.stderr).toContain(`no service uses ${dir} now`);
+  const env = { DROVER_AUTH_PIN: 'false', DROVER_HTTP_HOST: '127.0.0.1' };
+  const start = ['start', '--port', '0', '--data-dir', dir, '--no-demo'];
+  const service = startCli(home, start, { env });
+  await expect.poll(service.stdout, { timeout: 60_000 }).toContain('engine: ');
+  expect(service.stdout()).toMatch(/^the PIN is switched off \(auth\.pin\); .*\nlistening on /);
+  expect(readdirSync(dir)).not.toContain('pin.txt');
+  const [url] = /http:\S+/.exec(service.stdout()) ?? [];
+  const info = await fetch(`${url}/api-info`, {
+    headers: { Authorization: `Bearer ${made.stdout.trim()}` },
+  });
+  expect(info.status).toBe(200);
+  service.child.kill('SIGTERM');
+  expect((await service.ended).code).toBe(0);
+});
+
 describe('doctor', () => {
   const findings = ({ stdout }: CliEnd) =>
     new Map(
@@ -144,6 +165,29 @@ describe('doctor', () => {
       result: 'warn',
       message: expect.stringContaining(`chmod 700 ${open}`),
     });
+    execFileSync('chmod', ['777', open]);
+    const written = await drover(['doctor', '--json', '--data-dir', open, '--port', port]);
+    const refusal = `all users can write to it; run chmod 700 ${open}, or use a directory in it`;
+    expect(findings(written).get('data directory')).toMatchObject({
+      result: 'fail',
+      message: expect.stringContaining(refusal),
+    });
+    expectFailure(
+      await drover(['start', '--data-dir', open, '--port', '0']),
+      EXIT.failed,
+      new RegExp(`cannot be used \\(${refusal}\\)`),
+    );
+    const bots = path.join(home, 'bots.json');
+    const bot = { id: 'a', kind: 'irc', config: { password: 'x' } };
+    writeFileSync(bots, JSON.stringify({ bots: [bot] }));
+    execFileSync('chmod', ['644', bots]);
+    const ofBots = ['doctor', '--json', '--config', bots, '--port', port];
+    expect(findings(await drover(ofBots)).get('configuration')).toMatchObject({
+      result: 'warn',
+      message: expect.stringContaining(`all users can read ${bots}`),
+    });
+    execFileSync('chmod', ['640', bots]);
+    expect(findings(await drover(ofBots)).get('configuration')).toMatchObject({ result: 'ok' });
     writeFileSync(file, '{"prot": 1}');
     const config = await drover(['doctor', '--json', '--config', file]);
     expect(findings(config).get('configuration')).toMatchObject({
@@ -185,7 +229,9 @@ it('bench starts its own service, measures it and removes it completely', async 
   // A variable that would change the service or keep it from starting: bench ignores it.
   const env = { TMPDIR: temporary, DROVER_HTTP_PORT: 'nonsense' };
   const { code, stdout, stderr } = await drover(args, env);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  // A warning of its service, on a machine that allows fewer open files than the default wants.
+  const others = stderr.replace(/^drover: warning: only \d+ files can be open: .*\n/, '');
+  expect({ code, others }).toEqual({ code: 0, others: '' });
   const metrics = JSON.parse(stdout) as Record<string, number>;
   expect(metrics).toMatchObject({
     streams: 3,
@@ -268,5 +314,39 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
       /complete -c drover -n '__drover_at '\\''bots create'\\''' -l kind -r -d 'kind of the bot'/,
     );
     expect(fish).toMatch(/-f -a invoke -d /);
+  });
+});
+
+it('prints nothing that controls the terminal, on either output, regardless of what a service or a bot says', async () => {
+  const evil = '\u001b]0;title\u0007\u009b2J\u202e\r\ndrover: all is well';
+  const server = createServer((request, response) => {
+    const own = { kind: 'k', desired: 'running', since_ms: 1, restarts: 0, started_at_ms: null };
+    const body = {
+      id: 'a',
+      status: evil,
+      host: null,
+      last_error: null,
+      labels: {},
+      data: {},
+      ...own,
+    };
+    const isGood = request.method === 'POST';
+    response.writeHead(isGood ? 200 : 400, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(isGood ? body : { error: evil }));
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const at = ['--url', url, '--token', 'a'.repeat(64)];
+  const escaped = '\\u001b]0;title\\u0007\\u009b2J\\u202e';
+  const refused = await drover(['bots', 'show', 'a', ...at]);
+  expect(refused).toMatchObject({
+    stdout: '',
+    stderr: `drover: ${escaped} drover: all is well\n`,
+  });
+  const started = await drover(['bots', 'start', 'a', ...at]);
+  expect(started).toMatchObject({
+    stdout: `a ${escaped}\\u000d\\u000adrover: all is well\n`,
+    stderr: '',
   });
 });

@@ -106,6 +106,7 @@ describe('wrong usage prints one line and exits with 2', () => {
       'check',
       'bench',
       'doctor',
+      'prune',
       'completion',
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import type { BotSnapshot, NewToken, TokenInfo } from '../../src/client/index.js';
-import { expectFailure, startCli, startOperator } from '../harness/cli.js';
+import { expectFailure, runCli, startCli, startOperator } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
 
 const { service, home, env, drover, done } = await startOperator({
@@ -192,6 +192,16 @@ describe('invoke', () => {
 });
 
 describe('tokens', () => {
+  it('are created on the machine of the running service, and valid when the command ends', async () => {
+    const args = ['--scope', 'admin', '--data-dir', service.dataDir, '--json'];
+    const { code, stdout, stderr } = await runCli(home, ['tokens', 'create', 'local', ...args]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const made = JSON.parse(stdout) as NewToken;
+    const listed = await done(['tokens', 'list', '--json', '--token', made.token]);
+    const own = (JSON.parse(listed) as TokenInfo[]).find(({ current }) => current);
+    expect(own).toMatchObject({ id: made.id, name: 'local', scopes: ['admin'], by_pin: false });
+  });
+
   it('are created with scopes, listed without the secret, and revoked', async () => {
     const args = [
       'tokens',

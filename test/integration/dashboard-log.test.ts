@@ -52,6 +52,7 @@ it('drops distant rows while scrolling into the past and back, and shows each li
     bots: [],
     gone: [],
     seconds: [],
+    countedSince: null,
   });
   const shown = new LogWindow(FILTER, () => client);
   onTestFinished(() => shown.close());

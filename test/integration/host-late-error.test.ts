@@ -15,6 +15,7 @@ it('a late error of the thread is reported', async () => {
     maxHeapMb: 64,
     inFlightBytes: 65_536,
     botLinesPerSecond: 100,
+    networkAllow: null,
     kindLoadMs: 10_000,
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };

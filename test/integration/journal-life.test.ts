@@ -114,7 +114,7 @@ it.each([
     const now = { beforeMs: Date.now() + 1000 };
     expect(await count(now)).toEqual({ before: 200, after: 200, other: 1 });
     expect(await count({ ...now, order: 'newest' })).toEqual({ before: 200, after: 200, other: 1 });
-    const upToNow = { after: null, before: Date.now() + 1000, stepS: 3600 };
+    const upToNow = { token: 'a', after: null, before: Date.now() + 1000, stepS: 3600 };
     const { body } = await life.journal.answers.stats(upToNow);
     const { buckets } = JSON.parse(Buffer.from(body).toString()) as StatsAnswer;
     expect(buckets.reduce((sum, { events }) => sum + events, 0)).toBe(401);

@@ -54,9 +54,8 @@ const sessionOf = (frame: Frame): string | null | undefined =>
 
 /** The position that the stream sent before its first live frame. */
 function startOf(stream: SseStream): number {
-  const position = /(?:^|\n\n)id: [0-9a-f]+-(\d+)\n\n/.exec(stream.raw);
-  if (!position) throw new Error('the stream has not sent its position');
-  return Number(position[1]);
+  if (!stream.position) throw new Error('the stream has not sent its position');
+  return Number(stream.position.split('-')[1]);
 }
 
 /** Waits until the unlimited stream has a matching frame. @returns the number of the last one. */

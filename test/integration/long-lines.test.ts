@@ -56,7 +56,7 @@ class Pipe {
       reader,
       epoch: EPOCH,
       maxWriteBytes: MAX_FRAME_BYTES,
-      snapshots: new SnapshotFrames(mirror, EPOCH, MAX_FRAME_BYTES),
+      snapshots: new SnapshotFrames(mirror, MAX_FRAME_BYTES),
       journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,
       stallMs: 60_000,
@@ -64,7 +64,7 @@ class Pipe {
     });
     this.#fanout.add(this.#sink(), {
       filter: null,
-      opening: 'retry: 1\n\n',
+      opening: 'retry: 1\n',
       lastEventId: `${EPOCH}-0`,
       snapshots: false,
       removed: () => {},

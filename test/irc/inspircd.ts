@@ -1,6 +1,6 @@
 // Test harness of the IRC tests. Owns a network with accounts: InspIRCd, and Atheme's services, which support SASL.
 
-import { type Daemon, freePort, startDaemon } from './daemon.js';
+import { type Daemon, freePort, startDaemon } from '../harness/daemon.js';
 
 export interface Network {
   port: number;

@@ -1,4 +1,4 @@
-import { type Daemon, freePort, startDaemon } from './daemon.js';
+import { type Daemon, freePort, startDaemon } from '../harness/daemon.js';
 
 export interface Ngircd extends Daemon {
   port: number;

@@ -25,12 +25,20 @@ const events = (stream: Typed): Shown[] =>
 it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
   const reader = new Reader(await freePort());
   // The dependencies are installed: .ci/run starts with `npm ci`.
-  const command = docBlock('docs/GETTING-STARTED.md', 'npm ci && npm start');
-  expect(docBlock('README.md', 'npm ci && npm start')).toBe(command);
-  const start = command.replace('npm ci && ', '');
+  const command = docBlock(
+    'docs/GETTING-STARTED.md',
+    'npm ci --ignore-scripts && npm run build && npm start',
+  );
+  expect(docBlock('README.md', 'npm ci --ignore-scripts && npm run build && npm start')).toBe(
+    command,
+  );
+  const start = command.replace('npm ci --ignore-scripts && npm run build && ', '');
   const service = reader.type(`cd '${ROOT}'; exec ${start}`);
   const greeting = await service.until(/^engine: .*\n/m);
-  expectLooksLike(greeting, answerOf('npm ci && npm start').replace('/home/you', '…'));
+  expectLooksLike(
+    greeting,
+    answerOf('npm ci --ignore-scripts && npm run build && npm start').replace('/home/you', '…'),
+  );
 
   const signIn = docBlock('docs/GETTING-STARTED.md', 'PIN=$(cat');
   const [, TOKEN = ''] =
@@ -78,13 +86,13 @@ it('docs/GETTING-STARTED.md, "First five minutes"', async () => {
     .split('\n');
   expect(filters).toHaveLength(3);
   const [ofTwo, ofLevels, ofKind] = filters.map(follow) as [Typed, Typed, Typed];
-  await Promise.all([ofTwo, ofLevels, ofKind].map((stream) => stream.until(/^id: /m)));
+  await Promise.all([ofTwo, ofLevels, ofKind].map((stream) => stream.until(/^(id|: position)\b/m)));
   await run(
     'curl -X POST http://localhost:8090/api/bots/demo-1/restart -H "Authorization: Bearer $TOKEN"',
   );
   await ofTwo.until(/^event: log\n/m);
   await ofLevels.until(/"level":"state"/);
-  await ofKind.until(/^id: .*\nevent: session\n/m);
+  await ofKind.until(/^id: .*\nevent: session\n[\s\S]*^id: .*\nevent: session\n/m);
   const ids = events(ofTwo).map((event) => event.session_id ?? event.snapshot?.id);
   expect([...new Set(ids)].sort()).toEqual(['demo-1', 'demo-2']);
   expect(events(ofLevels).every(({ level }) => level !== undefined && level !== 'info')).toBe(true);

@@ -31,7 +31,10 @@ beforeAll(async () => {
   // The variables that name a service must not reach commands that set it themselves.
   const given = Object.entries(reader.env).filter(([name]) => !name.startsWith('DROVER_'));
   env = Object.fromEntries(given);
+  // The default does not fit every machine, which is a warning.
+  env['DROVER_HTTP_MAX_CONNECTIONS'] = '1000';
   // Already built: the package contains the build that the other tests run.
+  await run('npm', ['run', 'sbom'], { cwd: ROOT });
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', dir];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   [packed] = JSON.parse(stdout) as [Packed];
@@ -79,12 +82,37 @@ it('contains everything that it needs to run, and nothing else', () => {
   ]) {
     expect(paths).toContain(needed);
   }
-  const known = /^(LICENSE|README\.md|CHANGELOG\.md|package\.json|(config|dist|docs)\/.+)$/;
+  const known =
+    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|package\.json|(config|dist|docs)\/.+)$/;
   expect(paths.filter((file) => !known.test(file))).toEqual([]);
   // From dist: the code that runs, and the types of importable modules.
   const unwanted = /\.map$|\.tsbuildinfo$|^dist\/(bench|test|config)\//;
   expect(paths.filter((file) => unwanted.test(file))).toEqual([]);
   expect(packed.files.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(8e6);
+});
+
+it('has every file that its README links to', () => {
+  const links = readFileSync(path.join(ROOT, 'README.md'), 'utf8').matchAll(
+    /\]\((?!https?:)([^)#]+)/g,
+  );
+  const paths = new Set(packed.files.map((file) => file.path));
+  expect([...links].map(([, to = '']) => to).filter((to) => !paths.has(to))).toEqual([]);
+});
+
+it('lists what it installs and contains, as CycloneDX', () => {
+  const file = path.join(dir, 'node_modules/drover/dist/sbom.cdx.json');
+  const { bomFormat, components } = JSON.parse(readFileSync(file, 'utf8')) as {
+    bomFormat: string;
+    components: { group?: string; name: string; hashes?: object[] }[];
+  };
+  expect(bomFormat).toBe('CycloneDX');
+  const names = components.map(({ group, name }) => (group ? `${group}/${name}` : name));
+  // What is installed, what the build contains, and what these need.
+  for (const name of ['piscina', 'lmdb', 'ordered-binary', '@preact/signals', 'core-js']) {
+    expect(names).toContain(name);
+  }
+  expect(names.filter((name) => /^(vitest|typescript|rolldown|vite)$/.test(name))).toEqual([]);
+  expect(components.filter(({ hashes }) => !hashes?.length)).toEqual([]);
 });
 
 it('npx drover prints its version', async () => {

@@ -10,7 +10,7 @@ const start = (access: string): Promise<InjectedService> =>
   inject({ config: { log: { access } }, fronts: 2 });
 
 const LINE =
-  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms$/;
+  /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([\d.:a-f]+) (-|[0-9a-f-]{36}) ([A-Z]+) (\S+) (\d{3}) \d+\.\dms https?$/;
 const lines = (service: InjectedService): string[] =>
   service.log.split('\n').filter((line) => LINE.test(line));
 const targets = (service: InjectedService): string[] =>

@@ -271,3 +271,17 @@ describe('DELETE /api/bots/{id}', () => {
     expect(opening.map((frame) => frame.data).join()).not.toContain(`"${id}"`);
   });
 });
+
+it('the values of labels have no control characters, and none that change the direction of text', async () => {
+  const words = /must have no control characters, and none that change the direction of text/;
+  await create({ id, kind: 'synthetic', desired: 'stopped' });
+  for (const sign of ['\u001b[2J', '\n', '\u009b', '\u202e', '\u2066', '\u2028', '\u200f']) {
+    const labels = { team: `a${sign}b` };
+    const refused = await create({ id: `${id}-x`, kind: 'synthetic', labels });
+    expectError(refused, 400, words);
+    expectError(await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } }), 400, words);
+  }
+  const labels = { team: 'größe 😀 عربي/x' };
+  const changed = await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } });
+  expect(changed.json).toMatchObject({ labels });
+});

@@ -12,7 +12,8 @@ let paths: string[];
 beforeAll(async () => {
   service = await inject();
   const { text: page } = await call(service, 'GET', '/', { token: null });
-  paths = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
+  // Relative: a proxy may serve the page under a path.
+  paths = [...page.matchAll(/(?:src|href)="\.([^"]+)"/g)].map(([, path = '']) => path);
   script = paths.find((path) => path.endsWith('.js')) ?? '';
 });
 afterAll(() => service.close());

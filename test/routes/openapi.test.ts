@@ -55,6 +55,43 @@ describe('GET /openapi.json', () => {
     }
   });
 
+  it('offers the token in the URL only where it is needed', () => {
+    const routes = Object.entries(document.paths).filter(([, methods]) =>
+      Object.values(methods).some(({ security }) => security.some((way) => 'token' in way)),
+    );
+    expect(routes.map(([path]) => path)).toEqual(['/events']);
+  });
+
+  it('gives every path parameter an example', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const { parameters = [] } of Object.values(methods)) {
+        const missing = parameters.filter((one) => one.in === 'path' && !one.example);
+        expect([path, missing]).toEqual([path, []]);
+      }
+    }
+  });
+
+  it('has patterns that need no flag, also for the id of a new bot', () => {
+    const patterns = [...walk(document)].flatMap(({ value }) => {
+      const { pattern, patternProperties = {} } = value as Record<string, string | object>;
+      return [...(typeof pattern === 'string' ? [pattern] : []), ...Object.keys(patternProperties)];
+    });
+    for (const pattern of patterns) expect(pattern).not.toMatch(/\\[pP]\{/);
+    const { properties } = document.components.schemas['CreateBot'] as {
+      properties: Record<string, { pattern?: string }>;
+    };
+    expect(properties['id']?.pattern).toBe('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$');
+  });
+
+  it('says defaults of fields in words: generators make fields with a default required', () => {
+    const fields = [...walk(document)].filter(({ at }) => at.at(-2) === 'properties');
+    expect(fields.filter(({ value }) => 'default' in value).map(({ at }) => at)).toEqual([]);
+    const { properties } = document.components.schemas['CreateBot'] as {
+      properties: Record<string, { description: string }>;
+    };
+    expect(properties['desired']?.description).toMatch(/ Default `"running"`\.$/);
+  });
+
   it('names each operation once', () => {
     const ids = Object.values(document.paths)
       .flatMap((methods) => Object.values(methods))
@@ -62,26 +99,30 @@ describe('GET /openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('has examples that are what their schemas say', () => {
-    const ajv = new Ajv2020({ strict: false });
-    ajv.addSchema(document, 'openapi');
-    let examples = 0;
-    for (const { at, value } of walk(document)) {
-      const { schema, example, examples: list } = value as Record<string, unknown>;
-      const isNamed = at[0] === 'components' && at[1] === 'schemas' && at.length === 3;
-      const given = isNamed && Array.isArray(list) ? list : example === undefined ? [] : [example];
-      if (given.length === 0 || (!isNamed && typeof schema !== 'object')) continue;
-      const place = (isNamed ? at : [...at, 'schema'])
-        .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-        .join('/');
-      const validate = ajv.compile({ $ref: `openapi#/${place}` });
-      for (const one of given) {
-        expect([place, validate(one), validate.errors]).toEqual([place, true, null]);
-        examples += 1;
+  it.each([true, false])(
+    'has examples that are what their schemas say, with the flag u: %s',
+    (unicodeRegExp) => {
+      const ajv = new Ajv2020({ strict: false, unicodeRegExp });
+      ajv.addSchema(document, 'openapi');
+      let examples = 0;
+      for (const { at, value } of walk(document)) {
+        const { schema, example, examples: list } = value as Record<string, unknown>;
+        const isNamed = at[0] === 'components' && at[1] === 'schemas' && at.length === 3;
+        const given =
+          isNamed && Array.isArray(list) ? list : example === undefined ? [] : [example];
+        if (given.length === 0 || (!isNamed && typeof schema !== 'object')) continue;
+        const place = (isNamed ? at : [...at, 'schema'])
+          .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+          .join('/');
+        const validate = ajv.compile({ $ref: `openapi#/${place}` });
+        for (const one of given) {
+          expect([place, validate(one), validate.errors]).toEqual([place, true, null]);
+          examples += 1;
+        }
       }
-    }
-    expect(examples).toBeGreaterThan(30);
-  });
+      expect(examples).toBeGreaterThan(30);
+    },
+  );
 
   it('gives every answer with a body an example or a named schema', () => {
     for (const [path, methods] of Object.entries(document.paths)) {

@@ -41,6 +41,7 @@ it('says what runs, what may run, and that nothing is short', async () => {
     streams: { open: 1, limit: 20_000 },
     queue: { used: expect.any(Number), limit: 0.9 },
     bots: { present: 1, limit: 50 },
+    store: { state: 'on', reason: null },
     journal: { state: 'off', reason: null },
   });
   expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);

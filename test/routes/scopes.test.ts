@@ -203,6 +203,49 @@ describe.each([
   });
 });
 
+describe('labels that decide which tokens reach a bot', () => {
+  const scopes = ['read', 'control'];
+  const change = (id: string, labels: object, token?: string) =>
+    call(service, 'PATCH', `/api/bots/${id}`, { body: { labels }, ...(token && { token }) });
+  const refused =
+    'the label squad decides which tokens reach a bot; a limited token cannot set or change it';
+
+  beforeAll(async () => {
+    // The other team.
+    await makeToken(service, { scopes, labels: { squad: 'red' } });
+    await create(service, { id: 'shared', kind: 'synthetic', labels: { crew: 'a', squad: 'red' } });
+  });
+
+  it.each([
+    ['labels', { labels: { crew: 'a' } }],
+    ['a list of bots', { bots: ['shared', 'planted', 'own'] }],
+  ])('are not set, changed or removed by a token that is limited to %s', async (_, limit) => {
+    const { token } = await makeToken(service, { scopes, ...limit });
+    const own = 'labels' in limit ? { crew: 'a' } : {};
+    for (const labels of [{ ...own, crew: 'a', squad: 'blue' }, { crew: 'a' }]) {
+      expectError(await change('shared', labels, token), 403, refused);
+    }
+    const planted = { id: 'planted', kind: 'synthetic', labels: { ...own, squad: 'red' } };
+    expectError(await call(service, 'POST', '/api/bots', { token, body: planted }), 403, refused);
+    expect((await snapshot(service, 'shared')).labels).toEqual({ crew: 'a', squad: 'red' });
+    // Other labels are free.
+    const mine = {
+      id: 'own',
+      kind: 'synthetic',
+      labels: { ...own, note: 'x' },
+      desired: 'stopped',
+    };
+    expect((await call(service, 'POST', '/api/bots', { token, body: mine })).status).toBe(201);
+    expectError(await change('own', { ...own, squad: 'red' }, token), 403, refused);
+    expect((await change('own', { ...own, note: 'y', constructor: 'z' }, token)).status).toBe(200);
+    await call(service, 'DELETE', '/api/bots/own');
+  });
+
+  it('are changed by a token without a limit', async () => {
+    expect((await change('shared', { crew: 'b', squad: 'blue' })).status).toBe(200);
+  });
+});
+
 it('labels count as they are now: a bot that loses them is not there any more', async () => {
   await create(service, { id: 'moving', kind: 'synthetic', labels: { side: 'left' } });
   const { token } = await makeToken(service, { labels: { side: 'left' } });

@@ -8,7 +8,7 @@ import { call, exchangePin, expectError } from '../harness/api.js';
 import { type InjectedService, inject } from '../harness/inject.js';
 import { makeDir, removeDir } from '../harness/service.js';
 import type { SseStream } from '../harness/sse.js';
-import { listTokens, makeToken, revoke, streamOf } from '../harness/tokens.js';
+import { listTokens, makeToken, revoke, streamOf, type Token } from '../harness/tokens.js';
 
 let service: InjectedService;
 beforeAll(async () => {
@@ -50,6 +50,8 @@ describe('a token', () => {
       created_at_ms: expect.any(Number),
       expires_at_ms: null,
       last_used_at_ms: null,
+      by_pin: false,
+      current: false,
     });
     expect(made.created_at_ms).toBeGreaterThanOrEqual(before);
     const answer = await call(service, 'GET', '/api/tokens');
@@ -65,6 +67,27 @@ describe('a token', () => {
     await service.token();
     const [first] = await listTokens(service);
     expect(first).toMatchObject({ name: 'pin', scopes: ['admin'], bots: null, labels: null });
+    expect(first).toMatchObject({ by_pin: true, expires_at_ms: null });
+  });
+
+  it('that the PIN gave has the name of the browser', async () => {
+    const before = (await listTokens(service)).map(({ id }) => id);
+    const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0';
+    await service.request({
+      method: 'POST',
+      target: '/auth/pin',
+      headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent },
+      body: JSON.stringify({ pin: service.pin }),
+    });
+    const made = (await listTokens(service)).filter(({ id }) => !before.includes(id));
+    expect(made.map(({ name }) => name)).toEqual(['pin (Firefox on Linux)']);
+  });
+
+  it('is marked in the list that is made for it', async () => {
+    const { id, token } = await makeToken(service, { scopes: ['admin'] });
+    const { json } = await call(service, 'GET', '/api/tokens', { token });
+    const { tokens } = json as { tokens: Token[] };
+    expect(tokens.filter(({ current }) => current).map((one) => one.id)).toEqual([id]);
   });
 
   it('has its last use in the list', async () => {
@@ -133,6 +156,17 @@ describe('a revoked token', () => {
     const { id, token } = await makeToken(service, { scopes: ['admin'] });
     expect((await call(service, 'DELETE', `/api/tokens/${id}`, { token })).status).toBe(204);
     expectError(await call(service, 'GET', '/api-info', { token }), 401, 'invalid token');
+  });
+
+  it('knows what it may do', async () => {
+    const { token, ...made } = await makeToken(service, { scopes: ['invoke'], bots: ['only'] });
+    const own = await call(service, 'GET', '/api/tokens/current', { token });
+    expect(own.status).toBe(200);
+    expect(own.headers.get('cache-control')).toBe('no-store');
+    expect(own.json).toEqual({ ...made, current: true, last_used_at_ms: expect.any(Number) });
+    expect(own.text).not.toContain(token);
+    const list = await call(service, 'GET', '/api/tokens', { token });
+    expectError(list, 403, 'this needs a token with the scope admin');
   });
 
   it('may be any one, which ends itself and no other', async () => {
@@ -219,6 +253,8 @@ describe('over a restart', () => {
         created_at_ms: 1,
         expires_at_ms: null,
         last_used_at_ms: expect.any(Number),
+        by_pin: true,
+        current: true,
       });
       const fresh = await exchangePin(own);
       expect((await call(own, 'DELETE', '/api/tokens/old', { token: fresh })).status).toBe(204);

@@ -1,9 +1,11 @@
 // One service per data directory: a second is refused, and no lock outlives its process.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeEach, expect, it } from 'vitest';
 import { tryPin } from '../harness/api.js';
 import { skipWithout } from '../harness/needs.js';
@@ -17,6 +19,9 @@ import {
   type Service,
   startService,
 } from '../harness/service.js';
+import { mountSmallDisk } from '../harness/small-disk.js';
+
+const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
 let base: string;
 let dataDir: string;
@@ -55,6 +60,64 @@ it('a second service on the directory is refused with one line, and the first is
   const next = await startService({ dataDir });
   expect(await next.stop()).toBe(0);
 });
+
+it('a second service in another network namespace, as in a second container, is refused too', async (context) => {
+  const isAllowed = spawnSync('unshare', ['--net', 'true']).status === 0;
+  skipWithout(context, isAllowed, 'the right to create a network namespace');
+  const first = await startService({ dataDir });
+  const started = promisify(execFile)(
+    'unshare',
+    ['--net', process.execPath, CLI, ...argsFor(dataDir)],
+    // Only ends a service that should not have started.
+    { timeout: 30_000 },
+  );
+  await expect(started).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining(`is in use by process ${first.child.pid};`),
+  });
+  expect(await first.stop()).toBe(0);
+});
+
+it('another user cannot open a connection to the service but on its port', async (context) => {
+  skipWithout(context, process.getuid?.() === 0, 'the right to act as another user (root)');
+  const first = await startService({ dataDir });
+  const script = `
+    const { connect } = require('node:net');
+    const tries = JSON.parse(process.argv[1]).map((name) => new Promise((resolve) => {
+      connect(name).on('connect', () => resolve(name)).on('error', () => resolve(null));
+    }));
+    Promise.all(tries).then((reached) => {
+      console.log(JSON.stringify(reached.filter((name) => name !== null)));
+      process.exit();
+    });`;
+  const sockets = JSON.stringify(unixSockets(first));
+  expect(sockets).not.toBe('[]');
+  const nobody = { uid: 65534, gid: 65534 };
+  const reached = await promisify(execFile)(process.execPath, ['-e', script, sockets], nobody);
+  expect(JSON.parse(reached.stdout)).toEqual([]);
+  expect(await first.stop()).toBe(0);
+});
+
+/** The addresses of the Unix sockets on which a service listens. */
+function unixSockets({ child, dataDir }: Service): string[] {
+  const fds = `/proc/${child.pid}/fd`;
+  const open = readdirSync(fds).flatMap((fd) => {
+    try {
+      return /^socket:\[(\d+)\]$/.exec(readlinkSync(`${fds}/${fd}`))?.[1] ?? [];
+    } catch {
+      // It was closed meanwhile.
+      return [];
+    }
+  });
+  const lines = readFileSync('/proc/net/unix', 'utf8').split('\n').slice(1);
+  const abstract = lines.flatMap((line) => {
+    const [, , , , , , inode = '', address = ''] = line.split(/\s+/);
+    return open.includes(inode) && address.startsWith('@') ? address.replaceAll('@', '\0') : [];
+  });
+  const files = readdirSync(dataDir).map((name) => path.join(dataDir, name));
+  return [...abstract, ...files.filter((file) => statSync(file).isSocket())];
+}
 
 it('a service that is shutting down keeps the directory until it has exited', async () => {
   const first = await startService({ dataDir, demo: true });
@@ -110,25 +173,17 @@ it('when several start at once, exactly one gets the directory', async () => {
 });
 
 it('a full disk is reported in one line, even when the store must create its lock file', async (context) => {
-  mkdirSync(dataDir);
-  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'drover-test', dataDir]);
-  skipWithout(context, mount.status === 0, 'the right to mount a tmpfs');
-  context.onTestFinished(() => void execFileSync('umount', [dataDir]));
+  const disk = mountSmallDisk(context, dataDir, 2);
   const config = { journal: { enabled: false } };
   const first = await startService({ dataDir, config });
   const token = await first.token();
   expect(await first.stop()).toBe(0);
   rmSync(path.join(dataDir, 'store.mdb-lock'));
-  const filler = path.join(dataDir, 'filler');
-  try {
-    for (;;) writeFileSync(filler, Buffer.alloc(4096), { flag: 'a' });
-  } catch (thrown) {
-    expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
-  }
+  disk.fill();
   const refused = await runToExit(argsFor(dataDir));
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/^drover: the store .*store\.mdb cannot be opened: ENOSPC.*\n$/);
-  rmSync(filler);
+  disk.empty();
   const next = await startService({ dataDir, config });
   const known = await fetch(`${next.url}/api/bots`, {
     headers: { Authorization: `Bearer ${token}` },

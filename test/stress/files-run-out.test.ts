@@ -2,10 +2,12 @@
 
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
+import { statusFrom, watch } from '../harness/bots.js';
+import { RawConnection, requestBytes } from '../harness/http.js';
 import { requireTool, skipWithout } from '../harness/needs.js';
-import { startService } from '../harness/service.js';
+import { startService, stopClean } from '../harness/service.js';
 
 /** Longer than both intervals of the memory checks, 0.1 s and 1 s. */
 const LOOKS_MS = 2500;
@@ -32,4 +34,48 @@ it('no file can be opened for a while', async (context) => {
   expect(json).toMatchObject({ memory: { used_bytes: expect.any(Number) } });
   expect((await call(service, 'GET', '/metrics')).status).toBe(200);
   expect(await service.stop()).toBe(0);
+});
+
+it.for(['uws', 'node'])('more connections than files (%s)', async (engine, context) => {
+  skipWithout(context, process.platform !== 'win32', 'a limit of open files');
+  const service = await startService({
+    openFiles: 512,
+    args: ['--engine', engine],
+    env: { DROVER_HTTP_MAX_CONNECTIONS: '25000' },
+  });
+  onTestFinished(() => stopClean(service));
+  await expect
+    .poll(() => service.stderr())
+    .toMatch(
+      /^drover: warning: only 512 files can be open: http\.max_connections is \d+ instead of 25000, /,
+    );
+  const stream = await watch(service);
+  const kept = await RawConnection.open(service.port);
+  const health = async (): Promise<number> => {
+    await kept.send(requestBytes('GET', '/health'));
+    return (await kept.response()).status;
+  };
+  expect(await health()).toBe(200);
+  // Silent ones, of which nothing is known but that they are there.
+  const silent = await Promise.all(
+    Array.from({ length: 700 }, () => RawConnection.open(service.port)),
+  );
+  onTestFinished(() => {
+    for (const connection of [...silent, kept]) connection.close();
+  });
+  // It answers, on new connections too, and has files left to store what it is told.
+  const next = await RawConnection.open(service.port);
+  await next.send(requestBytes('GET', '/health'));
+  expect([200, 429, 503]).toContain((await next.response()).status);
+  next.close();
+  expect(await health()).toBe(200);
+  const body = JSON.stringify({ id: 'b', kind: 'synthetic' });
+  const headers = {
+    Authorization: `Bearer ${await service.token()}`,
+    'Content-Type': 'application/json',
+  };
+  await kept.send(requestBytes('POST', '/api/bots', headers, body));
+  expect((await kept.response()).status).toBe(201);
+  await statusFrom(stream, 0, 'b', 'running');
+  stream.close();
 });

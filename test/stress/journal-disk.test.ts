@@ -18,13 +18,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { eventually, watch } from '../harness/bots.js';
 import { epochOf, journalOf, keptBy, pastDownload, pastPage, seqOf } from '../harness/history.js';
-import { requireTool, skipWithout } from '../harness/needs.js';
+import { requireTool } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import { logOf, waitForLog } from '../harness/shapes.js';
+import { mountSmallDisk } from '../harness/small-disk.js';
 import type { SseStream } from '../harness/sse.js';
 
 const LOAD = {
@@ -37,18 +38,18 @@ let home: string;
 let dataDir: string;
 let journalDir: string;
 let service: Service | undefined;
-const mounts: string[] = [];
 
 beforeEach(() => {
-  home = makeDir();
+  const dir = makeDir();
+  // After the file systems that a test mounts in it are gone.
+  onTestFinished(() => removeDir(dir));
+  home = dir;
   dataDir = path.join(home, 'data');
   journalDir = path.join(dataDir, 'journal');
 });
 afterEach(async () => {
   await stopClean(service);
   service = undefined;
-  for (const mount of mounts.splice(0)) execFileSync('umount', [mount]);
-  removeDir(home);
 });
 
 const begin = async (config: object = {}): Promise<Service> => {
@@ -72,31 +73,6 @@ const pressureOf = async (
   expect(answer.status, answer.text).toBe(200);
   return answer.json as { journal: { state: string; reason: string | null } };
 };
-
-/** A small file system. False when the system does not permit the mount. */
-function mountTmpfs(dir: string, megabytes: number): boolean {
-  mkdirSync(dir, { recursive: true });
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drover-test', dir], {
-      stdio: 'pipe',
-    });
-  } catch {
-    return false;
-  }
-  mounts.push(dir);
-  return true;
-}
-
-/** Fills the file system completely. */
-function fillUp(file: string): void {
-  for (const bytes of [64 * 1024, 1024]) {
-    try {
-      for (;;) writeFileSync(file, Buffer.alloc(bytes), { flag: 'a' });
-    } catch (thrown) {
-      expect((thrown as NodeJS.ErrnoException).code).toBe('ENOSPC');
-    }
-  }
-}
 
 /** Holds the lock of an LMDB file's writer until standard input ends. */
 const HOLD = `
@@ -160,14 +136,9 @@ async function fillAndEmpty(
 it('a full disk, with a ring that bridges it: nothing is lost', {
   timeout: 120_000,
 }, async (context) => {
-  skipWithout(context, mountTmpfs(journalDir, 16), 'the right to mount a tmpfs');
+  const disk = mountSmallDisk(context, journalDir, 16);
   const of = await begin();
-  const filler = path.join(journalDir, 'filler');
-  const { stream } = await fillAndEmpty(
-    of,
-    () => fillUp(filler),
-    () => rmSync(filler),
-  );
+  const { stream } = await fillAndEmpty(of, disk.fill, disk.empty);
   const { newest } = await journalOf(of);
   expect(await expectWhole(of, seqOf(newest ?? ''))).toEqual({ lost: 0 });
   // One line each, not one for every retry.
@@ -180,21 +151,20 @@ it('a full disk, with a ring that bridges it: nothing is lost', {
 it('a disk that is full at the start, without the lock file: the journal waits, then resumes with the same epoch', {
   timeout: 120_000,
 }, async (context) => {
-  skipWithout(context, mountTmpfs(journalDir, 16), 'the right to mount a tmpfs');
+  const disk = mountSmallDisk(context, journalDir, 16);
   const first = await begin();
   await eventually(async () => (await keptBy(first)) > 2000, 'journaled events');
   const { oldest, newest } = await journalOf(first);
   await stopClean(first);
-  const filler = path.join(journalDir, 'filler');
   rmSync(path.join(journalDir, 'journal.mdb-lock'));
-  fillUp(filler);
+  disk.fill();
   const of = await begin();
   await eventually(
     async () => (await pressureOf(of)).journal.state === 'failed',
     'journal state failed',
   );
   expect((await pressureOf(of)).journal.reason).toContain('ENOSPC');
-  rmSync(filler);
+  disk.empty();
   await eventually(async () => (await pressureOf(of)).journal.state === 'on', 'journal state on');
   expect(readdirSync(journalDir).filter((name) => name.includes('broken'))).toEqual([]);
   expect(await journalOf(of)).toMatchObject({ oldest, lost: 0 });

@@ -34,7 +34,11 @@ export default defineBot({
   kind: 'demo',
   description: 'Plays in the bundled demo world.',
   config: Type.Object(
-    { world_url: Type.String({ description: 'HTTP address of the demo world.' }) },
+    {
+      world_url: Type.String({
+        description: 'HTTP address of the demo world; by default the one that this service runs.',
+      }),
+    },
     { additionalProperties: false },
   ),
   state: (): Player => ({ connection: undefined, waiting: new Set() }),

@@ -23,6 +23,8 @@ const channel = {
   description: 'Name of a channel, for example #drover.',
 };
 const closed = { additionalProperties: false };
+/** A change of it sends the passwords to the same server. */
+const sameServer = { redirects: false };
 
 const Config = Type.Object(
   {
@@ -39,11 +41,16 @@ const Config = Type.Object(
       default: true,
       description: "Whether the server's certificate must be valid.",
     }),
-    nick: Type.String(word),
-    username: Type.String({ ...word, default: 'drover' }),
-    realname: Type.String({ ...line, maxLength: 100, default: 'Drover bot' }),
+    nick: Type.String({ ...word, ...sameServer }),
+    username: Type.String({ ...word, ...sameServer, default: 'drover' }),
+    realname: Type.String({ ...line, ...sameServer, maxLength: 100, default: 'Drover bot' }),
     password: Type.Optional(
-      Type.String({ ...line, writeOnly: true, description: "The server's password." }),
+      Type.String({
+        ...line,
+        ...sameServer,
+        writeOnly: true,
+        description: "The server's password.",
+      }),
     ),
     sasl: Type.Optional(
       Type.Object(
@@ -51,10 +58,16 @@ const Config = Type.Object(
           account: Type.String({ minLength: 1 }),
           password: Type.String({ minLength: 1, writeOnly: true }),
         },
-        { ...closed, writeOnly: true, description: 'Logs in with SASL PLAIN, or not at all.' },
+        {
+          ...closed,
+          ...sameServer,
+          writeOnly: true,
+          description: 'Logs in with SASL PLAIN, or not at all.',
+        },
       ),
     ),
     channels: Type.Array(Type.String(channel), {
+      ...sameServer,
       default: [],
       maxItems: 100,
       description: 'Joined at once, and after each reconnect.',
@@ -76,7 +89,7 @@ const Config = Type.Object(
         }),
         max_wait_ms: Type.Integer({ minimum: 100, default: 60_000 }),
       },
-      { ...closed, default: {} },
+      { ...closed, ...sameServer, default: {} },
     ),
   },
   closed,
@@ -185,14 +198,13 @@ async function live(
 ): Promise<{ reason: Error; wasStable: boolean }> {
   const { host, tls, password, sasl, ...config } = ctx.config;
   const { port = tls ? 6697 : 6667, tls_verify: tlsVerify } = config;
-  const secrets = [password, sasl?.password].filter((secret) => secret !== undefined);
   const nick = ctx.state.nick ?? config.nick;
   const { username, realname } = config;
   ctx.setStatus('connecting');
   const session = new IrcSession(
     Framework,
     ctx,
-    { host, port, tls, tlsVerify, secrets },
+    { host, port, tls, tlsVerify },
     { nick, username, realname, password, sasl },
   );
   ctx.state.session = session;

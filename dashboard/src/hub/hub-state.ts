@@ -46,12 +46,17 @@ export class HubState {
   }
 
   /** Restores the state of a previous hub. @returns the id of its last line, null for none. */
-  restore({ bots, lines, changes, seconds }: Handover): string | null {
+  restore({ bots, lines, changes, seconds, countedSince }: Handover): string | null {
     for (const bot of bots) this.#bots.set(bot.id, bot);
     for (const line of lines) this.#lines.push(line);
     for (const change of changes) this.#changes.push(change);
-    this.#seconds.add(seconds);
+    this.#seconds.add(seconds, countedSince);
     return lines.at(-1)?.id ?? null;
+  }
+
+  /** The stream is open. */
+  beginCounting(): void {
+    this.#seconds.begin(Date.now());
   }
 
   addLine(id: string, event: LogEvent): void {
@@ -109,6 +114,7 @@ export class HubState {
       bots: ids.flatMap((id) => this.#bots.get(id) ?? []),
       gone: ids.filter((id) => !this.#bots.has(id)),
       seconds,
+      countedSince: this.#seconds.since,
     };
     const second = seconds.at(-1)?.[0] ?? cursor?.second ?? 0;
     return { news, cursor: { line: lines.next, change: changes.next, second, bots: new Set() } };

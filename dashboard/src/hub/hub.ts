@@ -198,6 +198,7 @@ export class Hub {
       case 'open':
         this.#isAccepted = true;
         this.#others.clear();
+        this.#state.beginCounting();
         this.#setConnection({ state: 'open' });
         break;
       case 'connecting':

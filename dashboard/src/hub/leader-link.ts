@@ -3,8 +3,8 @@
 
 import { Hub } from './hub.js';
 import type { Handover, Port, ToHub, ToTab } from './messages.js';
+import { ownName, serviceUrl } from './service-address.js';
 
-const CHANNEL = 'drover-hub';
 /** Interval of the leader's heartbeat, in ms, and how many may be missed before the leader counts as frozen. */
 const BEAT_MS = 1000;
 const MAX_SILENT = 3;
@@ -28,7 +28,9 @@ export class LeaderLink implements Port<ToHub, ToTab> {
   readonly receive: (message: ToTab) => void;
   readonly #options: LinkOptions;
   readonly #me = nameAt(Date.now());
-  readonly #channel = new BroadcastChannel(CHANNEL);
+  /** Of the channel and of the lock. */
+  readonly #name = ownName('drover-hub');
+  readonly #channel = new BroadcastChannel(this.#name);
   /** The latest known term. */
   #leader = '';
   #silent = 0;
@@ -89,7 +91,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
   async #hold(options: LockOptions): Promise<void> {
     let isHeld = false;
     try {
-      await navigator.locks.request(CHANNEL, options, () => {
+      await navigator.locks.request(this.#name, options, () => {
         isHeld = true;
         this.#lead();
         // Held until the tab ends.
@@ -105,7 +107,7 @@ export class LeaderLink implements Port<ToHub, ToTab> {
 
   #lead(): void {
     this.#leader = nameAt(Math.max(Date.now(), timeOf(this.#leader) + 1));
-    this.#hub = new Hub(location.origin, this.#options.handover());
+    this.#hub = new Hub(serviceUrl(), this.#options.handover());
     this.#beat();
     this.#options.renewed();
   }

@@ -5,6 +5,7 @@ import { Hub } from './hub.js';
 import workerUrl from './hub-worker.ts?sharedworker&url';
 import { LeaderLink, type LinkOptions } from './leader-link.js';
 import type { Port, ToHub, ToTab } from './messages.js';
+import { serviceUrl } from './service-address.js';
 
 /** The page's Trusted Types policy: the only script URL that can be loaded is the worker's. */
 const scripts = globalThis.trustedTypes?.createPolicy('drover', {
@@ -31,7 +32,7 @@ function workerLink(options: LinkOptions): Link {
   const url = (scripts?.createScriptURL(workerUrl) ?? workerUrl) as string;
   let worker: SharedWorker;
   try {
-    worker = new SharedWorker(url, { type: 'module', name: 'drover' });
+    worker = new SharedWorker(url, { type: 'module', name: serviceUrl() });
   } catch {
     // Blocked by the browser.
     return linkWithoutWorker(options);
@@ -60,7 +61,7 @@ function localLink({ receive }: LinkOptions): Link {
     send: (message) => queueMicrotask(() => receive(message)),
     receive: () => {},
   };
-  new Hub(location.origin).attach(port);
+  new Hub(serviceUrl()).attach(port);
   link.send = (message) => port.receive(message);
   return link;
 }

@@ -61,10 +61,13 @@ export interface Update {
   gone: string[];
   /** Starts with the tab's last second, which may have been incomplete. */
   seconds: Second[];
+  /** The first second that was counted completely, in Unix epoch s; null before the stream is open. */
+  countedSince: number | null;
 }
 
 /** The state with which a new hub continues after another: that of the tab it runs in. */
-export interface Handover extends Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+export interface Handover
+  extends Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds' | 'countedSince'> {
   token: string;
 }
 

@@ -9,6 +9,13 @@ const OTHER = 6;
 /** Event counts of the last seconds. */
 export class Seconds {
   #seconds: Second[] = [];
+  /** The first second that is counted completely, in Unix epoch s; null before counting begins. */
+  since: number | null = null;
+
+  /** The stream is open: what comes from now on is counted. */
+  begin(nowMs: number): void {
+    this.since ??= Math.floor(nowMs / 1000) + 1;
+  }
 
   /** @param level undefined for other events than log lines. */
   count(nowMs: number, level: Level | undefined): void {
@@ -26,7 +33,8 @@ export class Seconds {
   }
 
   /** Restores earlier counts, before anything is counted here. */
-  add(seconds: readonly Second[]): void {
+  add(seconds: readonly Second[], since: number | null): void {
+    this.since = since;
     this.#seconds = [...this.#seconds, ...seconds].slice(-MAX_SECONDS);
   }
 
@@ -39,5 +47,6 @@ export class Seconds {
 
   clear(): void {
     this.#seconds = [];
+    this.since = null;
   }
 }

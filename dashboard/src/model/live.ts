@@ -3,7 +3,7 @@
 
 import { batch, signal } from '@preact/signals';
 import type { BotSnapshot } from '../../../src/client/index.js';
-import type { Connection, Line, Second, StatusChange, Update } from '../hub/messages.js';
+import type { Connection, Handover, Line, Second, StatusChange, Update } from '../hub/messages.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
@@ -35,6 +35,8 @@ const MAX_SCOPES = 100;
 
 export const changes = new Map<string, StatusChange[]>();
 export let seconds: Second[] = [];
+/** The first second that was counted completely, in Unix epoch s; null before the stream is open. */
+export let countedSince: number | null = null;
 export const secondsVersion = signal(0);
 
 export function applyUpdate(update: Update): void {
@@ -53,6 +55,7 @@ export function applyUpdate(update: Update): void {
     applyLines(update);
     for (const change of update.changes) addChange(change);
     dropDeletedBots(changes);
+    countedSince = update.countedSince;
     applySeconds(update.seconds);
     isLoaded.value ||= update.bots.length > 0 || update.connection.state !== 'connecting';
   });
@@ -63,9 +66,9 @@ function isSame(a: Connection, b: Connection): boolean {
 }
 
 /** The whole state, to hand over to a new hub. */
-export function currentState(): Pick<Update, 'lines' | 'changes' | 'bots' | 'seconds'> {
+export function currentState(): Omit<Handover, 'token'> {
   const inOrder = [...changes.values()].flat().sort((a, b) => a.n - b.n);
-  return { lines, changes: inOrder, bots: [...bots.values()], seconds };
+  return { lines, changes: inOrder, bots: [...bots.values()], seconds, countedSince };
 }
 
 /** Clears everything: another token may see other bots. */
@@ -82,6 +85,7 @@ export function resetState(): void {
     bots: [],
     gone: [],
     seconds: [],
+    countedSince: null,
   });
   isLoaded.value = false;
 }

@@ -32,6 +32,15 @@ function some<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
+/** Whether it leaves out anything. @param isOfOne the bot of the filter is not a choice of the user. */
+export function isFiltered(
+  { levels, scopes, bots, dir, text }: LogFilter,
+  isOfOne: boolean,
+): boolean {
+  const isOfSome = !isOfOne && bots.length > 0;
+  return isOfSome || levels.length > 0 || scopes.length > 0 || dir !== '' || text !== '';
+}
+
 /** A predicate for lines. Gaps always pass. */
 export function passesOf({ levels, scopes, bots, dir, text }: LogFilter): (line: Line) => boolean {
   const mark = text.toLowerCase();

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals';
 import { ApiError, DroverClient } from '../../../src/client/index.js';
 import { type Link, openLink } from '../hub/link.js';
 import type { Handover, ToTab } from '../hub/messages.js';
-import { clearToasts } from '../parts/toasts.js';
+import { serviceUrl } from '../hub/service-address.js';
+import { clearToasts, sayError } from '../parts/toasts.js';
 import { applyUpdate, currentState, resetState } from './live.js';
 import { replace } from './route.js';
 import { forgetTable } from './table.js';
@@ -25,7 +26,9 @@ export type Session =
 const ANSWER_MS = 5000;
 
 export const session = signal<Session>({ state: 'starting' });
-const nobody = new DroverClient({ url: location.origin });
+/** A token from the address while another session exists. Any page can link to this one, so only the user may switch to it. */
+export const handedToken = signal<string | null>(null);
+const nobody = new DroverClient({ url: serviceUrl() });
 let client = nobody;
 let link: Link | undefined;
 
@@ -39,26 +42,26 @@ interface Offer {
   token: string | null;
   /** It was just obtained and is valid. */
   isNew: boolean;
-  /** Why there is no token. */
+  /** Why the token from the address was not used. */
   reason?: string;
+  /** The token from the address. */
+  handed?: string;
 }
 
 /** Set until the hub has answered; after that the hub decides who is signed in. */
 let offer: Offer | undefined;
 
-/** Starts with the token from the address, the stored one, or that of other tabs. */
+/** Starts with the session of other tabs, the stored token, or the one from the address: the first that there is. */
 export async function startSession(): Promise<void> {
   // An open page is given another token.
   window.addEventListener('hashchange', () => {
     if (location.hash.startsWith('#token=')) location.reload();
   });
   const handed = takeFromAddress();
-  const before = persistentToken();
   const first =
-    handed === undefined ? { token: storedToken(), isNew: false } : await checkToken(handed);
+    handed === undefined ? { token: storedToken(), isNew: false } : await offerWith(handed);
   link = openLink({ receive, renewed: hello, handover });
   sendOffer(first);
-  if (first.isNew) revokeReplaced(before, first.token);
   window.addEventListener('pagehide', () => link?.send({ type: 'bye' }));
   window.addEventListener('pageshow', ({ persisted }) => {
     if (persisted) hello();
@@ -78,18 +81,30 @@ function takeFromAddress(): string | undefined {
   return fixed;
 }
 
-async function checkToken(token: string): Promise<Offer> {
+/** @param handed the token from the address. A session that exists has precedence over it. */
+async function offerWith(handed: string): Promise<Offer> {
+  const stored = storedToken();
+  const [isRefused, isEnded] = await Promise.all([
+    isInvalid(handed),
+    stored !== null && stored !== handed && isInvalid(stored),
+  ]);
+  if (isEnded) forgetToken();
+  const own = isEnded ? null : stored;
+  if (isRefused) {
+    const reason = 'The token in the address of this page is not valid.';
+    return { token: own, isNew: false, reason };
+  }
+  return { token: own ?? handed, isNew: false, handed };
+}
+
+/** Whether the service refuses a token. One that does not answer yet is asked again by the stream. */
+async function isInvalid(token: string): Promise<boolean> {
   try {
     await nobody.withToken(token).apiInfo({ signal: AbortSignal.timeout(ANSWER_MS) });
+    return false;
   } catch (thrown) {
-    const isRefused = thrown instanceof ApiError && !thrown.isPassing;
-    // The service is not reachable yet; the stream keeps retrying.
-    if (!isRefused) return { token, isNew: false };
-    const reason = 'The token in the address of this page is not valid.';
-    return { token: null, isNew: false, reason };
+    return thrown instanceof ApiError && !thrown.isPassing;
   }
-  storeToken(token, false);
-  return { token, isNew: true };
 }
 
 function sendOffer(next: Offer): void {
@@ -113,9 +128,10 @@ function tokenNow(): string | null {
 
 function receive(message: ToTab): void {
   if (message.type === 'session') {
-    const reason = message.reason ?? offer?.reason ?? null;
+    const answered = offer;
     offer = undefined;
-    setSession(message.token, reason);
+    setSession(message.token, message.reason ?? answered?.reason ?? null);
+    if (answered) takeAnswer(answered, message.token);
     return;
   }
   if (message.type === 'ping') {
@@ -131,6 +147,24 @@ function receive(message: ToTab): void {
   });
 }
 
+/** @param token of the session that the hub has answered the first offer with. */
+function takeAnswer({ reason, handed }: Offer, token: string | null): void {
+  if (token === null) return;
+  if (reason !== undefined) sayError(reason);
+  if (handed !== undefined && handed !== token) handedToken.value = handed;
+}
+
+/** Replaces the session of all tabs with the token from the address. */
+export function takeHanded(): void {
+  const { value: token } = handedToken;
+  if (token === null) return;
+  const before = persistentToken();
+  handedToken.value = null;
+  storeToken(token, false);
+  sendOffer({ token, isNew: true });
+  revokeReplaced(before, token);
+}
+
 /** Switches the session and clears everything of the previous one. */
 function setSession(token: string | null, reason: string | null): void {
   const { value: before } = session;
@@ -139,6 +173,7 @@ function setSession(token: string | null, reason: string | null): void {
   resetState();
   forgetTable();
   clearToasts();
+  handedToken.value = null;
   client = token === null ? nobody : nobody.withToken(token);
   if (token === null) {
     // Signed out in this or another tab. (A rejected offer was never in use.)

@@ -1,4 +1,6 @@
-const KEY = 'drover.token';
+import { ownName } from '../hub/service-address.js';
+
+const KEY = ownName('drover.token');
 
 type Place = 'sessionStorage' | 'localStorage';
 

@@ -1,7 +1,7 @@
 // Splits the text of a log line into styled pieces: ANSI colours become classes, other escapes are removed, and control
 // characters become visible symbols. The output goes into text nodes only: log text is never markup.
 
-import { ESCAPES } from '../../../src/shared/contract/escapes.js';
+import { ESCAPES, symbolOf } from '../../../src/shared/contract/escapes.js';
 
 export interface Piece {
   text: string;
@@ -62,11 +62,7 @@ export function pieces(text: string, isWrapped = false): Piece[] {
 function shown(sign: string, isWrapped: boolean): string {
   if (sign === '\n' || sign.startsWith('\r')) return isWrapped && sign !== '\r' ? '\n' : ' ⏎ ';
   if (sign === '\t') return isWrapped ? '\t' : ' ⇥ ';
-  const code = sign.charCodeAt(0);
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  if (code === 0x7f) return '␡';
-  // C1 controls and bidirectional overrides.
-  return `⟨${code.toString(16)}⟩`;
+  return symbolOf(sign);
 }
 
 /** Applies the parameters of an SGR sequence (ECMA-48). */

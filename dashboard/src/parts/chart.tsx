@@ -2,6 +2,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { settings, theme } from '../model/settings.js';
+import { short } from './short.js';
+
+/** Enough for every step of an axis: 1, 2, 2.5 or 5 times a power of ten. */
+const AXIS_DECIMALS = 3;
 
 export interface ChartSeries {
   name: string;
@@ -106,12 +110,17 @@ function optionsFor(
         space: em * 5,
         values: [
           [3600 * 24, '{YYYY}-{MM}-{DD}', null, null, null, null, null, null, 0],
-          [3600, '{HH}:{mm}', '\n{MM}-{DD}', null, '\n{MM}-{DD}', null, null, null, 0],
+          [3600, '{HH}:{mm}', '{MM}-{DD}', null, '{MM}-{DD}', null, null, null, 0],
           [60, '{HH}:{mm}', null, null, null, null, null, null, 0],
           [1, '{HH}:{mm}:{ss}', null, null, null, null, null, null, 0],
         ],
       },
-      { ...axis, size: em * 3.2, space: em * 2.3, values: (_, splits) => splits.map(short) },
+      {
+        ...axis,
+        size: em * 3.2,
+        space: em * 2.3,
+        values: (_, splits) => splits.map((value) => short(value, AXIS_DECIMALS)),
+      },
     ],
     series: [
       {},
@@ -125,14 +134,4 @@ function optionsFor(
     ],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
   };
-}
-
-export function short(value: number): string {
-  if (value >= 1_000_000) return `${trim(value / 1_000_000)}M`;
-  if (value >= 1000) return `${trim(value / 1000)}k`;
-  return trim(value);
-}
-
-function trim(value: number): string {
-  return String(Math.round(value * 10) / 10);
 }

@@ -1,13 +1,20 @@
-export function Labels({ labels }: { labels: Record<string, string> }) {
+import { visible } from '../../../src/shared/contract/escapes.js';
+
+/** @param most the rest is only counted. */
+export function Labels({ labels, most }: { labels: Record<string, string>; most?: number }) {
   const pairs = Object.entries(labels);
   if (pairs.length === 0) return null;
+  const shown = pairs.slice(0, most);
   return (
     <span class="labels">
-      {pairs.map(([name, value]) => (
-        <span key={name} class="label" title={`${name}=${value}`}>
-          {name}={value}
+      {shown.map(([name, value]) => (
+        <span key={name} class="label" title={visible(`${name}=${value}`)}>
+          {visible(`${name}=${value}`)}
         </span>
       ))}
+      {shown.length < pairs.length ? (
+        <span class="label-more">+{pairs.length - shown.length}</span>
+      ) : null}
     </span>
   );
 }

@@ -1,3 +1,4 @@
+import { visible } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 
 /** The meaning of a status, shown by colour and shape. */
@@ -42,7 +43,7 @@ export function Status({ status }: { status: string }) {
       >
         <path d={SHAPES[tone]} />
       </svg>
-      <span class="status-name">{status}</span>
+      <span class="status-name">{visible(status)}</span>
     </span>
   );
 }

@@ -121,17 +121,16 @@ export function VirtualList(props: Props) {
   const rows: VNode[] = [];
   for (let index = first; index < last; index++) {
     const number = base + index;
-    // While following, nearly all rows are new each time, so their elements are reused, in any order. Otherwise elements are in
-    // row order, so that text can be selected across rows.
-    const slot = isFollowing ? modulo(number, last - first) : index - first;
-    rows[slot] = (
+    rows.push(
       <div
         class="list-row"
-        key={isFollowing ? slot : number}
+        // While following, new rows reuse the elements of those that have gone. The elements are always in the order of the rows:
+        // screen readers and text selections follow it.
+        key={isFollowing ? modulo(number, last - first) : number}
         style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
       >
         {row(index)}
-      </div>
+      </div>,
     );
   }
   return (

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { route } from '../model/route.js';
-import { session, signOut } from '../model/session.js';
+import { handedToken, session, signOut, takeHanded } from '../model/session.js';
+import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
 import { Mark } from '../parts/mark.js';
@@ -84,7 +85,27 @@ function Frame() {
         <View />
       </main>
       <HelpSheet />
+      <HandedToken />
     </div>
+  );
+}
+
+function HandedToken() {
+  if (handedToken.value === null) return null;
+  return (
+    <Confirm
+      title="Switch to another token?"
+      action="Switch"
+      isDangerous
+      onYes={takeHanded}
+      onClose={() => (handedToken.value = null)}
+    >
+      <p>
+        The address of this page contains a token, but this browser is signed in with another one.
+        Switching signs in all tabs with the token of the address, and ends the current session.
+      </p>
+      <p>If you followed a link that you did not expect, cancel.</p>
+    </Confirm>
   );
 }
 

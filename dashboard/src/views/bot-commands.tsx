@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
 import { kinds } from '../model/kinds.js';
+import { may } from '../model/own-token.js';
 import { api } from '../model/session.js';
 import { clockTime, serverNow } from '../model/time.js';
 import { useFirstFault } from '../parts/first-fault.js';
+import { NeedsScope } from '../parts/needs-scope.js';
 import { faultsOf, filled, initialOf, type Schema, withoutSecrets } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { TextBox } from '../parts/text-box.js';
@@ -36,6 +38,13 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
         {kind
           ? `Bots of kind “${bot.kind}” have no commands.`
           : `The kind “${bot.kind}” is not loaded.`}
+      </p>
+    );
+  }
+  if (!may('invoke')) {
+    return (
+      <p class="empty">
+        <NeedsScope scope="invoke" to="send commands to bots" />
       </p>
     );
   }

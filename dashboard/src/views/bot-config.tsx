@@ -7,11 +7,15 @@ import type {
   BotConfig as SavedConfig,
   UpdateBotBody,
 } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
 import { kinds } from '../model/kinds.js';
+import { connection } from '../model/live.js';
+import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useFirstFault } from '../parts/first-fault.js';
 import { labelsText, parseLabels, rebasedLabels } from '../parts/labels.js';
+import { NeedsScope } from '../parts/needs-scope.js';
 import { changesBetween, faultsOf, filled, type Schema } from '../parts/schema.js';
 import { SchemaFields } from '../parts/schema-form.js';
 import { say } from '../parts/toasts.js';
@@ -68,6 +72,14 @@ function ConfigForm({
   useLayoutEffect(() => {
     if (!isTouched) undo();
   }, [saved]);
+  const isOpen = connection.value.state === 'open';
+  // An error of the form as a whole does not outlive an edit, or a lost connection.
+  const forget = (): void =>
+    setFaults((now) => (now.has('') ? new Map([...now].filter(([at]) => at !== '')) : now));
+  useEffect(forget, [config, labels, restart]);
+  useEffect(() => {
+    if (isOpen) forget();
+  }, [isOpen]);
   const isMovedOn = labels !== undefined && labelsText(labels.base) !== labelsText(bot.labels);
   const save = async (): Promise<void> => {
     // Secrets are not shown, so an empty one is not missing.
@@ -108,7 +120,7 @@ function ConfigForm({
         void save();
       }}
     >
-      <div class="config-columns">
+      <fieldset class="config-columns" disabled={!may('control')}>
         <div>
           <fieldset class="card">
             <legend>Configuration</legend>
@@ -136,28 +148,39 @@ function ConfigForm({
             {isMovedOn ? (
               <p class="hint">
                 The labels have changed to{' '}
-                <span class="mono">{labelsText(bot.labels).replaceAll('\n', ', ') || 'none'}</span>.
-                Saving changes only the labels you edited.
+                <span class="mono">
+                  {visible(labelsText(bot.labels).replaceAll('\n', ', ')) || 'none'}
+                </span>
+                . Saving changes only the labels you edited.
               </p>
             ) : null}
           </div>
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
           {saved.dedicated ? <p class="muted">Runs on a dedicated host thread.</p> : null}
         </div>
-      </div>
-      {faults.has('') ? (
-        <p class="fault" role="alert">
-          {faults.get('')}
-        </p>
-      ) : null}
+      </fieldset>
       <div class="form-end">
-        <button type="submit" class="primary" disabled={isBusy || !isTouched}>
-          Save
-        </button>
-        <button type="button" disabled={!isTouched} onClick={undo}>
-          Discard
-        </button>
-        <span class="muted">{isChanged ? 'Saving restarts the bot if it is running.' : ''}</span>
+        {may('control') ? (
+          <>
+            <button type="submit" class="primary" disabled={isBusy || !isTouched}>
+              Save
+            </button>
+            <button type="button" disabled={!isTouched} onClick={undo}>
+              Discard
+            </button>
+            {faults.has('') ? (
+              <p class="fault" role="alert">
+                {faults.get('')}
+              </p>
+            ) : (
+              <span class="muted">
+                {isChanged ? 'Saving restarts the bot if it is running.' : ''}
+              </span>
+            )}
+          </>
+        ) : (
+          <NeedsScope scope="control" to="change bots" />
+        )}
       </div>
     </form>
   );

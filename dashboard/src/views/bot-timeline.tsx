@@ -1,4 +1,5 @@
 import type { BotSnapshot } from '../../../src/client/index.js';
+import { visible } from '../../../src/shared/contract/escapes.js';
 import { changes } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
@@ -17,17 +18,18 @@ export function BotTimeline({ bot }: { bot: BotSnapshot }) {
   void second.value;
   const history = useResource((signal) => statusHistory(bot.id, signal), [bot.id]);
   const now = { status: bot.status, at: bot.since_ms };
-  const stays = staysOf([...(history.value ?? []), ...(changes.get(bot.id) ?? []), now]);
+  const stays = staysOf(history.value ?? [], changes.get(bot.id) ?? [], [now]);
   return (
     <section class="card" aria-label="Status history">
       <h2>Status history</h2>
       <Bar stays={stays.slice(-DRAWN)} />
-      <ol class="stays">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable with the keyboard */}
+      <ol class="stays" tabIndex={0} aria-label="Earlier statuses">
         {stays
           .slice(-LISTED)
           .reverse()
-          .map(({ status, from, to }) => (
-            <li key={`${from} ${status}`}>
+          .map(({ status, from, to }, at) => (
+            <li key={stays.length - at}>
               <time title={fullTime(from)}>{shortTime(from)}</time>
               <Status status={status} />
               <span class="muted">{to === undefined ? `for ${age(from)}` : span(to - from)}</span>
@@ -44,12 +46,12 @@ function Bar({ stays }: { stays: readonly Stay[] }) {
   return (
     <>
       <div class="timeline" aria-hidden="true">
-        {stays.map(({ status, from, to }) => (
+        {stays.map(({ status, from, to }, at) => (
           <span
-            key={from}
+            key={at}
             class={`stay tone-${toneOf(status)}`}
             style={{ flexGrow: Math.max(0.002, ((to ?? serverNow()) - from) / length) }}
-            title={`${status}, ${fullTime(from)}, ${span((to ?? serverNow()) - from)}`}
+            title={`${visible(status)}, ${fullTime(from)}, ${span((to ?? serverNow()) - from)}`}
           />
         ))}
       </div>
@@ -68,7 +70,7 @@ function shortTime(at: number): string {
   return on === day(serverNow()) ? time.slice(0, 8) : `${on.slice(5)} ${time.slice(0, 5)}`;
 }
 
-/** From the journal, newest first. @throws ApiError 503 without a journal. */
+/** From the journal, oldest first. @throws ApiError 503 without a journal. */
 async function statusHistory(id: string, signal: AbortSignal): Promise<Change[]> {
   const found: Change[] = [];
   let cursor: string | undefined;
@@ -90,5 +92,5 @@ async function statusHistory(id: string, signal: AbortSignal): Promise<Change[]>
     if (page.cursor === null || found.length > DRAWN) break;
     cursor = page.cursor;
   }
-  return found;
+  return found.reverse();
 }

@@ -2,13 +2,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOnOne } from '../model/actions.js';
 import { bots, botsVersion, isLoaded, serviceErrors } from '../model/live.js';
+import { may } from '../model/own-token.js';
 import { useResource } from '../model/resource.js';
 import { changeQuery, go, route } from '../model/route.js';
 import { api } from '../model/session.js';
+import { isStopped } from '../model/stopped.js';
 import { hrefOfTable } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Confirm } from '../parts/dialog.js';
 import { Icon, type IconName } from '../parts/icons.js';
+import { NeedsScope } from '../parts/needs-scope.js';
 import { Status } from '../parts/status.js';
 import { ViewHead } from '../parts/view-head.js';
 import { useKeys } from '../shell/keys.js';
@@ -66,7 +69,7 @@ export function BotView({ id }: { id: string }) {
       does: title,
       run: () => showTab(name),
     })),
-    { keys: 'r', does: 'Restart', run: () => bot && ask('restart') },
+    { keys: 'r', does: 'Restart', run: () => bot && isPossible('restart') && ask('restart') },
     { keys: 'u', does: 'Back to the bot list', run: () => go(hrefOfTable()) },
   ]);
 
@@ -89,9 +92,12 @@ export function BotView({ id }: { id: string }) {
   }
   const isRunning = !['stopped', 'failed'].includes(shown.status);
   const isPossible = (action: BotAction): boolean =>
+    may('control') &&
     busy === undefined &&
     !(action === 'start' && isRunning) &&
-    !(action === 'stop' && shown.status === 'stopped');
+    !(action === 'stop' && shown.status === 'stopped') &&
+    // It would start the bot.
+    !(action === 'restart' && isStopped(shown));
   return (
     <div class="view-full">
       <ViewHead
@@ -110,7 +116,8 @@ export function BotView({ id }: { id: string }) {
           </>
         }
       >
-        {bot
+        {bot && !may('control') ? <NeedsScope scope="control" to="change bots" /> : null}
+        {bot && may('control')
           ? ACTIONS.map(({ action, icon }) => (
               <button
                 key={action}

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES, actOn, showOutcome } from '../model/actions.js';
+import { bots } from '../model/live.js';
+import { forRestart } from '../model/stopped.js';
 import { Confirm } from '../parts/dialog.js';
 import { sayError } from '../parts/toasts.js';
 
@@ -17,9 +19,15 @@ interface ConfirmProps extends Question {
 
 const NAMES_SHOWN = 8;
 
-export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
+export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmProps) {
   const [isBusy, setBusy] = useState(false);
-  const many = ids.length === 1 ? ids[0] : `${ids.length.toLocaleString('en')} bots`;
+  // As the bots were when the dialog opened.
+  const [{ running, stopped, text }] = useState(() => forRestart(asked, bots));
+  const [withStopped, setWithStopped] = useState(false);
+  const isChoice = action === 'restart' && running.length > 0 && stopped.length > 0;
+  const ids = isChoice && !withStopped ? running : asked;
+  const many = (of: readonly string[]): string =>
+    of.length === 1 ? 'bot' : `${of.length.toLocaleString('en')} bots`;
   const run = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -33,8 +41,8 @@ export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
   };
   return (
     <Confirm
-      title={`${ACTION_NAMES[action]} ${many}?`}
-      action={`${ACTION_NAMES[action]} ${ids.length === 1 ? 'bot' : `${ids.length.toLocaleString('en')} bots`}`}
+      title={`${ACTION_NAMES[action]} ${asked.length === 1 ? asked[0] : many(asked)}?`}
+      action={`${ACTION_NAMES[action]} ${many(ids)}`}
       isDangerous={action === 'delete'}
       isBusy={isBusy}
       onYes={run}
@@ -46,6 +54,25 @@ export function ConfirmAction({ action, ids, onClose, onDone }: ConfirmProps) {
           ? ` and ${(ids.length - NAMES_SHOWN).toLocaleString('en')} more`
           : ''}
       </p>
+      {isChoice ? (
+        <>
+          <p>Selected: {text}.</p>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={withStopped}
+              onChange={({ currentTarget }) => setWithStopped(currentTarget.checked)}
+            />
+            Also start the{' '}
+            {stopped.length === 1 ? 'stopped bot' : `${many(stopped)} that are stopped`}
+          </label>
+        </>
+      ) : action === 'restart' && stopped.length > 0 ? (
+        <p>
+          {stopped.length === 1 ? 'The bot is' : 'The bots are'} stopped. A restart starts{' '}
+          {stopped.length === 1 ? 'it' : 'them'}.
+        </p>
+      ) : null}
       {action === 'delete' ? (
         <p>
           {ids.length === 1 ? 'The bot is' : 'The bots are'} stopped and deleted together with{' '}

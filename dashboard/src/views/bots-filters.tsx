@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { visible } from '../../../src/shared/contract/escapes.js';
 import { bots } from '../model/live.js';
 import { Icon } from '../parts/icons.js';
 import { change, natural, type Query } from './bots-query.js';
@@ -60,7 +61,9 @@ function Choice({ name, all, names, chosen, onChoose }: ChoiceProps) {
     >
       <option value="">{all}</option>
       {shown.map((one) => (
-        <option key={one}>{one}</option>
+        <option key={one} value={one}>
+          {visible(one)}
+        </option>
       ))}
     </select>
   );

@@ -59,6 +59,9 @@ export function Head({
   );
 }
 
+/** Labels in a row; more would be too narrow to read. */
+const MAX_LABELS = 2;
+
 interface RowProps {
   bot: BotSnapshot;
   index: number;
@@ -119,7 +122,7 @@ export function Row({ bot, index, isSelected, isActive, onToggle, onActive }: Ro
         ) : null}
       </span>
       <span class="cell-labels" role="gridcell" title={labelsText(labels)}>
-        <Labels labels={labels} />
+        <Labels labels={labels} most={MAX_LABELS} />
       </span>
     </div>
   );

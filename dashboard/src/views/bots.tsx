@@ -2,6 +2,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import type { BotAction } from '../../../src/client/index.js';
 import { ACTION_NAMES } from '../model/actions.js';
 import { bots, botsVersion, isLoaded } from '../model/live.js';
+import { may } from '../model/own-token.js';
 import { go, hrefTo, replaceQuery, route } from '../model/route.js';
 import { settings } from '../model/settings.js';
 import { scrolledOf, setActive, setSelected, table } from '../model/table.js';
@@ -9,6 +10,7 @@ import { useThrottled } from '../model/throttle.js';
 import { useWidth } from '../model/width.js';
 import { useFocusFor } from '../parts/focus.js';
 import { Icon, type IconName } from '../parts/icons.js';
+import { NeedsScope } from '../parts/needs-scope.js';
 import { ViewHead } from '../parts/view-head.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { useKeys } from '../shell/keys.js';
@@ -85,7 +87,7 @@ export function BotsView() {
       run: () => active !== undefined && toggle(active),
     },
     { keys: '*', does: 'Select or deselect all shown bots', run: toggleAll },
-    { keys: 'n', does: 'New bot', run: () => setCreating(true) },
+    { keys: 'n', does: 'New bot', run: () => may('control') && setCreating(true) },
     { keys: 'Escape', does: 'Clear selection', run: () => setSelected(new Set()) },
   ]);
 
@@ -104,10 +106,7 @@ export function BotsView() {
           </span>
         }
       >
-        <button type="button" class="primary" onClick={() => setCreating(true)}>
-          <Icon name="add" />
-          New bot
-        </button>
+        {may('control') ? <NewBot onClick={() => setCreating(true)} /> : null}
       </ViewHead>
       <Filters query={query} version={version} />
       {present.length > 0 ? (
@@ -185,17 +184,21 @@ function Selection({ present, hidden, onAction, onNone }: SelectionProps) {
     <div ref={element} class="selection" role="region" aria-label="Selected bots">
       <strong data-selected>{present.length.toLocaleString('en')} selected</strong>
       {hidden > 0 ? <span>{hidden.toLocaleString('en')} hidden by the filter</span> : null}
-      {ACTIONS.map(({ action, icon }) => (
-        <button
-          key={action}
-          type="button"
-          class={action === 'delete' ? 'danger' : ''}
-          onClick={() => onAction(action)}
-        >
-          <Icon name={icon} />
-          {ACTION_NAMES[action]}
-        </button>
-      ))}
+      {may('control') ? (
+        ACTIONS.map(({ action, icon }) => (
+          <button
+            key={action}
+            type="button"
+            class={action === 'delete' ? 'danger' : ''}
+            onClick={() => onAction(action)}
+          >
+            <Icon name={icon} />
+            {ACTION_NAMES[action]}
+          </button>
+        ))
+      ) : (
+        <NeedsScope scope="control" to="change bots" />
+      )}
       <button type="button" class="quiet" onClick={onNone}>
         Clear selection
       </button>
@@ -218,10 +221,16 @@ function NothingShown({ isFiltered, onCreate }: { isFiltered: boolean; onCreate:
   return (
     <div class="empty">
       <p>No bots yet.</p>
-      <button type="button" class="primary" onClick={onCreate}>
-        <Icon name="add" />
-        New bot
-      </button>
+      {may('control') ? <NewBot onClick={onCreate} /> : null}
     </div>
+  );
+}
+
+function NewBot({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" class="primary" onClick={onClick}>
+      <Icon name="add" />
+      New bot
+    </button>
   );
 }

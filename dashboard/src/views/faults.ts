@@ -9,7 +9,9 @@ export function faultFrom(
   thrown: unknown,
   forms: Readonly<Record<string, Schema>>,
 ): Map<string, string> {
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const given = thrown instanceof Error ? thrown.message : String(thrown);
+  // The configuration is checked by its kind, other fields as part of the body.
+  const message = given.replace(/^body\./, '');
   // `config.nick is missing`, `args.x must be <= 99`, `id must be 1 to 64 letters`.
   const [, path = '', text = ''] = /^([a-z]+(?:\.[\w-]+)*) (.+)$/s.exec(message) ?? [];
   if (path === 'id') return new Map([[path, text]]);

@@ -19,6 +19,13 @@ export interface JournalStats {
   stats: Stats;
 }
 
+/** What the hub has counted, by this machine's clock. */
+export interface LiveCounts {
+  seconds: readonly Second[];
+  /** The first second that was counted completely, in Unix epoch s; null if there is none yet. */
+  since: number | null;
+}
+
 /** The data of the chart. */
 export interface FlowSeries {
   /** Unix epoch s, by the service's clock. */
@@ -30,14 +37,14 @@ export interface FlowSeries {
 export const NO_SERIES: FlowSeries = seriesOf([], () => 0);
 
 /**
- * The last `length` seconds, without the current one. Seconds without an event are zero; seconds before the start of the stream
- * come from the journal.
+ * The last `length` seconds, without the current one. Seconds without an event are zero; seconds before the hub counted come
+ * from the journal.
  *
- * @param seconds the hub's counts, by this machine's clock. @param aheadMs how far that clock is ahead of the service's.
+ * @param aheadMs how far this machine's clock is ahead of the service's.
  */
 export function liveSeries(
   length: number,
-  seconds: readonly Second[],
+  { seconds, since }: LiveCounts,
   nowMs: number,
   aheadMs: number,
   history: JournalStats | undefined,
@@ -46,7 +53,7 @@ export function liveSeries(
   const end = Math.floor(nowMs / 1000) - ahead;
   const times = Array.from({ length }, (_, at) => end - length + at);
   const bySecond = new Map(seconds.map((one) => [one[0] - ahead, one]));
-  const begun = (seconds[0]?.[0] ?? Number.POSITIVE_INFINITY) - ahead;
+  const begun = (since ?? Number.POSITIVE_INFINITY) - ahead;
   const counted = history ? ratesOf(history) : () => 0;
   return seriesOf(times, (time, name) =>
     time >= begun ? (bySecond.get(time)?.[COLUMNS[name]] ?? 0) : counted(time, name),
@@ -87,12 +94,14 @@ function countIn(bucket: StatsBucket | undefined, name: LevelName): number {
   return (name === 'other' ? bucket?.other : bucket?.levels[name]) ?? 0;
 }
 
-/** Events per second over the last whole seconds. @param seconds as in {@link liveSeries}. */
-export function rateOf(seconds: readonly Second[], nowMs: number): number {
+/** Events per second over the last whole seconds; undefined until one second has been counted. */
+export function rateOf({ seconds, since }: LiveCounts, nowMs: number): number | undefined {
   const now = Math.floor(nowMs / 1000);
+  const from = Math.max(now - RATE_SECONDS, since ?? now);
+  if (from >= now) return undefined;
   let events = 0;
   for (const one of seconds.slice(-RATE_SECONDS - 2)) {
-    if (one[0] < now && one[0] >= now - RATE_SECONDS) events += one[1];
+    if (one[0] < now && one[0] >= from) events += one[1];
   }
-  return events / RATE_SECONDS;
+  return events / (now - from);
 }

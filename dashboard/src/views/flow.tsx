@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
-import { clockAheadMs, seconds, secondsVersion } from '../model/live.js';
+import { clockAheadMs, countedSince, seconds, secondsVersion } from '../model/live.js';
 import { useResource } from '../model/resource.js';
 import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { clockTime, day, second, serverNow } from '../model/time.js';
-import { StackedChart, short } from '../parts/chart.js';
+import { StackedChart } from '../parts/chart.js';
+import { short } from '../parts/short.js';
 import { historySeries, liveSeries, NO_SERIES, rateOf } from './flow-series.js';
 
 const STATS_MS = 10_000;
@@ -28,31 +29,34 @@ export function Flow() {
     Math.min(HEIGHT.most, Math.max(HEIGHT.least, window.innerHeight * HEIGHT.share)),
   );
   useThrottled(secondsVersion, 1000);
+  const counts = { seconds, since: countedSince };
+  const rate = rateOf(counts, Date.now());
   const history = useResource(
     async (signal) => {
       const requestedMs = serverNow();
       const after = Math.floor(requestedMs - range.seconds * 1000);
       return { range, requestedMs, stats: await api().stats({ after, signal }) };
     },
-    [range],
+    // Again once the hub counts: the first request may have been made before, and knows nothing of the time between.
+    [range, range.isLive && rate !== undefined],
     range.isLive ? undefined : STATS_MS,
   );
   // Ignore the response for another range.
   const value = history.value?.range === range ? history.value : undefined;
   const shown = range.isLive
-    ? liveSeries(range.seconds, seconds, Date.now(), clockAheadMs.value, value)
+    ? liveSeries(range.seconds, counts, Date.now(), clockAheadMs.value, value)
     : value
       ? historySeries(range.seconds, value)
       : NO_SERIES;
   const at = point !== undefined && point < shown.times.length ? point : undefined;
-  const rate = rateOf(seconds, Date.now());
+  const rateText = rate === undefined ? '–' : short(rate);
   const when = at === undefined ? undefined : (shown.times[at] as number) * 1000;
   return (
     <section class="card flow" aria-label="Events">
       <header class="card-head">
         <div class="rate">
           <span class="rate-number" data-rate>
-            {short(rate)}
+            {rateText}
           </span>
           <span class="muted">events/s</span>
         </div>
@@ -96,7 +100,7 @@ export function Flow() {
           times={shown.times}
           series={shown.series}
           height={height}
-          label={`Events per second by level, last ${range.name}; now ${short(rate)} per second`}
+          label={`Events per second by level, last ${range.name}; now ${rateText} per second`}
           onPoint={setPoint}
         />
       )}

@@ -1,4 +1,6 @@
+import { useState } from 'preact/hooks';
 import type { Incident, StackFrame } from '../../../src/client/index.js';
+import { withOpen } from '../model/open-incidents.js';
 import { hrefTo } from '../model/route.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Icon } from '../parts/icons.js';
@@ -21,23 +23,41 @@ export function IncidentList({
   incidents: readonly Incident[];
   withBot?: boolean;
 }) {
+  const [open, setOpen] = useState<ReadonlyMap<string, Incident>>(new Map());
+  const toggle = (incident: Incident, isOpen: boolean): void =>
+    setOpen((before) => {
+      const after = new Map(before);
+      if (isOpen) after.set(incident.id, incident);
+      else after.delete(incident.id);
+      return after;
+    });
   return (
     <ul class="incidents">
-      {incidents.map((incident) => (
+      {withOpen(incidents, open).map((incident) => (
         <li key={incident.id}>
-          <OneIncident incident={incident} withBot={withBot} />
+          <OneIncident
+            incident={incident}
+            withBot={withBot}
+            onToggle={(isOpen) => toggle(incident, isOpen)}
+          />
         </li>
       ))}
     </ul>
   );
 }
 
-function OneIncident({ incident, withBot }: { incident: Incident; withBot: boolean }) {
+interface OneProps {
+  incident: Incident;
+  withBot: boolean;
+  onToggle: (isOpen: boolean) => void;
+}
+
+function OneIncident({ incident, withBot, onToggle }: OneProps) {
   const { type, at_ms, suspect, reason, host, bots, stack, heap, last_lines, last_commands } =
     incident;
   void second.value;
   return (
-    <details>
+    <details onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
       <summary>
         <Icon name="right" />
         <span class="tag tone-bad">{TYPES[type] ?? type}</span>

@@ -12,14 +12,15 @@ const EDGES: Record<Edge, string> = {
   failed: 'older lines could not be loaded',
 };
 
-export function Nothing({ shown }: { shown: LogWindow }) {
+export function Nothing({ shown, isFiltered }: { shown: LogWindow; isFiltered: boolean }) {
   const top = shown.top.value;
   const isSearching = top === 'loading' || !isLoaded.value;
-  return (
-    <p class="empty muted log-list">
-      {isSearching ? 'Loading…' : top === 'stopped' ? 'No matching lines so far.' : 'No lines yet.'}
-    </p>
-  );
+  const found = !isFiltered
+    ? 'No lines yet.'
+    : top === 'stopped'
+      ? 'No matching lines so far.'
+      : 'No lines match the filter.';
+  return <p class="empty muted log-list">{isSearching ? 'Loading…' : found}</p>;
 }
 
 /** `1 line`, `1,200 new lines`. */

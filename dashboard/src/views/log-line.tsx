@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { eventOf } from '../model/download.js';
 import type { LogFilter } from '../model/log-filter.js';
@@ -29,7 +29,7 @@ export function Whole({ line, onClose, onLink, filter, onFilter }: WholeProps) {
       <header>
         <Level level={level} />
         <time>{fullTime(at)}</time>
-        {scope === '' ? null : <span>{scope}</span>}
+        {scope === '' ? null : <span>{visible(scope)}</span>}
         {bot === null ? null : <a href={hrefTo('bots', bot)}>{bot}</a>}
         {dir === null ? null : (
           <span class={`dir-${dir}`}>

@@ -3,8 +3,9 @@
 import { effect } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Line } from '../hub/messages.js';
+import { serviceUrl } from '../hub/service-address.js';
 import { connection, linesEpoch, linesVersion } from '../model/live.js';
-import type { LogFilter } from '../model/log-filter.js';
+import { isFiltered, type LogFilter } from '../model/log-filter.js';
 import { LogWindow } from '../model/log-window.js';
 import { hrefTo } from '../model/route.js';
 import { api } from '../model/session.js';
@@ -99,7 +100,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
   };
   const copyLink = (): void => {
     if (!chosen) say(SELECT_FIRST);
-    else void copy(`${location.origin}/${hrefTo('log', '', { at: chosen.id })}`, 'Link');
+    else void copy(`${serviceUrl()}/${hrefTo('log', '', { at: chosen.id })}`, 'Link');
   };
 
   useKeys('Log', [
@@ -143,7 +144,6 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
         <button
           type="button"
           class={isFollowing ? 'follow is-on' : 'follow'}
-          aria-pressed={isFollowing}
           onClick={() => (isFollowing ? setFollowing(false) : follow())}
         >
           <Icon name={isFollowing ? 'pause' : 'follow'} />
@@ -153,7 +153,7 @@ export function LogPane({ filter, onFilter, isOfOne = false, at }: Props) {
       </Toolbar>
       <Head shown={shown} onMore={load} />
       {rows.length === 0 ? (
-        <Nothing shown={shown} />
+        <Nothing shown={shown} isFiltered={isFiltered(filter, isOfOne)} />
       ) : (
         <VirtualList
           class="log-list"

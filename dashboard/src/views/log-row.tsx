@@ -1,4 +1,5 @@
 import { Component } from 'preact';
+import { visible } from '../../../src/shared/contract/escapes.js';
 import type { Line } from '../hub/messages.js';
 import { clockTime, day, fullTime } from '../model/time.js';
 import { Level } from '../parts/status.js';
@@ -51,7 +52,7 @@ export class LogRow extends Component<Props> {
           {clockTime(at)}
         </time>
         <Level level={level} />
-        <span class="cell-scope">{scope}</span>
+        <span class="cell-scope">{visible(scope)}</span>
         {withBot ? <span class="cell-bot">{bot}</span> : null}
         <span
           class={dir === null ? 'cell-dir' : `cell-dir dir-${dir}`}

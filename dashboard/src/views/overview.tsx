@@ -94,7 +94,7 @@ function Pressure() {
 }
 
 function Meters({ report }: { report: PressureReport }) {
-  const { cpu, memory, queue, streams, bots: of, short: lacking, journal } = report;
+  const { cpu, memory, queue, streams, bots: of, short: lacking, store, journal } = report;
   const percent = (value: number): string => `${Math.round(value * 100)} %`;
   const megabytes = (bytes: number): string =>
     `${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB`;
@@ -149,6 +149,9 @@ function Meters({ report }: { report: PressureReport }) {
           );
         })}
       </ul>
+      {store.state !== 'on' ? (
+        <p role="alert">Changes are refused, because they cannot be stored: {store.reason}.</p>
+      ) : null}
       {journal.state !== 'on' ? (
         <p class="muted">
           The journal is {journal.state}

@@ -37,6 +37,9 @@ export function SignIn() {
         setLock({ until: Date.now() + ms, ms });
       } else if (thrown instanceof ApiError && thrown.status === 401) {
         setFault('Wrong PIN. The service creates a new PIN each time it starts.');
+      } else if (thrown instanceof ApiError && thrown.status === 403) {
+        // The message says what to configure.
+        setFault(`The service does not take the PIN here: ${thrown.message}.`);
       } else {
         setFault((thrown as Error).message);
       }

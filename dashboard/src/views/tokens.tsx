@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { ApiError, type NewToken, type TokenInfo } from '../../../src/client/index.js';
 import { useResource } from '../model/resource.js';
-import { api } from '../model/session.js';
+import { api, signOut } from '../model/session.js';
 import { age, fullTime, second, serverNow, span } from '../model/time.js';
 import { Confirm } from '../parts/dialog.js';
 import { focusContent } from '../parts/focus.js';
@@ -33,6 +33,7 @@ export function TokensView() {
   const revoke = async (token: TokenInfo): Promise<void> => {
     setRevoking(undefined);
     try {
+      if (token.current) return await signOut();
       await api().tokens.revoke(token.id);
       say(`${token.name} revoked`);
       reload();
@@ -82,6 +83,12 @@ export function TokensView() {
           onYes={() => void revoke(revoking)}
           onClose={() => setRevoking(undefined)}
         >
+          {revoking.current ? (
+            <p>
+              <strong>You are signed in with this token.</strong> Revoking it signs out all tabs of
+              this browser.
+            </p>
+          ) : null}
           <p>
             Every client that uses this token loses access immediately, and its streams are closed.
             This cannot be undone.
@@ -120,7 +127,9 @@ function TokenTable({
         <tbody>
           {tokens.map((token) => (
             <tr key={token.id} data-token={token.name}>
-              <td class="token-name">{token.name}</td>
+              <td class="token-name">
+                {token.name} {token.current ? <span class="tag">this session</span> : null}
+              </td>
               <td>
                 {token.scopes.map((scope) => (
                   <span key={scope} class={`tag scope-${scope}`}>

@@ -22,7 +22,7 @@ import { CliError } from '../failure.js';
 import { showDuration } from '../flags/duration.js';
 import { jsonObject, labels, list } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
-import { print, printJson, table } from '../terminal/output.js';
+import { print, printJson, printLine, table } from '../terminal/output.js';
 import { showProgress } from '../terminal/progress.js';
 import { addGroup, addHelp } from './help.js';
 
@@ -134,7 +134,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   if (options.stopped) bot.desired = 'stopped';
   const created = await client.bots.create(bot, call());
   if (options.json) await printJson(created);
-  else await print(`${created.id} ${created.status}\n`);
+  else await printLine(`${created.id} ${created.status}`);
 }
 
 /** @throws CliError if the text is neither a JSON object nor the name of a file with one. */
@@ -160,7 +160,7 @@ async function actOnBots(
     const bot = await client.bots[verb](first, call());
     const status = bot?.status ?? 'deleted';
     if (options.json) await printJson({ [first]: { status } });
-    else await print(`${first} ${status}\n`);
+    else await printLine(`${first} ${status}`);
     return EXIT.ok;
   }
   if (given.length === 0 && !options.label) {
@@ -181,7 +181,7 @@ async function actOnBots(
       if ('error' in outcome) {
         failed++;
         complain(`${id}: ${outcome.error}`);
-      } else if (!options.json) await print(`${id} ${outcome.status}\n`);
+      } else if (!options.json) await printLine(`${id} ${outcome.status}`);
     }
   }
   if (options.json) await printJson(all);

@@ -8,16 +8,19 @@ import type { Command } from 'commander';
 import { DroverClient } from '../../client/index.js';
 import { loadEngine } from '../../front/engine/load.js';
 import { findKinds } from '../../main/bots/kind-modules.js';
-import { defaultDataDir } from '../../main/data-dir.js';
+import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
 import { loadConfig } from '../../main/load-config.js';
+import { fitToOpenFiles } from '../../main/open-files.js';
+import { checkTls } from '../../main/tls-snapshot.js';
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
+import { maxOpenFiles } from '../../shared/open-files.js';
 import { askedProfile, limit, profileOf, withProfile } from '../connection/connection.js';
 import { configDir } from '../connection/profile.js';
 import { EXIT } from '../exit-codes.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
 import { action } from '../terminal/action.js';
-import { print, printJson } from '../terminal/output.js';
+import { printJson, printLine } from '../terminal/output.js';
 
 interface DoctorOptions extends StartFlags {
   profile?: string;
@@ -61,7 +64,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   const config = configOf(options);
   if ('result' in config) add('configuration', config);
   else {
-    add('configuration', ok('valid'));
+    add('configuration', configuration(config, options.config));
     const dataDir = config.data_dir ?? defaultDataDir(process.env);
     add('engine', await engine(config));
     add('port', await port(config));
@@ -76,7 +79,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   if (options.json) await printJson(findings);
   else {
     for (const { check, result, message } of findings) {
-      await print(`${result.padEnd(4)}  ${check.padEnd(14)}  ${message}\n`);
+      await printLine(`${result.padEnd(4)}  ${check.padEnd(14)}  ${message}`);
     }
   }
   return findings.some(({ result }) => result === 'fail') ? EXIT.not_as_expected : EXIT.ok;
@@ -97,6 +100,28 @@ function configOf(options: DoctorOptions): Config | Found {
   } catch (thrown) {
     return fail(messageOf(thrown));
   }
+}
+
+/** The file has the configuration of bots as it was written: which values are passwords, only their kinds know. */
+function configuration({ bots, tls }: Config, file: string | undefined): Found {
+  try {
+    checkTls(tls);
+  } catch (thrown) {
+    return fail(messageOf(thrown));
+  }
+  const secret = [
+    ...(bots.some(({ config }) => Object.keys(config).length > 0) ? [file] : []),
+    tls.key,
+  ].filter((path) => typeof path === 'string');
+  const open = secret.filter(isReadByAll);
+  if (open.length === 0) return ok('valid');
+  return warn(
+    `valid, but all users can read ${open.join(' and ')}, which can contain passwords or keys; run chmod o-rwx ${open.join(' ')}`,
+  );
+}
+
+function isReadByAll(path: string): boolean {
+  return process.platform !== 'win32' && (statSync(path).mode & 0o004) !== 0;
 }
 
 async function engine({ engine, http }: Config): Promise<Found> {
@@ -144,6 +169,7 @@ function dataDirectory(dir: string): Found {
     // For root access() always succeeds, so try to create something.
     rmdirSync(mkdtempSync(join(existing, '.drover-doctor-')));
     if (existing !== dir) return ok(`${dir} does not exist yet and can be created`);
+    expectPrivate(dir);
     const { mode } = statSync(dir);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       return warn(`other users can read ${dir}; run chmod 700 ${dir}`);
@@ -162,20 +188,12 @@ function kinds({ kinds }: Config): Found {
     : warn(failed.map(({ module, error }) => `${module}: ${error}`).join('; '));
 }
 
-/** Each connection is an open file. Node raises the soft limit to the hard limit itself. */
-function openFiles({ http, stream }: Config): Found {
-  const limits = (process.report.getReport() as { userLimits?: Record<string, { hard: unknown }> })
-    .userLimits;
-  const hard = limits?.['open_files']?.hard;
-  if (hard === 'unlimited') return ok('no limit');
-  if (typeof hard !== 'number' && typeof hard !== 'string')
-    return ok('this system has no such limit');
-  const files = Number(hard);
-  const wanted = Math.max(http.max_connections, stream.max_streams);
-  if (files > wanted) return ok(`${files}`);
-  return warn(
-    `the limit of ${files} is below the ${wanted} configured connections; raise it (ulimit -Hn, LimitNOFILE)`,
-  );
+/** Each connection is an open file. */
+function openFiles(config: Config): Found {
+  const files = maxOpenFiles();
+  if (files === null) return ok('no limit');
+  const { warning } = fitToOpenFiles(config, availableParallelism(), files);
+  return warning === null ? ok(`${files}`) : warn(warning);
 }
 
 /** The memory limit of the container, or the memory of the machine. */

@@ -10,7 +10,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { jsonObject } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
-import { print, printJson, safeJson } from '../terminal/output.js';
+import { printJson, printLine, safeJson } from '../terminal/output.js';
 
 /** The target name for the service itself. */
 const SERVICE = '-';
@@ -51,7 +51,7 @@ async function invoke(
     if ('error' in outcome) {
       failed++;
       complain(`${id}: ${outcome.error}`);
-    } else if (!options.json) await print(`${id} ${safeJson(outcome.result)}\n`);
+    } else if (!options.json) await printLine(`${id} ${safeJson(outcome.result)}`);
   }
   if (options.json) await printJson(results);
   return failed === 0 ? EXIT.ok : EXIT.failed;

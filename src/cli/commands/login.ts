@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import { ApiError, DroverClient } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
+import { write } from '../../shared/terminal.js';
 import {
   type ConnectionOptions,
   DEFAULT_URL,
@@ -21,7 +22,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
-import { print } from '../terminal/output.js';
+import { printLine } from '../terminal/output.js';
 
 interface LoginOptions extends ConnectionOptions {
   timeout: number;
@@ -74,7 +75,7 @@ async function login(options: LoginOptions): Promise<undefined> {
       throw new CliError(EXIT.not_allowed, message);
     });
   writeProfile(path, { url, token, ...(given === undefined && { own: true }) });
-  await print(`logged in to ${url}; the token is saved in ${path}\n`);
+  await printLine(`logged in to ${url}; the token is saved in ${path}`);
   // The profile's previous token is no longer in use.
   if (before?.own && before.token !== token) {
     await revoke(before, options).catch((thrown: unknown) => {
@@ -111,7 +112,7 @@ async function pinOf({ pin, pinFile }: LoginOptions, url: string): Promise<strin
       throw new CliError(EXIT.usage, `cannot read the PIN file: ${messageOf(thrown)}`);
     }
   }
-  if (process.stdin.isTTY) process.stderr.write(`PIN for ${url}: `);
+  if (process.stdin.isTTY) write(process.stderr, `PIN for ${url}: `);
   for await (const line of createInterface({ input: process.stdin, signal: stopSignal })) {
     return line.trim();
   }
@@ -131,5 +132,5 @@ async function logout(options: LoginOptions): Promise<undefined> {
   if (!profile) throw new CliError(EXIT.usage, `not logged in: no profile ${path}`);
   await revoke(profile, options);
   removeProfile(path);
-  await print(`logged out of ${profile.url}\n`);
+  await printLine(`logged out of ${profile.url}`);
 }

@@ -80,8 +80,8 @@ function printer({
   return async (events) => {
     const lines = events
       .filter(fits)
-      .map((event) => `${json ? safeJson(event) : eventLine(event, colored)}\n`);
-    if (lines.length > 0) await print(lines.join(''));
+      .flatMap((event) => (json ? `${safeJson(event)}\n` : eventLine(event, colored)));
+    if (lines.length > 0) await print(...lines);
   };
 }
 

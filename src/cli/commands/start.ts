@@ -10,6 +10,7 @@ import type { Service } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
+import { complain, safeText, write } from '../../shared/terminal.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
 import { isLoopback } from '../loopback.js';
 import { stopSignal } from '../stop-signals.js';
@@ -17,6 +18,9 @@ import { stopSignal } from '../stop-signals.js';
 const CLEARTEXT =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network unencrypted; ' +
   'set tls.cert and tls.key, or use --host 127.0.0.1';
+
+const PIN_OFF =
+  'the PIN is switched off (auth.pin); drover tokens create --data-dir creates a token';
 
 interface StartOptions extends StartFlags {
   demo: boolean;
@@ -35,6 +39,8 @@ export function addStart(program: Command): void {
 }
 
 async function start(options: StartOptions, command: Command): Promise<void> {
+  // A reader that is gone, or a file on a full disk, must not end the service.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   const [unknown] = command.args;
   if (unknown !== undefined) command.error(`unknown command ${JSON.stringify(unknown)}`);
   try {
@@ -59,12 +65,12 @@ async function startService(options: StartOptions): Promise<Service | undefined>
     const service = await Service.open(config, availableParallelism(), stopSignal);
     const { host } = config.http;
     const isTls = config.tls.cert !== null;
-    await service.start(({ port, pin, pinPath, engine, missingKinds }) => {
-      console.log(`PIN=${pin} at ${pinPath}`);
-      console.log(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
-      console.log(engine);
+    await service.start(({ port, pin, engine, warnings }) => {
+      say(pin ? `PIN=${pin.value} at ${pin.path}` : PIN_OFF);
+      say(`listening on ${isTls ? 'https' : 'http'}://${host}:${port}`);
+      say(engine);
       tellSystemd('ready', `listening on port ${port}`, warn);
-      for (const line of missingKinds) warn(line);
+      for (const line of warnings) warn(line);
       if (!existsSync(`${DASHBOARD_DIR}/index.html`)) {
         warn(
           `the dashboard is not built (${DASHBOARD_DIR} is missing), so GET / answers 404; run npm run build`,
@@ -99,13 +105,20 @@ async function loadService(): Promise<typeof import('../../main/service.js')> {
   }
 }
 
+/** One line on standard output. */
+function say(line: string): void {
+  write(process.stdout, `${safeText(line)}\n`);
+}
+
 function warn(message: string): void {
-  process.stderr.write(`drover: warning: ${message}\n`);
+  complain(`warning: ${message}`);
 }
 
 function fail(thrown: unknown): never {
-  process.stderr.write(`drover: ${messageOf(thrown)}\n`);
+  complain(messageOf(thrown));
   // Anything but a StartupError is a bug; the stack helps to find it.
-  if (!(thrown instanceof StartupError) && thrown instanceof Error) console.error(thrown.stack);
+  if (!(thrown instanceof StartupError) && thrown instanceof Error) {
+    write(process.stderr, `${thrown.stack}\n`);
+  }
   process.exit(1);
 }

@@ -1,12 +1,13 @@
 import { type Command, Option } from 'commander';
-import type { CreateTokenBody, Scope, TokenInfo } from '../../client/index.js';
+import type { CreateTokenBody, NewToken, Scope, TokenInfo } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { labels, list, timeSpan } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
-import { print, printJson, table } from '../terminal/output.js';
+import { print, printJson, printLine, table } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
+import { createLocalToken } from './local-token.js';
 
 /** Names the command's own token in the output; ids are UUIDs. */
 const CURRENT = 'current';
@@ -17,6 +18,8 @@ interface CreateOptions extends ConnectionOptions {
   bot?: string[];
   label?: Record<string, string>;
   expires?: number;
+  dataDir?: string;
+  timeout: number;
   json?: true;
 }
 
@@ -42,6 +45,12 @@ export function addTokens(program: Command): void {
     .option('--bot <id>', 'restrict the token to this bot (comma-separated or repeated)', list)
     .option('--label <name=value>', 'restrict the token to bots with these labels', labels)
     .option('--expires <time>', 'lifetime, for example 30d (default: no expiry)', timeSpan)
+    .addOption(
+      new Option(
+        '--data-dir <path>',
+        'create it on the machine of the service, without PIN and token, as its user or as root',
+      ).conflicts(['url', 'token', 'profile']),
+    )
     .option('--json', 'print the token and its properties as JSON')
     .action(action(createToken));
   withConnection(tokens.command('revoke').description('revoke tokens').argument('[id...]'))
@@ -81,16 +90,23 @@ function time(ms: number | null): string {
 }
 
 async function createToken(name: string, options: CreateOptions): Promise<undefined> {
-  const { client, call } = connect(options);
-  const { scope, bot, label, expires } = options;
+  const { scope, bot, label, expires, dataDir, timeout } = options;
   const body: CreateTokenBody = { name, scopes: scope as Scope[] };
   if (bot) body.bots = bot;
   if (label) body.labels = label;
   if (expires !== undefined) body.expires_at_ms = Date.now() + expires;
-  const created = await client.tokens.create(body, call());
+  const created =
+    dataDir === undefined
+      ? await createByRequest(body, options)
+      : await createLocalToken(dataDir, body, timeout);
   // Only the token, for TOKEN=$(drover tokens create …).
   if (options.json) await printJson(created);
-  else await print(`${created.token}\n`);
+  else await printLine(`${created.token}`);
+}
+
+function createByRequest(body: CreateTokenBody, options: CreateOptions): Promise<NewToken> {
+  const { client, call } = connect(options);
+  return client.tokens.create(body, call());
 }
 
 async function revokeTokens(ids: string[], options: RevokeOptions): Promise<number> {
@@ -112,7 +128,7 @@ async function revokeTokens(ids: string[], options: RevokeOptions): Promise<numb
     try {
       await revoke();
       all[id] = { status: 'revoked' };
-      if (!options.json) await print(`${id} revoked\n`);
+      if (!options.json) await printLine(`${id} revoked`);
     } catch (thrown) {
       if (targets.length === 1) throw thrown;
       // Report it and continue with the others.

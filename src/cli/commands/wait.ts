@@ -16,7 +16,7 @@ import { showDuration } from '../flags/duration.js';
 import { duration, list } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action } from '../terminal/action.js';
-import { print, printJson, safeText } from '../terminal/output.js';
+import { printJson, printLine } from '../terminal/output.js';
 import { elapsed, followProgress } from '../terminal/progress.js';
 
 const POLL_MS = 200;
@@ -71,7 +71,7 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
     onState: connection.onState,
   });
   followProgress(() => {
-    const is = last === undefined ? '' : `, it is ${safeText(last.status)}`;
+    const is = last === undefined ? '' : `, it is ${last.status}`;
     return `waiting for ${bot} to be ${wanted.join(' or ')}${is}: ${elapsed(began, timeout)}`;
   });
   for await (const event of stream) {
@@ -79,7 +79,8 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
     last = event.data.snapshot;
     if (wanted.includes(last.status)) {
       if (options.json) await printJson(last);
-      else await print(`${bot} ${last.status} after ${showDuration(performance.now() - began)}\n`);
+      else
+        await printLine(`${bot} ${last.status} after ${showDuration(performance.now() - began)}`);
       return;
     }
     if (last.status === 'deleted') throw new CliError(EXIT.not_found, `${bot} was deleted`);
@@ -107,7 +108,7 @@ async function waitForService(options: WaitOptions): Promise<void> {
       await client.health({ signal: deadline });
       const afterMs = performance.now() - began;
       if (options.json) await printJson({ url, after_ms: Math.round(afterMs) });
-      else await print(`${url} is up after ${showDuration(afterMs)}\n`);
+      else await printLine(`${url} is up after ${showDuration(afterMs)}`);
       return;
     } catch (thrown) {
       stopSignal.throwIfAborted();

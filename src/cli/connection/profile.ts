@@ -1,15 +1,8 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors.js';
+import { writePrivateFile } from '../../shared/private-file.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 
@@ -62,17 +55,9 @@ export function readProfile(path: string): Profile | undefined {
 
 /** @throws CliError */
 export function writeProfile(path: string, profile: Profile): void {
-  const fresh = `${path}.${process.pid}.tmp`;
   try {
     mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
-    // Written to a temporary file and renamed, so that the profile is never incomplete or readable by others.
-    writeFileSync(fresh, `${JSON.stringify(profile, null, 2)}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-    });
-    // The umask may have removed more.
-    chmodSync(fresh, 0o600);
-    renameSync(fresh, path);
+    writePrivateFile(path, `${JSON.stringify(profile, null, 2)}\n`);
   } catch (thrown) {
     throw new CliError(EXIT.failed, `cannot write the profile ${path}: ${messageOf(thrown)}`);
   }

@@ -1,4 +1,4 @@
-import { safeText } from '../terminal/output.js';
+import { safeText } from '../../shared/terminal.js';
 import type { Verdict } from './expectation.js';
 
 /** The result of one check. */

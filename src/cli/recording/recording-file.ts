@@ -1,16 +1,27 @@
 // The recording of a run: NDJSON with a head, one event per line, and an end.
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, lstatSync, rmSync, statSync } from 'node:fs';
+import {
+  createReadStream,
+  createWriteStream,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import type { EventFilter, StreamEvent } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
+import { write } from '../../shared/terminal.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { isStandardOutput, safeJson } from '../terminal/output.js';
 
 const VERSION = 1;
+/** A recording has everything that bots said. */
+const PRIVATE = 0o600;
 
 /** The first line of a recording. */
 export interface RecordingHead {
@@ -111,7 +122,7 @@ export class RecordingWriter {
 
   async #write(text: string): Promise<void> {
     this.#check();
-    if (!this.#file.write(text)) await once(this.#file, 'drain').catch(() => {});
+    if (!write(this.#file, text)) await once(this.#file, 'drain').catch(() => {});
     this.#check();
   }
 
@@ -127,8 +138,10 @@ async function openFile(path: string, replace: boolean): Promise<Writable> {
   try {
     // A device or a pipe always exists.
     const isExclusive = !replace && (statSync(path, { throwIfNoEntry: false })?.isFile() ?? true);
-    const file = createWriteStream(path, { flags: isExclusive ? 'wx' : 'w' });
-    await once(file, 'open');
+    const file = createWriteStream(path, { flags: isExclusive ? 'wx' : 'w', mode: PRIVATE });
+    const [descriptor] = (await once(file, 'open')) as [number];
+    // One that it replaces too.
+    if (fstatSync(descriptor).isFile()) fchmodSync(descriptor, PRIVATE);
     return file;
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;

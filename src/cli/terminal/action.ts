@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/errors.js';
+import { complain as tell, write } from '../../shared/terminal.js';
 import { EXIT } from '../exit-codes.js';
 import { failureOf } from '../failure.js';
 import { stopSignal } from '../stop-signals.js';
@@ -34,7 +34,7 @@ async function exitCodeOf(task: () => Promise<number | undefined>): Promise<numb
     if (stopSignal.aborted) return EXIT.interrupted;
     const { exitCode, message, stack } = failureOf(thrown);
     complain(message);
-    if (stack !== undefined) process.stderr.write(`${stack}\n`);
+    if (stack !== undefined) write(process.stderr, `${stack}\n`);
     return exitCode;
   }
 }
@@ -42,7 +42,7 @@ async function exitCodeOf(task: () => Promise<number | undefined>): Promise<numb
 /** One line on standard error. */
 export function complain(message: string): void {
   clearProgress();
-  process.stderr.write(`drover: ${messageOf(message)}\n`);
+  tell(message);
 }
 
 function flush(stream: NodeJS.WriteStream): Promise<void> {

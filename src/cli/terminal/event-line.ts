@@ -1,5 +1,6 @@
 import type { StreamEvent } from '../../client/index.js';
-import { safeJson, safeText } from './output.js';
+import { type Printed, safeText } from '../../shared/terminal.js';
+import { safeJson } from './output.js';
 
 const COLORS: Readonly<Record<string, number>> = {
   info: 32,
@@ -12,14 +13,15 @@ const COLORS: Readonly<Record<string, number>> = {
 };
 const DIM = 2;
 
-/** One line without a newline: time, level or kind, bot, scope and direction, message. */
-export function eventLine(event: StreamEvent, isColored: boolean): string {
-  const paint = (code: number | undefined, text: string): string =>
-    isColored ? `\u001b[${code ?? 0}m${text}\u001b[0m` : text;
-  const line = (at: number | null, kind: string, who: string, text: string): string => {
+/** One line: time, level or kind, bot, scope and direction, message. */
+export function eventLine(event: StreamEvent, isColored: boolean): Printed[] {
+  const paint = (color: number | undefined, text: string): Printed =>
+    isColored ? { color: color ?? 0, text } : safeText(text);
+  const line = (at: number | null, kind: string, who: string, text: string): Printed[] => {
     const time = at === null ? ' '.repeat(12) : clock(at);
     const label = safeText(kind).padEnd(7);
-    return `${paint(DIM, time)} ${paint(COLORS[kind], label)} ${safeText(who).padEnd(12)} ${safeText(text)}`;
+    const rest = `${safeText(who).padEnd(12)} ${safeText(text)}\n`;
+    return [paint(DIM, time), ' ', paint(COLORS[kind], label), ' ', rest];
   };
   switch (event.event) {
     case 'log': {

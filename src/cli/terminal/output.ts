@@ -1,10 +1,16 @@
 import { once } from 'node:events';
+import { type Printed, safeLines, safeText, write } from '../../shared/terminal.js';
 import { clearProgress } from './progress.js';
 
 /** Writes to standard output with backpressure. */
-export async function print(text: string): Promise<void> {
+export async function print(...parts: readonly Printed[]): Promise<void> {
   clearProgress();
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+  if (!write(process.stdout, ...parts)) await once(process.stdout, 'drain');
+}
+
+/** One line on standard output. */
+export async function printLine(text: string): Promise<void> {
+  await print(`${safeText(text)}\n`);
 }
 
 export function isStandardOutput(path: string | undefined): boolean {
@@ -15,24 +21,9 @@ export async function printJson(value: unknown): Promise<void> {
   await print(`${safeJson(value, 2)}\n`);
 }
 
-/**
- * JSON without terminal control sequences. JSON.stringify escapes most control characters; this escapes the rest. Parsed, it
- * is the same value.
- */
+/** JSON without unsafe characters, also where it is not printed. Parsed, it is the same value. */
 export function safeJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
-
-/** Text with its control characters escaped. */
-export function safeText(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to escape
-    /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return safeLines(JSON.stringify(value, null, indent));
 }
 
 /** Aligned columns; the last one is not padded. */

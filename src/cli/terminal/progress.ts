@@ -1,5 +1,7 @@
 // Owns the progress line of a long command: on standard error, only on a terminal, cleared before any other output.
 
+import { CLEAR_LINE, safeText, write } from '../../shared/terminal.js';
+
 const INTERVAL_MS = 1000;
 
 let isShown = false;
@@ -8,8 +10,8 @@ let timer: NodeJS.Timeout | undefined;
 export function showProgress(text: string): void {
   if (process.stderr.isTTY !== true || process.env['TERM'] === 'dumb') return;
   // A line wider than the terminal would wrap and could not be cleared.
-  const line = text.slice(0, (process.stderr.columns || 80) - 1);
-  process.stderr.write(`\r\u001b[K${line}`);
+  const line = safeText(text).slice(0, (process.stderr.columns || 80) - 1);
+  write(process.stderr, CLEAR_LINE, line);
   isShown = true;
 }
 
@@ -21,7 +23,7 @@ export function followProgress(text: () => string): void {
 
 /** Clears the line until the next update. */
 export function clearProgress(): void {
-  if (isShown) process.stderr.write('\r\u001b[K');
+  if (isShown) write(process.stderr, CLEAR_LINE);
   isShown = false;
 }
 

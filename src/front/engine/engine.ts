@@ -1,3 +1,4 @@
+import type { DroverError } from '../../shared/errors.js';
 import type { BodyShare } from '../body-room.js';
 import type { InFlightSlot } from '../in-flight-limiter.js';
 
@@ -6,7 +7,7 @@ export interface Response {
   /** Names and values, alternating. The engine adds Content-Length. */
   headers: readonly string[];
   body: string | Uint8Array;
-  /** Close the connection after it: what still arrives is not trusted or not wanted. */
+  /** Close the connection after it: what still arrives is not trusted or not wanted, and never answered. */
   close?: boolean;
 }
 
@@ -21,12 +22,16 @@ export interface Exchange {
   /** The client has disconnected; responses are dropped. */
   readonly aborted: boolean;
   readonly address: string;
+  /** Why its head is refused, regardless of the route. The connection has to be closed then. */
+  readonly refusal: DroverError | undefined;
   /** Set by the front: its place among the requests of its route. */
   slot: InFlightSlot | undefined;
   /** Set by the front: the number of its route, for {@link EngineOptions.responded}. 0 until it is known. */
   route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
   header(name: string): string;
+  /** The values of all headers of this name, in their order. As {@link header} otherwise. */
+  headers(name: string): string[];
   /**
    * The whole body. To be called before the handler's first await.
    * @param share accounts for each piece.
@@ -89,7 +94,7 @@ export interface FixedResponse extends Response {
   route: number;
 }
 
-/** Responses, with status 200, by path. An engine may give them without the handler to a GET without `Transfer-Encoding` of at most `maxUrlBytes`. */
+/** Responses, with status 200, by path. An engine may give them without the handler to a GET that it does not refuse, of at most `maxUrlBytes`. */
 export type FixedResponses = ReadonlyMap<string, FixedResponse>;
 
 /** Counts connections and refuses those above the limits. */
@@ -129,6 +134,8 @@ export interface EngineOptions {
   /** Called for each response and each start of a stream, with the exchange's route. */
   responded: (route: number, status: number) => void;
   tls: TlsFiles | null;
+  /** Ciphers of TLS 1.2 by their OpenSSL names. TLS 1.3 is on, older versions are off. */
+  ciphers: readonly string[];
   connections: ConnectionGate;
   /** Longest path with query that gets a fixed response; the handler refuses longer ones. */
   maxUrlBytes: number;

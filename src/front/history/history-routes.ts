@@ -10,6 +10,7 @@ import type { StreamLease, StreamLeases } from '../stream-lease.js';
 import { streamReach } from '../stream-route.js';
 import { type EventQuery, parseEventQuery, parseStatsQuery } from './event-query.js';
 import type { JournalClient } from './journal-client.js';
+import { SearchShares } from './search-shares.js';
 
 /** Events and bytes of one page of a download. */
 const PART_EVENTS = 1000;
@@ -43,28 +44,39 @@ export function historyRoutes(
   parts: HistoryRoutesParts,
 ): Pick<Handlers, 'GET /api/events' | 'GET /api/stats'> {
   const { auth, epoch, journal, names, mirror } = parts;
+  const shares = new SearchShares();
   return {
     'GET /api/events': async (exchange, caller) => {
-      const { reach } = caller.record;
-      const limited = streamReach(reach, mirror);
-      const query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
-      if (query.whole) {
-        if (exchange.method === 'GET') return download(parts, exchange, caller, query);
-        exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
-        return;
+      const { id: token, reach } = caller.record;
+      let query: EventQuery;
+      const leave = shares.enter(token);
+      try {
+        const limited = streamReach(reach, mirror);
+        query = parseEventQuery(queryPairs(exchange.query), epoch, names, limited);
+        if (!query.whole) {
+          const { body } = await journal.page({ ...query.request, token }, exchange.gone());
+          auth.recheck(caller);
+          exchange.respond(jsonResponse(body));
+          return;
+        }
+      } finally {
+        leave();
       }
-      const { body } = await journal.page(query.request, exchange.gone());
-      auth.recheck(caller);
-      exchange.respond(jsonResponse(body));
+      if (exchange.method === 'GET') return download(parts, exchange, caller, query);
+      exchange.respond({ status: 200, headers: DOWNLOAD_HEADERS, body: '' });
     },
     'GET /api/stats': async (exchange, caller) => {
-      const request = parseStatsQuery(queryPairs(exchange.query));
-      if (caller.record.reach !== null) {
-        throw new DroverError('forbidden', 'this token is limited to some bots');
+      const { id: token, reach } = caller.record;
+      if (reach !== null) throw new DroverError('forbidden', 'this token is limited to some bots');
+      const leave = shares.enter(token);
+      try {
+        const request = parseStatsQuery(queryPairs(exchange.query));
+        const { body } = await journal.stats({ ...request, token }, exchange.gone());
+        auth.recheck(caller);
+        exchange.respond(jsonResponse(body));
+      } finally {
+        leave();
       }
-      const { body } = await journal.stats(request, exchange.gone());
-      auth.recheck(caller);
-      exchange.respond(jsonResponse(body));
     },
   };
 }
@@ -95,7 +107,8 @@ async function sendPages(
   { request }: EventQuery,
   lease: StreamLease,
 ): Promise<void> {
-  const wanted = { ...request, limit: PART_EVENTS, maxBytes: PART_BYTES };
+  const { id: token } = caller.record;
+  const wanted = { ...request, token, limit: PART_EVENTS, maxBytes: PART_BYTES };
   const signal = exchange.gone();
   // Before the response begins, so that an unavailable journal is an error and not an empty file.
   let page = await journal.page(wanted, signal);

@@ -1,5 +1,6 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type {
+  Asked,
   Page,
   PageRequest,
   ReplayPart,
@@ -13,7 +14,7 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { ReplaySource } from './replays.js';
 
 /** Calls that may wait for the journal at one time; another is rejected with `overloaded`. */
-const MAX_WAITING = 256;
+export const MAX_WAITING = 256;
 /** More calls for streams that resume: searches must not block them. */
 const RESERVED_REPLAYS = 16;
 /** A disk may hang. */
@@ -62,11 +63,11 @@ export class JournalClient implements ReplaySource {
   }
 
   /** @param gone aborts when the client has left: the search ends and the call rejects. */
-  page(request: PageRequest, gone?: AbortSignal): Promise<Page> {
+  page(request: Asked<PageRequest>, gone?: AbortSignal): Promise<Page> {
     return this.#call('page', request, gone);
   }
 
-  stats(request: StatsRequest, gone?: AbortSignal): Promise<Output<'stats'>> {
+  stats(request: Asked<StatsRequest>, gone?: AbortSignal): Promise<Output<'stats'>> {
     return this.#call('stats', request, gone);
   }
 

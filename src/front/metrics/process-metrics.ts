@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { maxOpenFiles } from '../../shared/open-files.js';
 import { residentMemory } from '../../shared/process-memory.js';
 
 export interface ProcessMetrics {
@@ -12,7 +13,7 @@ export interface ProcessMetrics {
   maxFiles: number | null;
 }
 
-const MAX_FILES = maxFiles();
+const MAX_FILES = maxOpenFiles();
 
 export function processMetrics(): ProcessMetrics {
   const { user, system } = process.cpuUsage();
@@ -29,16 +30,6 @@ export function processMetrics(): ProcessMetrics {
 function openFiles(): number | null {
   try {
     return statSync('/proc/self/fd').size || null;
-  } catch {
-    return null;
-  }
-}
-
-function maxFiles(): number | null {
-  try {
-    const [, soft] =
-      /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return soft === undefined ? null : Number(soft);
   } catch {
     return null;
   }

@@ -17,6 +17,7 @@ export const AUTH_OPERATIONS = {
     },
     errors: {
       401: '`wrong pin`',
+      403: 'From a page that may not use the PIN: the message says what to configure. It uses no attempt.',
       429: '`locked, retry in <N>s`: no attempts are left. `<N>` is also in `Retry-After`.',
     },
   },
@@ -38,7 +39,7 @@ export const AUTH_OPERATIONS = {
     },
     errors: {
       429: 'Too many unused tickets of this token.',
-      503: 'Too many unused tickets.',
+      503: 'Too many unused tickets of all tokens, and this one has its share.',
     },
   },
   'GET /api-info': {
@@ -84,6 +85,19 @@ export const AUTH_OPERATIONS = {
       },
     },
     errors: { 409: 'The limit of 10,000 tokens is reached.' },
+  },
+  'GET /api/tokens/current': {
+    id: 'getCurrentToken',
+    tag: 'Authentication',
+    summary: 'Get the current token',
+    description: 'What the token of the request may do. Accepts any valid token.',
+    responses: {
+      200: {
+        description: 'The token of the request, without its secret value.',
+        schema: TokenInfo,
+        example: { ...(exampleOf(TokenInfo) as TokenInfo), current: true },
+      },
+    },
   },
   'DELETE /api/tokens/current': {
     id: 'revokeCurrentToken',

@@ -20,13 +20,13 @@ const NAME_OF = new Map(
 const OF_ALL: Readonly<Record<number, string>> = {
   400: 'The request is not valid.',
   408: 'The request did not arrive in time; the connection is closed.',
-  411: 'Any request with `Transfer-Encoding`; the connection is closed.',
+  411: 'A `Transfer-Encoding` that is not `chunked`, or on a GET; the connection is closed.',
   414: 'The URL is too long; the connection is closed.',
   429: 'Too many connections are open from this address.',
   431: 'The headers are too large or too many; the connection is closed.',
   500: '`internal error`',
   503: 'Too many connections or requests, or a part of the service is restarting. Try again.',
-  505: 'The request is not HTTP/1.1; the connection is closed.',
+  505: 'The request is not HTTP/1.1; the connection is closed. On node:http HTTP/1.0 is served too.',
 };
 const OF_TOKENS: Readonly<Record<number, string>> = {
   401: '`missing token` or `invalid token`.',
@@ -97,7 +97,8 @@ export function openApiDocument(version: string): OpenApiDocument {
       description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    // Relative to the document: a proxy may have put the service under a path.
+    servers: [{ url: '.' }],
     tags: Object.entries(TAGS).map(([tag, description]) => ({ name: tag, description })),
     paths,
     components: {
@@ -111,7 +112,7 @@ export function openApiDocument(version: string): OpenApiDocument {
           in: 'query',
           name: 'token',
           description:
-            'A token in the query, percent-encoded, for clients that cannot set headers. The header takes precedence.',
+            'A token in the query, percent-encoded, for clients that cannot set headers. Every route takes it; the header takes precedence.',
         },
         ticket: {
           type: 'apiKey',
@@ -159,7 +160,8 @@ function describe(path: string, access: Access, operation: Operation): DocumentO
 function securityOf(path: string, access: Access): Record<string, string[]>[] {
   if (access === 'nothing') return [];
   const scopes = access === 'any token' ? [] : [access];
-  const schemes = ['bearer', 'token', ...(path === '/events' ? ['ticket'] : [])];
+  // All routes take a token in the query. It is described where it is needed: otherwise generated clients put it in every URL.
+  const schemes = ['bearer', ...(path === '/events' ? ['token', 'ticket'] : [])];
   return schemes.map((scheme) => ({ [scheme]: scopes }));
 }
 
@@ -226,10 +228,13 @@ function refer(value: JsonValue, own?: string): JsonValue {
   const name = NAME_OF.get(JSON.stringify(value));
   if (name !== undefined && name !== own) return { $ref: `#/components/schemas/${name}` };
   const copy = Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, refer(entry)]));
-  return withoutFilledIn(copy);
+  return portable(withoutFilledIn(copy));
 }
 
-/** Fields with a default are optional: it is filled in before the body is validated. */
+/**
+ * Fields with a default are optional: it is filled in before the body is validated. The description says the default, because
+ * generators (openapi-typescript) take a field with `default` for one that is always there.
+ */
 function withoutFilledIn(schema: JsonSchema): JsonSchema {
   const { properties, required } = schema;
   if (!Array.isArray(required) || properties === null || typeof properties !== 'object')
@@ -237,5 +242,19 @@ function withoutFilledIn(schema: JsonSchema): JsonSchema {
   const fields = properties as Record<string, JsonSchema>;
   const needed = required.filter((name) => !('default' in (fields[String(name)] ?? {})));
   const { required: _, ...rest } = schema;
-  return needed.length === 0 ? rest : { ...schema, required: needed };
+  const described = { ...rest, properties: mapped(fields, withDefaultInWords) };
+  return needed.length === 0 ? described : { ...described, required: needed };
+}
+
+function withDefaultInWords(field: JsonSchema): JsonSchema {
+  if (!('default' in field)) return field;
+  const { default: filledIn, description = '', ...rest } = field;
+  const text = `${description} Default \`${JSON.stringify(filledIn)}\`.`;
+  return { ...rest, description: text.trimStart() };
+}
+
+/** JSON Schema does not promise Unicode classes in patterns: without the flag `u`, `\\p{C}` is one of the characters p, {, C and }. */
+function portable(schema: JsonSchema): JsonSchema {
+  const { pattern, ...rest } = schema;
+  return typeof pattern === 'string' && pattern.includes('\\p{') ? rest : schema;
 }

@@ -11,7 +11,7 @@ export const EVENT_OPERATIONS = {
     tag: 'Events',
     summary: 'The event stream',
     description: [
-      'Server-Sent Events. The stream sends `retry:`, the current snapshot of each bot as `session` events without `id:`, a block with only `id:` (the position of the stream), and then live events. A comment is the heartbeat. Clients should handle frames without `event:` too.',
+      'Server-Sent Events. The stream sends `retry:`, the current snapshot of each bot as `session` events without `id:` (the last one with the position of the stream as its `id:`), and then live events. A comment is the heartbeat. Clients should handle frames without `event:` too.',
       'An id is `<epoch>-<number>`. To resume, send the last id that you received, with the same filter: the stream continues with the next event. A `gap` event declares events that are lost; the current snapshots follow it.',
       'An event passes if it matches one value of each given parameter; `gap` always passes. An unknown parameter is 400. The stream ends when its token does.',
     ].join('\n\n'),
@@ -21,6 +21,7 @@ export const EVENT_OPERATIONS = {
         name: 'Last-Event-ID',
         description:
           'Id of the last event that the client received; browsers send it when they reconnect.',
+        example: '1d0b52646d-119',
       },
     ],
     responses: {

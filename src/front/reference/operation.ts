@@ -8,6 +8,7 @@ export type JsonSchema = { [key: string]: JsonValue };
 export interface Header {
   name: string;
   description: string;
+  example: string;
 }
 
 /** A response that is not an error. */

@@ -72,7 +72,7 @@ ${chapters.map(({ name, own }) => `<h2>${text(name)}</h2><ul>${own.map(entry).jo
     .join('')}</ul></nav>
 <main><h1>${text(info['title'])} API</h1>
 ${prose(String(info['description']))}
-<p>For programs: <a href="/openapi.json">openapi.json</a> (OpenAPI ${text(document.openapi)}).</p>
+<p>For programs: <a href="openapi.json">openapi.json</a> (OpenAPI ${text(document.openapi)}).</p>
 ${chapters
   .map(
     ({ name, description, own }) =>

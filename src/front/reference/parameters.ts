@@ -1,4 +1,6 @@
+import { TokenInfo } from '../../shared/contract/tokens.js';
 import type { TSchema } from '../../shared/contract/typebox.js';
+import { BOT, exampleOf } from './examples.js';
 import type { JsonSchema, JsonValue, Operation } from './operation.js';
 
 export interface DocumentParameter {
@@ -13,11 +15,14 @@ export interface DocumentParameter {
   example?: JsonValue;
 }
 
-/** Descriptions of path parameters, by prefix of the path. */
-const PATH_PARAMETERS: readonly (readonly [string, string])[] = [
-  ['/api/bots/', 'Id of the bot.'],
-  ['/api/tokens/', 'Id of the token.'],
-  ['/assets/', 'Name of the file, from the dashboard page.'],
+/** Path parameters, by prefix of the path. */
+const PATH_PARAMETERS: readonly (readonly [string, { description: string; example: string }])[] = [
+  ['/api/bots/', { description: 'Id of the bot.', example: BOT.id }],
+  [
+    '/api/tokens/',
+    { description: 'Id of the token.', example: (exampleOf(TokenInfo) as TokenInfo).id },
+  ],
+  ['/assets/', { description: 'Name of the file, from the dashboard page.', example: 'main.js' }],
 ];
 
 /** Path, query and header parameters. */
@@ -29,14 +34,14 @@ export function parametersOf(
   return [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
       ...{ ...plain, name, in: 'path' as const, required: true },
-      description: pathParameter(path, name),
+      ...pathParameter(path, name),
     })),
     ...Object.entries(query).map(([name, schema]) => queryParameter(name, schema)),
     ...headers.map((header) => ({ ...plain, ...header, in: 'header' as const })),
   ];
 }
 
-function pathParameter(path: string, name: string): string {
+function pathParameter(path: string, name: string): (typeof PATH_PARAMETERS)[number][1] {
   const [, owner] = PATH_PARAMETERS.find(([start]) => path.startsWith(start)) ?? [];
   if (owner === undefined) throw new Error(`${path}: ${name} has no description`);
   return owner;

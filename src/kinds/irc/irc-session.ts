@@ -205,6 +205,8 @@ export class IrcSession {
     });
     client.on('ping timeout', () => this.#lose(new Error('the server is silent')));
     client.on('socket close', (error) => {
+      // It says itself whether another attempt is of use.
+      if (error instanceof BotError) return this.#lose(error);
       const why = this.#lastError ?? (error ? error.message : undefined);
       this.#lose(new Error(`the connection was lost${why === undefined ? '' : `: ${why}`}`));
     });

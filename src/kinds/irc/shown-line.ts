@@ -1,3 +1,5 @@
+import { visible } from '../../shared/contract/escapes.js';
+
 /** Arguments of AUTHENTICATE that are not secret. */
 const HARMLESS_AUTHENTICATE = /^(?:\+|\*|PLAIN|EXTERNAL|SCRAM-[A-Z0-9-]+)$/i;
 /** Commands whose arguments are credentials, with the number of arguments that are shown. */
@@ -6,16 +8,10 @@ const CREDENTIALS: Record<string, number> = { PASS: 0, OPER: 1 };
 const SERVICE_COMMAND = /^(?:NS|NICKSERV|CS|CHANSERV|IDENTIFY)$/i;
 /** Recipients of passwords: NickServ, AuthServ, Q, X. */
 const SERVICE = /^(?:\w*serv|q|x)(?:@.*)?$/i;
-/** Shorter secrets would hide half of every line. */
-const MIN_SECRET_LENGTH = 4;
 
-/** An IRC line for logs: readable, without credentials and secrets. */
-export function shownLine(line: string, secrets: readonly string[]): string {
-  let shown = withoutCredentials(line);
-  for (const secret of secrets) {
-    if (secret.length >= MIN_SECRET_LENGTH) shown = shown.replaceAll(secret, '***');
-  }
-  return shown.replace(/\p{Cc}/gu, pictureOf);
+/** An IRC line for logs: readable, without credentials. */
+export function shownLine(line: string): string {
+  return visible(withoutCredentials(line));
 }
 
 function withoutCredentials(line: string): string {
@@ -36,11 +32,4 @@ function withoutCredentials(line: string): string {
     return keep(2);
   }
   return line;
-}
-
-/** A visible character in place of a control character, which may format text or control a terminal. */
-function pictureOf(control: string): string {
-  const code = control.charCodeAt(0);
-  if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code === 0x7f ? '\u2421' : '\ufffd';
 }

@@ -24,8 +24,6 @@ export interface Server {
   port: number;
   tls: boolean;
   tlsVerify: boolean;
-  /** Removed from every line. */
-  secrets: string[];
 }
 
 export class IrcTransport extends EventEmitter implements Transport {
@@ -117,7 +115,6 @@ export class IrcTransport extends EventEmitter implements Transport {
   }
 
   #show(direction: 'outgoing' | 'incoming', line: string): void {
-    const { secrets } = this.#server;
-    this.#ctx.log.scope('tcp').wire('tcp', direction, shownLine(line, secrets));
+    this.#ctx.log.scope('tcp').wire('tcp', direction, shownLine(line));
   }
 }

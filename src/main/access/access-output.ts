@@ -1,26 +1,48 @@
-// Runs in main. Owns the access log on standard output.
+// Runs in main. Owns the lines on standard output and standard error that clients cause: the access log and security events.
+
+import { write } from '../../shared/terminal.js';
 
 /** Bytes that wait for a slow reader. Lines above it are dropped and counted. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-let isWatched = false;
-let dropped = 0;
+class Output {
+  readonly #stream: () => NodeJS.WriteStream;
+  #isWatched = false;
+  #dropped = 0;
 
-/** Writes whole lines. A reader that is gone or does not read has no effect on the service. */
-export function writeAccessLog(text: string): void {
-  const { stdout } = process;
-  if (!isWatched) stdout.on('error', () => {}).on('drain', reportDropped);
-  isWatched = true;
-  if (stdout.writableLength + text.length > MAX_WAITING_BYTES) {
-    dropped += text.split('\n').length - 1;
-    return;
+  constructor(stream: () => NodeJS.WriteStream) {
+    this.#stream = stream;
   }
-  stdout.write(text);
+
+  /** Writes whole lines. A reader that is gone or does not read has no effect on the service. */
+  write(text: string): void {
+    const stream = this.#stream();
+    if (!this.#isWatched) stream.on('drain', () => this.#reportDropped());
+    this.#isWatched = true;
+    if (stream.writableLength + text.length > MAX_WAITING_BYTES) {
+      this.#dropped += text.split('\n').length - 1;
+      return;
+    }
+    write(stream, text);
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    write(this.#stream(), `${new Date().toISOString()} ${lines} lines dropped: nobody read them\n`);
+  }
 }
 
-function reportDropped(): void {
-  if (dropped === 0) return;
-  const lines = dropped;
-  dropped = 0;
-  process.stdout.write(`${new Date().toISOString()} ${lines} lines dropped: nobody read them\n`);
+const standardOutput = new Output(() => process.stdout);
+const standardError = new Output(() => process.stderr);
+
+/** @param text whole lines. */
+export function writeAccessLog(text: string): void {
+  standardOutput.write(text);
+}
+
+/** A warning for the operator. @param message one line. */
+export function warnOperator(message: string): void {
+  standardError.write(`drover: warning: ${message}\n`);
 }

@@ -4,8 +4,9 @@ import type { Config } from '../../shared/contract/config.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { TokenStore } from '../store/token-store.js';
 import { PressureGauge, type PressureSources } from './pressure-gauge.js';
-import { type Say, SecurityEvents } from './security-events.js';
+import { AUTH_SCOPE, type Say, SecurityEvents } from './security-events.js';
 import { TicketBook } from './tickets.js';
+import { TokenFiles } from './token-files.js';
 import { type TokenHolders, TokenRegistry } from './token-registry.js';
 
 /** What changes here are sent to. */
@@ -18,6 +19,9 @@ export interface AccessParts {
   tokens: TokenStore;
   /** Puts a line on the stream. */
   say: Say;
+  /** Writes a warning to standard error. */
+  warn: (message: string) => void;
+  dataDir: string;
   sources: PressureSources;
   /** Created after this. */
   fronts: () => AccessFronts;
@@ -28,17 +32,32 @@ export class Access {
   readonly tickets = new TicketBook();
   readonly security: SecurityEvents;
   readonly pressure: PressureGauge;
+  readonly #files: TokenFiles;
 
-  constructor({ config, tokens, say, sources, fronts }: AccessParts) {
-    this.security = new SecurityEvents(say);
-    this.tokens = new TokenRegistry(tokens, fronts, this.security);
+  constructor({ config, tokens, say, warn, dataDir, sources, fronts }: AccessParts) {
+    this.security = new SecurityEvents(say, warn);
+    this.tokens = new TokenRegistry(tokens, fronts, this.security, config.auth);
+    this.#files = new TokenFiles(
+      dataDir,
+      (token) => this.tokens.adopt(token),
+      (line) => {
+        say('warn', AUTH_SCOPE, line);
+        warn(line);
+      },
+    );
     this.pressure = new PressureGauge(config, sources, (shortage) =>
       fronts().tellPressure(shortage),
     );
   }
 
-  /** To be called when the fronts listen. */
+  /** Accepts the tokens that were created on this machine until now. Never rejects. */
+  adoptTokens(): Promise<void> {
+    return this.#files.search();
+  }
+
+  /** To be called when the first front listens. */
   start(): void {
+    this.#files.start();
     this.tokens.start();
     this.pressure.start();
   }
@@ -47,6 +66,7 @@ export class Access {
   beginStop(): void {
     this.pressure.stop();
     this.security.stop();
+    this.#files.stop();
   }
 
   /** To be called when the fronts have ended. What they reported last is on disk when this resolves. */

@@ -9,6 +9,7 @@ import type { ControlMethods } from '../../shared/contract/threads.js';
 import { allows, type Reach, type Rights, reaches } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Dispatcher } from '../bots/dispatcher.js';
+import { botOfCommand } from '../bots/incidents.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { PressureGauge } from './pressure-gauge.js';
 
@@ -16,6 +17,7 @@ import type { PressureGauge } from './pressure-gauge.js';
 const ADMIN_COMMANDS: ReadonlySet<string> = new Set(['drill']);
 
 type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
+type Labels = Readonly<Record<string, string>>;
 type Output<K extends keyof ControlMethods> = ReturnType<ControlMethods[K]>;
 
 /**
@@ -26,15 +28,25 @@ export class BotAccess {
   readonly #registry: BotRegistry;
   readonly #dispatcher: Dispatcher;
   readonly #pressure: PressureGauge;
+  readonly #tokens: () => readonly Rights[];
 
-  constructor(registry: BotRegistry, dispatcher: Dispatcher, pressure: PressureGauge) {
+  /** @param tokens all that there are. */
+  constructor(
+    registry: BotRegistry,
+    dispatcher: Dispatcher,
+    pressure: PressureGauge,
+    tokens: () => readonly Rights[],
+  ) {
     this.#registry = registry;
     this.#dispatcher = dispatcher;
     this.#pressure = pressure;
+    this.#tokens = tokens;
   }
 
   async create({ bot, rights }: Input<'createBot'>): Promise<void> {
-    if (!reaches(rights.reach, bot.id, bot.labels)) throw beyond(rights.reach);
+    const { reach } = rights;
+    if (!reaches(reach, bot.id, bot.labels)) throw beyond(reach);
+    this.#checkLabels(rights, reach && 'labels' in reach ? reach.labels : {}, bot.labels);
     // A limited caller must not learn whether the bot is one that it cannot see.
     if (rights.reach !== null && this.#registry.has(bot.id)) {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
@@ -48,8 +60,11 @@ export class BotAccess {
   async update({ id, change, rights }: Input<'updateBot'>): Promise<void> {
     this.#check(id, rights);
     // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
-    if (change.labels && !reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
-    await this.#registry.update(id, change);
+    if (change.labels) {
+      if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
+      this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
+    }
+    await this.#registry.update(id, change, allows(rights, 'admin'));
   }
 
   async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
@@ -114,6 +129,24 @@ export class BotAccess {
     return { results: Object.fromEntries(results) };
   }
 
+  /**
+   * A limited caller must not change which other tokens reach the bot: it would put its bot into the sight and the control of
+   * others, or take it from them. Labels that no token's limit names are free.
+   */
+  #checkLabels({ reach }: Rights, before: Labels, after: Labels): void {
+    if (reach === null) return;
+    for (const { reach: other } of this.#tokens()) {
+      if (other === null || 'bots' in other) continue;
+      for (const name of Object.keys(other.labels)) {
+        if (ownLabel(before, name) === ownLabel(after, name)) continue;
+        throw new DroverError(
+          'forbidden',
+          `the label ${name} decides which tokens reach a bot; a limited token cannot set or change it`,
+        );
+      }
+    }
+  }
+
   /** Checks the service's limits. A restart of a bot that does not run is a start. @throws DroverError `unavailable`. */
   #admit(id: string, action: BotAction): void {
     const starts = action === 'restart' && this.#registry.isRunning(id) === false;
@@ -167,14 +200,14 @@ export class BotAccess {
   }
 }
 
-/** Of `<command> on <bot>`; no id has a space. */
-function botOfCommand(entry: string): string {
-  return entry.slice(entry.lastIndexOf(' ') + 1);
-}
-
 /** Of `<level> <bot> <scope>: <message>`. */
 function botOfLine(entry: string): string {
   return entry.split(' ', 2)[1] ?? '';
+}
+
+/** A label can be named like a property that all objects inherit. */
+function ownLabel(labels: Labels, name: string): string | undefined {
+  return Object.hasOwn(labels, name) ? labels[name] : undefined;
 }
 
 function missing(id: string): DroverError {

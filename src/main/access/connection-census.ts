@@ -11,6 +11,7 @@ import {
   type CrowdedAddresses,
   exactAddress,
 } from '../../shared/contract/addresses.js';
+import { Networks } from '../../shared/contract/networks.js';
 
 const EVERY_MS = 1000;
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
@@ -21,6 +22,8 @@ export interface CensusOptions {
   port: number;
   /** Most connections of one address. */
   limit: number;
+  /** Proxies, whose connections are not counted. */
+  trusted: Networks;
   /** Open connections of all addresses. */
   open: () => number;
   /** Called with the addresses that have reached their limit, as long as there are any. */
@@ -62,7 +65,7 @@ export class ConnectionCensus {
   }
 
   async #look(): Promise<void> {
-    const { port, limit, open, report } = this.#options;
+    const { port, limit, trusted, open, report } = this.#options;
     // A table that is missing (no IPv6, hidden by a container) counts as empty.
     const read = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '');
     const isMany = open() >= limit;
@@ -71,6 +74,7 @@ export class ConnectionCensus {
       port,
       limit,
       this.#listening,
+      trusted,
     );
     const hadCrowd = this.#hasCrowd;
     this.#hasCrowd = crowded.full.length > 0;
@@ -84,20 +88,24 @@ const OPEN = /^ *\d+: ([0-9A-F]+):([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} 0[18] /g
 
 /**
  * The addresses that have at least `limit` connections to `port`, and those that have more.
- * @param listening local addresses whose connections count, as {@link exactAddress} writes them; undefined for all.
+ * @param listening local addresses whose connections count, as {@link exactAddress} writes them; undefined for all. @param trusted whose
+ * connections do not count.
  */
 export function crowdedOf(
   tables: readonly string[],
   port: number,
   limit: number,
   listening?: ReadonlySet<string>,
+  trusted = new Networks([]),
 ): CrowdedAddresses {
   const wanted = port.toString(16).toUpperCase().padStart(4, '0');
   const counts = new Map<string, number>();
   for (const table of tables) {
     for (const [, local = '', at, remote = ''] of table.matchAll(OPEN)) {
       if (at !== wanted || (listening && !listening.has(exactAddress(bytesOf(local))))) continue;
-      const address = addressKey(bytesOf(remote));
+      const bytes = bytesOf(remote);
+      if (trusted.has(bytes)) continue;
+      const address = addressKey(bytes);
       counts.set(address, (counts.get(address) ?? 0) + 1);
     }
   }

@@ -2,12 +2,18 @@
 // runs: no stream is closed, no bot stopped, no restart or state transition delayed.
 //
 // New bots are refused when memory, cpu, queue or bots reach their limit; new streams when memory, cpu or streams do. A
-// full queue refuses no streams: they add nothing to it, and an operator needs one to find what fills it.
+// full queue refuses no streams: they add nothing to it, and an operator needs one to find what fills it. A full disk is only
+// reported here: the store refuses each change that it cannot keep.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import type { Config } from '../../shared/contract/config.js';
 import type { JournalStatus } from '../../shared/contract/journal-messages.js';
-import type { PressureReport, Resource, Shortage } from '../../shared/contract/pressure.js';
+import type {
+  PressureReport,
+  Resource,
+  Shortage,
+  StoreState,
+} from '../../shared/contract/pressure.js';
 import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
 import { availableMemory } from '../available-memory.js';
@@ -27,6 +33,7 @@ export interface PressureSources {
   running(): number;
   present(): number;
   streams(): number;
+  store(): StoreState;
   journal(): JournalStatus;
 }
 
@@ -88,6 +95,7 @@ export class PressureGauge {
     const present = this.#sources.present();
     const open = this.#sources.streams();
     const { state, reason } = this.#sources.journal();
+    const store = this.#sources.store();
     const short = (['cpu', 'memory', 'queue'] as const).filter((name) => this.#isShort(name));
     return {
       running: this.#sources.running(),
@@ -96,12 +104,14 @@ export class PressureGauge {
         ...short,
         ...(open >= this.#maxStreams ? (['streams'] as const) : []),
         ...(present >= max_bots ? (['bots'] as const) : []),
+        ...(store.state === 'failed' ? (['disk'] as const) : []),
       ],
       cpu: { used: rounded(this.#cpu), limit: max_cpu },
       memory: { used_bytes: this.#memory, limit_bytes: Math.round(this.#memoryLimit) },
       streams: { open, limit: this.#maxStreams },
       queue: { used: rounded(this.#queue), limit: max_queue },
       bots: { present, limit: max_bots },
+      store,
       journal: { state, reason },
     };
   }
@@ -152,6 +162,7 @@ const MESSAGES: Record<Resource, string> = {
   streams: 'too many streams are open',
   queue: 'bots write more than the service can take, try again later',
   bots: 'bot limit reached',
+  disk: 'the disk accepts no writes, try again later',
 };
 
 function shortage(resource: Resource | undefined): Shortage | null {

@@ -3,7 +3,7 @@
 
 import type { Level } from '../../shared/contract/event-kinds.js';
 
-const SCOPE = 'auth';
+export const AUTH_SCOPE = 'auth';
 /** Lines of one sort in one window. Lines above it are counted, and the count is published at the end of the window. */
 const MAX_LINES = 60;
 const WINDOW_MS = 60_000;
@@ -18,9 +18,19 @@ export class SecurityEvents {
   readonly #now: () => number;
   #lockedUntil = 0;
 
-  /** @param now milliseconds on a monotonic clock. */
-  constructor(say: Say, now: () => number = () => performance.now()) {
-    this.#pins = new BoundedLines(say, 'PINs');
+  /**
+   * @param warn gets the warnings too: for people and programs that read the service's standard error.
+   * @param now milliseconds on a monotonic clock.
+   */
+  constructor(
+    say: Say,
+    warn: (message: string) => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#pins = new BoundedLines((level, scope, message) => {
+      say(level, scope, message);
+      warn(message);
+    }, 'PINs');
     this.#tokens = new BoundedLines(say, 'tokens');
     this.#now = now;
   }
@@ -69,7 +79,7 @@ class BoundedLines {
       return;
     }
     this.#lines += 1;
-    this.#say(level, SCOPE, message);
+    this.#say(level, AUTH_SCOPE, message);
   }
 
   stop(): void {

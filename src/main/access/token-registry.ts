@@ -1,22 +1,23 @@
 // Runs in main. Owns the valid tokens, their expiry, and the time of their last use. The fronts have copies, and get each
 // change before the client gets its response.
 
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../../shared/contract/config.js';
 import type {
   CreateTokenBody,
-  Reach,
+  TokenFile,
   TokenInfo,
   TokenRecord,
 } from '../../shared/contract/tokens.js';
-import { DroverError } from '../../shared/errors.js';
-import { tokenDigest } from '../../shared/token-digest.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { newToken, tokenDigest } from '../../shared/token-digest.js';
 import type { TokenStore } from '../store/token-store.js';
 import type { SecurityEvents } from './security-events.js';
+import { type TokenSpec, tokenSpec } from './token-spec.js';
 
-/** Bytes of a token (interface-seed §2.2). */
-const TOKEN_BYTES = 48;
-/** The name of tokens created with the PIN. */
+/** The name of tokens created with the PIN, by an unknown client. */
 const PIN_TOKEN_NAME = 'pin';
+const DAY_MS = 86_400_000;
 /**
  * Most tokens at a time. One more is refused. The PIN still gets a token: it replaces the PIN token that was not used for
  * the longest time.
@@ -45,6 +46,8 @@ export class TokenRegistry {
    * cannot be revoked: a front could add such a token after its removal.
    */
   readonly #pending = new Map<string, TokenRecord>();
+  /** PIN tokens that a new one is about to replace. */
+  readonly #replaced = new Set<string>();
   /** Tokens that are no longer valid but still on disk, with their name in lines and the reason. */
   readonly #removing = new Map<string, { name: string; why: string }>();
   #retry: NodeJS.Timeout | undefined;
@@ -52,9 +55,17 @@ export class TokenRegistry {
   /** Times of last use that are not on disk yet. */
   readonly #unsaved = new Map<string, number>();
   readonly #saver: NodeJS.Timeout;
+  /** How long a token from the PIN stays valid without being used. */
+  readonly #pinIdleMs: number;
   #expiry: NodeJS.Timeout | undefined;
 
-  constructor(store: TokenStore, holders: () => TokenHolders, events: SecurityEvents) {
+  constructor(
+    store: TokenStore,
+    holders: () => TokenHolders,
+    events: SecurityEvents,
+    { pin_idle_days }: Pick<Config['auth'], 'pin_idle_days'>,
+  ) {
+    this.#pinIdleMs = pin_idle_days === null ? Number.POSITIVE_INFINITY : pin_idle_days * DAY_MS;
     this.#store = store;
     this.#holders = holders;
     this.#events = events;
@@ -65,26 +76,33 @@ export class TokenRegistry {
 
   /** What a front starts with. */
   all(): TokenRecord[] {
-    return [...this.#tokens.values(), ...this.#pending.values()];
+    const now = Date.now();
+    const all = [...this.#tokens.values(), ...this.#pending.values()];
+    return all.filter((token) => this.#endOf(token) > now);
   }
 
-  /** To be called when the fronts listen. Tokens expire from then on. */
+  /** To be called when the first front listens. Tokens expire from then on. */
   start(): void {
     this.#awaitExpiry();
   }
 
   /** Every front accepts the token when this resolves. Only its digest is stored. */
-  async createForPin(address: string): Promise<string> {
-    if (this.#isFull()) await this.#removeIdlePinToken();
+  async createForPin(address: string, client: string | null): Promise<string> {
+    const replaced = this.#isFull() ? this.#idlePinToken() : undefined;
     const spec = {
-      name: PIN_TOKEN_NAME,
+      name: client === null ? PIN_TOKEN_NAME : `${PIN_TOKEN_NAME} (${client})`,
       by_pin: true,
       scopes: ['admin' as const],
       reach: null,
       expires_at_ms: null,
     };
-    const { token } = await this.#create(spec, `with the PIN from ${address}`);
-    return token;
+    if (replaced) this.#replaced.add(replaced);
+    try {
+      const { token } = await this.#create(spec, `with the PIN from ${address}`, replaced);
+      return token;
+    } finally {
+      if (replaced) this.#replaced.delete(replaced);
+    }
   }
 
   /**
@@ -92,25 +110,33 @@ export class TokenRegistry {
    * @throws DroverError `bad_request` for an invalid combination, `conflict` when the limit is reached.
    */
   async create(body: CreateTokenBody, by: string): Promise<{ token: string; info: TokenInfo }> {
-    const { name, scopes, expires_at_ms = null } = body;
-    const reach = reachOf(body);
-    if (expires_at_ms !== null && expires_at_ms <= Date.now()) {
-      throw new DroverError('bad_request', 'expires_at_ms is in the past');
-    }
-    if (this.#isFull()) {
-      throw new DroverError('conflict', `there are ${MAX_TOKENS} tokens, revoke some`);
-    }
-    const spec = { name, by_pin: false, scopes, reach, expires_at_ms };
+    const spec = tokenSpec(body);
+    this.#expectRoom();
     const { token, record } = await this.#create(spec, `by ${this.#nameOf(by)}`);
-    return { token, info: this.#info(record) };
+    return { token, info: this.#info(record, by) };
   }
 
-  /** Oldest first. */
-  list(): TokenInfo[] {
+  /** Accepts a token that was created on this machine, once. @throws as {@link create}. */
+  async adopt({ id, digest, ...body }: TokenFile): Promise<void> {
+    if (this.#tokens.has(id)) return;
+    this.#expectRoom();
+    const record = { id, digest, created_at_ms: Date.now(), ...tokenSpec(body) };
+    await this.#add(record, 'on this machine, in the data directory');
+  }
+
+  /** Oldest first. @param by id of the caller's token. */
+  list(by: string): TokenInfo[] {
     const inOrder = [...this.#tokens.values()].toSorted(
       (a, b) => a.created_at_ms - b.created_at_ms,
     );
-    return inOrder.map((record) => this.#info(record));
+    return inOrder.map((record) => this.#info(record, by));
+  }
+
+  /** The caller's own token. @throws DroverError `invalid_token` when it has just ended. */
+  current(id: string): TokenInfo {
+    const record = this.#tokens.get(id);
+    if (!record) throw new DroverError('invalid_token');
+    return this.#info(record, id);
   }
 
   /**
@@ -139,29 +165,44 @@ export class TokenRegistry {
     await this.#saveUses();
   }
 
+  /** @param replaces id of a token that is removed by the same commit: without room for the new one it stays. */
   async #create(
-    spec: Omit<TokenRecord, 'id' | 'digest' | 'created_at_ms'>,
+    spec: TokenSpec,
     by: string,
+    replaces?: string,
   ): Promise<{ token: string; record: TokenRecord }> {
-    const token = randomBytes(TOKEN_BYTES).toString('base64');
+    const token = newToken();
     const record: TokenRecord = {
       id: randomUUID(),
       digest: tokenDigest(token),
       created_at_ms: Date.now(),
       ...spec,
     };
+    await this.#add(record, by, replaces);
+    return { token, record };
+  }
+
+  async #add(record: TokenRecord, by: string, replaces?: string): Promise<void> {
     // Before the first wait, so that concurrent requests cannot exceed the limit.
     this.#pending.set(record.id, record);
     try {
-      await this.#store.put(record);
+      await this.#store.put(record, replaces);
       await this.#holders().addToken(record);
       this.#tokens.set(record.id, record);
     } finally {
       this.#pending.delete(record.id);
     }
-    this.#events.tokenCreated(`${this.#nameOf(record.id)}, ${spec.scopes.join(', ')},`, by);
+    // Already removed from the disk. What fails after all is retried.
+    if (replaces) await this.#remove(replaces, 'was replaced by a new one').catch(() => {});
+    this.#events.tokenCreated(`${this.#nameOf(record.id)}, ${record.scopes.join(', ')},`, by);
     this.#awaitExpiry();
-    return { token, record };
+  }
+
+  /** @throws DroverError `conflict`. */
+  #expectRoom(): void {
+    if (this.#isFull()) {
+      throw new DroverError('conflict', `there are ${MAX_TOKENS} tokens, revoke some`);
+    }
   }
 
   #isFull(): boolean {
@@ -185,7 +226,10 @@ export class TokenRegistry {
       await this.#store.remove(id);
     } catch (thrown) {
       this.#retry ??= setTimeout(() => void this.#retryRemovals(), RETRY_MS);
-      throw thrown;
+      throw new DroverError(
+        'not_stored',
+        `the token is no longer valid, but it is not removed from the disk yet: ${messageOf(thrown)}`,
+      );
     }
     const removed = this.#removing.get(id);
     if (this.#removing.delete(id) && removed) this.#events.tokenRemoved(removed.name, removed.why);
@@ -203,35 +247,53 @@ export class TokenRegistry {
     clearTimeout(this.#expiry);
     const now = Date.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const { id, expires_at_ms } of this.#tokens.values()) {
-      if (expires_at_ms === null) continue;
+    for (const token of this.#tokens.values()) {
+      const end = this.#endOf(token);
       // Errors of the disk are retried.
-      if (expires_at_ms <= now) this.#remove(id, 'has expired').catch(() => {});
-      else next = Math.min(next, expires_at_ms);
+      if (end <= now) this.#remove(token.id, 'has expired').catch(() => {});
+      else next = Math.min(next, end);
     }
     if (next === Number.POSITIVE_INFINITY) return;
     this.#expiry = setTimeout(() => this.#awaitExpiry(), Math.min(next - now, MAX_WAIT_MS));
   }
 
-  async #removeIdlePinToken(): Promise<void> {
-    const lastUse = ({ id, created_at_ms }: TokenRecord): number =>
-      this.#uses.get(id) ?? created_at_ms;
+  /** When it expires, infinite for never. */
+  #endOf(token: TokenRecord): number {
+    const end = token.expires_at_ms ?? Number.POSITIVE_INFINITY;
+    return token.by_pin ? Math.min(end, this.#lastUse(token) + this.#pinIdleMs) : end;
+  }
+
+  #lastUse({ id, created_at_ms }: TokenRecord): number {
+    return this.#uses.get(id) ?? created_at_ms;
+  }
+
+  #idlePinToken(): string | undefined {
     let idle: TokenRecord | undefined;
     for (const token of this.#tokens.values()) {
-      if (!token.by_pin) continue;
-      if (!idle || lastUse(token) < lastUse(idle)) idle = token;
+      if (!token.by_pin || this.#replaced.has(token.id)) continue;
+      if (!idle || this.#lastUse(token) < this.#lastUse(idle)) idle = token;
     }
-    if (idle) await this.#remove(idle.id, 'was replaced by a new one');
+    return idle?.id;
   }
 
   async #saveUses(): Promise<void> {
     const uses = new Map(this.#unsaved);
     this.#unsaved.clear();
-    // A loss is harmless: the next use is written again.
-    if (uses.size > 0) await this.#store.putUses(uses).catch(() => {});
+    if (uses.size === 0) return;
+    try {
+      await this.#store.putUses(uses);
+    } catch {
+      // Later ones are newer.
+      for (const [id, at] of uses) {
+        if (this.#tokens.has(id) && !this.#unsaved.has(id)) this.#unsaved.set(id, at);
+      }
+    }
   }
 
-  #info({ id, name, scopes, reach, created_at_ms, expires_at_ms }: TokenRecord): TokenInfo {
+  /** @param by id of the caller's token. */
+  #info(record: TokenRecord, by: string): TokenInfo {
+    const { id, name, scopes, reach, created_at_ms, by_pin } = record;
+    const end = this.#endOf(record);
     return {
       id,
       name,
@@ -239,8 +301,10 @@ export class TokenRegistry {
       bots: reach && 'bots' in reach ? reach.bots : null,
       labels: reach && 'labels' in reach ? reach.labels : null,
       created_at_ms,
-      expires_at_ms,
+      expires_at_ms: end === Number.POSITIVE_INFINITY ? null : end,
       last_used_at_ms: this.#uses.get(id) ?? null,
+      by_pin,
+      current: id === by,
     };
   }
 
@@ -249,15 +313,4 @@ export class TokenRegistry {
     const name = this.#tokens.get(id)?.name;
     return name === undefined ? `token ${id}` : `token ${JSON.stringify(name)} (${id})`;
   }
-}
-
-/** @throws DroverError `bad_request`. */
-function reachOf({ scopes, bots, labels }: CreateTokenBody): Reach {
-  if (bots && labels) throw new DroverError('bad_request', 'give bots or labels, not both');
-  if (!bots && !labels) return null;
-  // It could create itself a token without the limit.
-  if (scopes.includes('admin')) {
-    throw new DroverError('bad_request', 'a token with the scope admin cannot be limited to bots');
-  }
-  return bots ? { bots } : { labels: labels ?? {} };
 }

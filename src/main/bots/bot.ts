@@ -112,12 +112,21 @@ export class Bot {
     });
   }
 
-  /** Brings back a stored bot. @param hold why it is not started now, even if it is meant to run. */
-  restore(hold: string | null): Promise<void> {
+  /** Puts a bot with which the service starts on the stream, at rest. {@link begin} starts it. */
+  show(): Promise<void> {
+    return this.#send({ type: 'show' });
+  }
+
+  /**
+   * Starts a bot that was shown, if it is meant to run.
+   * @param isNew whether it has to be stored first. @param hold why it is not started now, even if it is meant to run.
+   */
+  begin(isNew: boolean, hold: string | null): Promise<void> {
     return this.#operate('create', async () => {
-      const wanted = this.#spec.desired === 'running';
-      await this.#send({ type: wanted && hold === null ? 'launch' : 'show' });
-      if (wanted && hold !== null) this.#log('info', hold);
+      if (isNew) await this.#dependencies.save(this.#spec);
+      if (this.#spec.desired !== 'running') return;
+      if (hold === null) await this.#send({ type: 'launch' });
+      else this.#log('info', hold);
     });
   }
 
@@ -158,11 +167,11 @@ export class Bot {
     });
   }
 
-  /** Stops the bot for good; `forget` removes it from the store. */
+  /** Stops the bot for good. @param forget removes it from the store; when that fails the bot stays as it is. */
   delete(forget: () => Promise<void>): Promise<void> {
     return this.#operate('delete', async () => {
-      await this.#halt();
       await forget();
+      await this.#halt();
       await this.#send({ type: 'delete', patch: { desired: 'stopped' } });
     });
   }

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
 import type { BotExit, HostedState } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import {
@@ -247,7 +248,7 @@ export class HostPool {
     setTimeout(() => {
       if (this.#stopping) return;
       this.#starter.start(number, 'share').catch((thrown) => {
-        process.stderr.write(`drover: bot host ${number}: ${messageOf(thrown)}\n`);
+        complain(`bot host ${number}: ${messageOf(thrown)}`);
         this.#replace(number);
       });
     }, RESPAWN_MS);

@@ -13,6 +13,8 @@ import { IncidentWindow } from './incident-window.js';
 const MAX_BOTS = 200;
 /** Stored identities of those, in UTF-16 units of JSON. Only callers without a limit see the others. */
 const MAX_IDENTITY_UNITS = 65_536;
+/** Ids of further bots that are stored with a report, in UTF-16 units: about 6,000 bots. Their own lists show the report too. */
+const MAX_OTHERS_UNITS = 65_536;
 /** Repeated incidents are counted for this long, in ms, before the count is written. */
 const COUNT_MS = 1000;
 /** How long the broadcaster may take to find the last lines, in ms. After that the report has none. */
@@ -62,7 +64,8 @@ export class Incidents {
     const kept = this.#window.take(found.type, whose, id, now);
     if (kept !== id) return this.#count(kept, now);
     // Before the wait, in which bots can be deleted or relabelled.
-    const identities = this.#identities(found.suspect, bots, host?.commands ?? []);
+    const commands = commandsOn([found.suspect ?? '', ...bots], host?.commands ?? []);
+    const identities = this.#identities(found.suspect, bots, commands);
     let line = `incident ${id} (${found.type}): ${found.reason}`;
     try {
       const speakers = found.suspect === null ? bots : [found.suspect];
@@ -77,11 +80,11 @@ export class Incidents {
         bots: bots.slice(0, MAX_BOTS),
         bot_count: bots.length,
         last_lines,
-        last_commands: [...(host?.commands ?? [])],
+        last_commands: commands,
         repeats: 0,
         repeated_at_ms: null,
       };
-      await this.#store.add(incident, identities);
+      await this.#store.add(incident, identities, othersOf(bots));
     } catch (thrown) {
       this.#window.giveBack(found.type, whose, id);
       line += `; its incident report could not be stored: ${messageOf(thrown)}`;
@@ -92,7 +95,7 @@ export class Incidents {
   /** Of the suspect, the bots, and the bots of the commands (`<command> on <bot>`). */
   #identities(suspect: string | null, bots: string[], commands: readonly string[]): IncidentBot[] {
     const named = bots.slice(0, MAX_BOTS);
-    const commanded = commands.map((command) => command.slice(command.lastIndexOf(' ') + 1));
+    const commanded = commands.map(botOfCommand);
     const identities: IncidentBot[] = [];
     let units = 0;
     for (const id of new Set([...(suspect === null ? [] : [suspect]), ...named, ...commanded])) {
@@ -136,4 +139,24 @@ export class Incidents {
       this.#events.tell(logItem('error', SERVICE_SCOPE, line, suspect));
     }
   }
+}
+
+/** Of `<command> on <bot>`; no id has a space. */
+export function botOfCommand(entry: string): string {
+  return entry.slice(entry.lastIndexOf(' ') + 1);
+}
+
+/** Without those to bots that the incident is not about: a host remembers commands to all bots that it ran. */
+function commandsOn(bots: readonly string[], commands: readonly string[]): string[] {
+  const named = new Set(bots);
+  return commands.filter((command) => named.has(botOfCommand(command)));
+}
+
+/** The bots that a report does not name, as many as fit. */
+function othersOf(bots: readonly string[]): string[] {
+  let units = 0;
+  return bots.slice(MAX_BOTS).filter((bot) => {
+    units += bot.length + 1;
+    return units <= MAX_OTHERS_UNITS;
+  });
 }

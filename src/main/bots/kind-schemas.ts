@@ -4,7 +4,7 @@ import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import { withoutSecrets } from '../../shared/contract/secrets.js';
+import { redirectedSecrets, withoutSecrets } from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { lazy } from '../../shared/lazy.js';
 import { require } from '../../shared/package-paths.js';
@@ -82,9 +82,35 @@ export class KindSchemas {
     return forms.map((form) => this.withoutSecrets(kind, form));
   }
 
-  /** In the order in which the kinds were loaded. */
+  /**
+   * Refuses a change that may send a secret elsewhere which its sender has not given: who may change a bot need not know
+   * its passwords.
+   * @param stored the configuration after the change. @throws DroverError `bad_request`, `forbidden`.
+   */
+  checkRedirects(kind: string, config: JsonObject, stored: JsonObject, change: JsonObject): void {
+    const schema = this.#kinds.get(kind)?.info.config;
+    let [before, after] = [config, this.checkConfig(kind, stored)];
+    try {
+      before = this.checkConfig(kind, config);
+    } catch {
+      // It is no longer valid, so its defaults are unknown.
+      after = stored;
+    }
+    if (!schema) return;
+    const { secrets, keys } = redirectedSecrets({ before, after, stored, change }, schema);
+    if (secrets.length === 0 || keys.length === 0) return;
+    throw new DroverError(
+      'forbidden',
+      `a change of config.${keys[0]} may send secrets elsewhere: give ${listed(secrets)} again, or use a token with the scope admin`,
+    );
+  }
+
+  /** In the order in which the kinds were loaded. Keys with a value known at run time are not required. */
   infos(): KindInfo[] {
-    return [...this.#kinds.values()].map(({ info }) => info);
+    return [...this.#kinds.values()].map(({ info, defaults }) => ({
+      ...info,
+      config: withOptional(info.config, Object.keys(defaults)),
+    }));
   }
 
   /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
@@ -113,6 +139,19 @@ export class KindSchemas {
     }
     return check(validator(), 'args', args);
   }
+}
+
+/** The first few; a list in a configuration may have many. */
+function listed(secrets: readonly string[]): string {
+  const shown = secrets.slice(0, 3).map((path) => `config.${path}`);
+  const more = secrets.length - shown.length;
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(' and ');
+}
+
+function withOptional(schema: KindInfo['config'], keys: readonly string[]): KindInfo['config'] {
+  const { required } = schema;
+  if (keys.length === 0 || !Array.isArray(required)) return schema;
+  return { ...schema, required: required.filter((key) => !keys.includes(key as string)) };
 }
 
 function check(validate: ValidateFunction, what: string, value: JsonObject): JsonObject {

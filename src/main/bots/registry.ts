@@ -1,17 +1,16 @@
 // Runs in main. Owns all bots, by id.
 
 import { randomBytes } from 'node:crypto';
-import {
-  type ActionOutcome,
-  BOT_ID,
-  type BotAction,
-  type BotActionsBody,
-  type BotSpec,
-  type CreateBotBody,
-  type Incident,
-  type IncidentBot,
-  type RestartPolicy,
-  type UpdateBotBody,
+import type {
+  ActionOutcome,
+  BotAction,
+  BotActionsBody,
+  BotSpec,
+  CreateBotBody,
+  Incident,
+  IncidentBot,
+  RestartPolicy,
+  UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
@@ -35,6 +34,8 @@ export class BotRegistry {
   readonly #schemas: KindSchemas;
   readonly #store: BotStore;
   readonly #incidents: Incidents;
+  /** Bots that were shown and are not stored yet. */
+  readonly #fresh = new Set<string>();
   /** For fields that a bot's own restart policy leaves out. */
   readonly #defaults: RestartPolicy;
 
@@ -98,12 +99,6 @@ export class BotRegistry {
   /** The spec that a new bot would have. @throws DroverError `bad_request` or `conflict`. */
   check(input: CreateBotBody): BotSpec {
     const { id, kind, labels, dedicated, desired } = input;
-    if (!BOT_ID.test(id)) {
-      throw new DroverError(
-        'bad_request',
-        'id must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter or digit',
-      );
-    }
     // Stored as given: defaults are filled in at each start, because some are only known then.
     const config = input.config as JsonObject;
     this.#schemas.checkConfig(kind, config);
@@ -138,25 +133,48 @@ export class BotRegistry {
   }
 
   /**
-   * Brings back the stored bots. Those whose kind no longer exists fail, with the reason.
-   * @param holdOf why a bot is not started now, or null.
+   * Puts the bots with which the service starts on the stream, at rest: the stored ones, and those of `first` that are not
+   * stored. {@link begin} starts them; nothing but the stream changes before. @throws like check.
    */
-  async restore(holdOf: (spec: BotSpec) => string | null): Promise<void> {
+  async show(first: readonly CreateBotBody[]): Promise<void> {
+    const stored = this.#store.all();
+    const ids = new Set(stored.map(({ id }) => id));
+    const fresh = first.filter(({ id }) => !ids.has(id)).map((body) => this.check(body));
+    for (const { id } of fresh) this.#fresh.add(id);
     await Promise.all(
-      this.#store.all().map(async (spec) => {
+      [...stored, ...fresh].map((spec) => {
         const bot = new Bot(spec, this.#dependencies);
         this.#bots.set(spec.id, bot);
-        await bot.restore(holdOf(spec));
+        return bot.show();
       }),
     );
   }
 
-  /** @throws DroverError `not_found`, `bad_request`, or `conflict`. */
-  async update(id: string, { config, labels, restart }: UpdateBotBody): Promise<void> {
+  /**
+   * Starts the bots that were shown, and stores the new ones. A bot whose kind no longer exists fails, with the reason.
+   * @param holdOf why a bot is not started now, or null.
+   */
+  async begin(holdOf: (spec: BotSpec) => string | null): Promise<void> {
+    const bots = [...this.#bots.values()];
+    await Promise.all(bots.map((bot) => bot.begin(this.#fresh.has(bot.id), holdOf(bot.spec))));
+    this.#fresh.clear();
+  }
+
+  /**
+   * @param mayRedirect whether the change may alter where secrets go that it does not give.
+   * @throws DroverError `not_found`, `bad_request`, `forbidden`, or `conflict`.
+   */
+  async update(
+    id: string,
+    { config, labels, restart }: UpdateBotBody,
+    mayRedirect: boolean,
+  ): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
-    const merged = config === undefined ? spec.config : this.#merge(spec, config as JsonObject);
+    const change = (config ?? {}) as JsonObject;
+    const merged = config === undefined ? spec.config : this.#merge(spec, change);
     this.#schemas.checkConfig(spec.kind, merged);
+    if (!mayRedirect) this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
     const changed: BotSpec = {
       ...spec,
       config: merged,

@@ -1,6 +1,5 @@
 // Runs in main. Owns the bots on disk, one LMDB entry each. A crash leaves the old entry or the new one.
 
-import type { Database } from 'lmdb';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { Store } from './store.js';
 
@@ -9,11 +8,9 @@ type StoredBot = BotSpec & { made?: string };
 
 export class BotStore {
   readonly #store: Store;
-  readonly #bots: Database<StoredBot, string>;
 
   constructor(store: Store) {
     this.#store = store;
-    this.#bots = store.root.openDB<StoredBot, string>({ name: 'bots' });
   }
 
   all(): BotSpec[] {
@@ -22,17 +19,20 @@ export class BotStore {
     );
   }
 
-  /** On disk when this resolves. */
-  async put(spec: BotSpec): Promise<void> {
-    await this.#bots.put(spec.id, spec);
-    await this.#bots.flushed;
-    this.#store.changed();
+  /** On disk when this resolves. @throws DroverError `not_stored`. */
+  put(spec: BotSpec): Promise<void> {
+    const old = this.#bots.get(spec.id)?.config;
+    // A password that was replaced is as secret as one that was removed.
+    const erases = old !== undefined && JSON.stringify(old) !== JSON.stringify(spec.config);
+    return this.#store.write([{ table: 'bots', key: spec.id, value: spec }], erases);
   }
 
-  /** Removed from disk when this resolves. */
-  async remove(id: string): Promise<void> {
-    await this.#bots.remove(id);
-    await this.#bots.flushed;
-    this.#store.changed();
+  /** Removed from disk when this resolves. @throws DroverError `not_stored`. */
+  remove(id: string): Promise<void> {
+    return this.#store.write([{ table: 'bots', key: id }], true);
+  }
+
+  get #bots(): ReturnType<typeof Store.prototype.table<StoredBot>> {
+    return this.#store.table<StoredBot>('bots');
   }
 }

@@ -1,6 +1,5 @@
 // Runs in main. Owns the incident reports on disk, and an index of them in memory.
 
-import type { Database } from 'lmdb';
 import type { Incident, IncidentBot } from '../../shared/contract/bots.js';
 import type { Store } from './store.js';
 
@@ -15,13 +14,15 @@ const MAX_OF_SUSPECT = 50;
 interface IndexEntry {
   id: string;
   suspect: string | null;
-  /** {@link hashOf} each bot that it names, sorted. */
+  /** {@link hashOf} each bot that it names, and each other bot of the host, sorted. */
   bots: Uint32Array;
 }
 
 /** An incident as any version stored it: the first ones did not count repeats or omitted bots. */
 type StoredIncident = Omit<Incident, 'bot_count' | 'repeats' | 'repeated_at_ms'> &
   Partial<Incident> & {
+    /** Bots of the host that it does not name, separated by spaces. Missing in older ones. */
+    others?: string;
     /** Missing in the oldest. `incarnation` was called `made`. */
     identities?: (Omit<IncidentBot, 'incarnation'> & { incarnation?: string; made?: string })[];
   };
@@ -33,19 +34,19 @@ export type ShowIncident = (
 ) => Incident | undefined;
 
 export class IncidentStore {
-  readonly #incidents: Database<StoredIncident, string>;
+  readonly #store: Store;
   /** Oldest first. Bounded by MAX_INCIDENTS. */
   readonly #index: IndexEntry[];
 
   constructor(store: Store) {
-    this.#incidents = store.root.openDB<StoredIncident, string>({ name: 'incidents' });
+    this.#store = store;
     this.#index = Array.from(this.#incidents.getRange(), ({ value }) => entryOf(value));
   }
 
   /**
    * Newest first, as many as fit MAX_LIST_UNITS, at least one. Reads only the incidents that it returns: one can name
    * many bots.
-   * @param bots those that name one of these; null for all.
+   * @param bots those of one of these bots; null for all.
    */
   list(
     bots: readonly string[] | null,
@@ -62,7 +63,7 @@ export class IncidentStore {
       const incident = this.#incidents.get(id);
       // Two names can have the same hash.
       if (!incident || (wanted && !botsOf(incident).some((bot) => named.has(bot)))) continue;
-      const { identities = [], ...known } = incident;
+      const { identities = [], others: _, ...known } = incident;
       const filled = { bot_count: known.bots.length, repeats: 0, repeated_at_ms: null, ...known };
       const shown = show(
         filled,
@@ -76,15 +77,33 @@ export class IncidentStore {
     return found;
   }
 
-  /** @param identities of the bots that it names. */
-  async add(incident: Incident, identities: IncidentBot[] = []): Promise<void> {
-    // Ids begin with the time, so the order of the keys is that of the incidents.
-    await this.#incidents.put(incident.id, { ...incident, identities });
-    const { suspect } = incident;
-    this.#index.push(entryOf(incident));
-    const ofSuspect = this.#index.filter((other) => other.suspect === suspect);
-    if (suspect !== null && ofSuspect.length > MAX_OF_SUSPECT) await this.#remove(ofSuspect[0]);
-    if (this.#index.length > MAX_INCIDENTS) await this.#remove(this.#index[0]);
+  /**
+   * @param identities of the bots that it names. @param others bots of the host that it does not name.
+   * @throws DroverError `not_stored`.
+   */
+  async add(
+    incident: Incident,
+    identities: IncidentBot[] = [],
+    others: readonly string[] = [],
+  ): Promise<void> {
+    const stored = { ...incident, identities, others: others.join(' ') };
+    const entry = entryOf(stored);
+    // Before the wait, because another incident may be added meanwhile.
+    this.#index.push(entry);
+    const surplus = this.#surplus(incident.suspect);
+    for (const { id } of surplus) this.#leave(id);
+    try {
+      await this.#store.write([
+        // Ids begin with the time, so the order of the keys is that of the incidents.
+        { table: 'incidents', key: incident.id, value: stored },
+        ...surplus.map(({ id }) => ({ table: 'incidents' as const, key: id })),
+      ]);
+    } catch (thrown) {
+      this.#leave(entry.id);
+      for (const kept of surplus) this.#index.push(kept);
+      this.#index.sort((a, b) => (a.id < b.id ? -1 : 1));
+      throw thrown;
+    }
   }
 
   /** Counts a repetition. @returns the suspect; undefined also when the incident is no longer stored. */
@@ -94,25 +113,41 @@ export class IncidentStore {
     const incident = isStored ? this.#incidents.get(id) : undefined;
     if (!incident) return undefined;
     const repeats = (incident.repeats ?? 0) + count;
-    await this.#incidents.put(id, { ...incident, repeats, repeated_at_ms: at });
+    const value = { ...incident, repeats, repeated_at_ms: at };
+    await this.#store.write([{ table: 'incidents', key: id, value }]);
     return incident.suspect;
   }
 
-  async #remove(surplus: IndexEntry | undefined): Promise<void> {
-    if (!surplus) return;
-    // Before the wait, because another incident may be added meanwhile.
-    this.#index.splice(this.#index.indexOf(surplus), 1);
-    await this.#incidents.remove(surplus.id);
+  get #incidents(): ReturnType<typeof Store.prototype.table<StoredIncident>> {
+    return this.#store.table<StoredIncident>('incidents');
+  }
+
+  /** What exceeds the limits. */
+  #surplus(suspect: string | null): IndexEntry[] {
+    const ofSuspect = this.#index.filter((other) => other.suspect === suspect);
+    if (suspect !== null && ofSuspect.length > MAX_OF_SUSPECT) return ofSuspect.slice(0, 1);
+    return this.#index.length > MAX_INCIDENTS ? this.#index.slice(0, 1) : [];
+  }
+
+  #leave(id: string): void {
+    const at = this.#index.findIndex((other) => other.id === id);
+    if (at >= 0) this.#index.splice(at, 1);
   }
 }
 
-function entryOf(incident: Pick<Incident, 'id' | 'suspect' | 'bots'>): IndexEntry {
+type OfBots = Pick<StoredIncident, 'suspect' | 'bots' | 'others'>;
+
+function entryOf(incident: OfBots & Pick<Incident, 'id'>): IndexEntry {
   const { id, suspect } = incident;
   return { id, suspect, bots: sortedHashes(botsOf(incident)) };
 }
 
-function botsOf({ bots, suspect }: Pick<Incident, 'suspect' | 'bots'>): string[] {
-  return suspect === null ? bots : [...bots, suspect];
+function botsOf({ bots, suspect, others = '' }: OfBots): string[] {
+  return [
+    ...bots,
+    ...(suspect === null ? [] : [suspect]),
+    ...(others === '' ? [] : others.split(' ')),
+  ];
 }
 
 function sortedHashes(bots: readonly string[]): Uint32Array {

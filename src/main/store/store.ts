@@ -1,38 +1,70 @@
-// Runs in main. Owns the store's file and its copy.
+// Runs in main. Owns the store: one LMDB file with tables for tokens, bots and incidents, and its copy. One commit runs at a
+// time; changes that come meanwhile share the next. While the disk accepts no writes, every change is refused.
 
-import { copyFileSync, renameSync, rmSync } from 'node:fs';
-import { open as openFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { open, type RootDatabase } from 'lmdb';
-import { messageOf, StartupError } from '../../shared/errors.js';
-import { faultOf, MISSING, setAside, sizeOf } from '../../shared/lmdb/file-fault.js';
-import { lockFileOf, reserveLockFile } from '../../shared/lmdb/lock-file.js';
-import { PROGRAMS } from '../../shared/package-paths.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StoreState } from '../../shared/contract/pressure.js';
+import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
+import { sizeOf } from '../../shared/lmdb/file-fault.js';
+import type { Database } from '../../shared/lmdb/lmdb.js';
+import { Semaphore } from '../../shared/semaphore.js';
+import { type Change, StoreFile, type TableName } from './store-file.js';
+import {
+  copyOf,
+  prepareStore,
+  probeDisk,
+  putRewritten,
+  renewCopy,
+  rewrite,
+  syncDirectory,
+} from './store-files.js';
 
 /** How long after a change the copy is renewed, in ms. It contains all changes until then. */
 const COPY_AFTER_MS = 2000;
 /** Wait after a failed copy, in ms. */
-const RETRY_MS = 30_000;
+const RETRY_COPY_MS = 30_000;
+/** How often a disk that has refused a change is tried again, in ms. */
+const PROBE_MS = 1000;
 
-/** One LMDB file with a database each for tokens, bots and incidents. */
+/** A call of {@link Store.write} that waits. */
+interface Waiting {
+  changes: readonly Change[];
+  resolve(): void;
+  reject(thrown: unknown): void;
+}
+
 export class Store {
-  readonly root: RootDatabase;
   /** Messages for the operator about how it was opened. */
   readonly notices: readonly string[];
-  readonly #copy: string;
+  readonly #path: string;
+  /** Undefined when it could not be opened again. */
+  #file: StoreFile | undefined;
+  /** For what nothing else may write beside: a commit, and the replacement or the reopening of the file. */
+  readonly #turn = new Semaphore({ permits: 1, maxQueued: 8 });
+  /** Bounded by the calls of the fronts that main has not answered, and by the number of bots. */
+  #queue: Waiting[] = [];
+  /** Why the disk accepts no writes, null while it does. */
+  #fault: string | null = null;
+  #probe: NodeJS.Timeout | undefined;
+  /** The attempt that is under way. Never rejects. */
+  #trying: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** The copy that is being written. */
+  /** The copy that is being written. Never rejects. */
   #copying: Promise<void> | undefined;
   #changedMeanwhile = false;
-  #hasFailed = false;
-  /** Called with a line when copies start to fail, and when they succeed again. Set by the service. */
+  /** Free pages may have secrets. */
+  #hasErased = false;
+  #copyFails = false;
+  #isClosing = false;
+  /** Called with a line when writing or copying starts to fail, and when it succeeds again. Set by the service. */
   report: (level: 'info' | 'error', line: string) => void = () => {};
 
   private constructor(path: string, notices: readonly string[]) {
-    this.#copy = copyOf(path);
+    this.#path = path;
     this.notices = notices;
-    reserveLockFile(path);
-    this.root = open({ path, noSubdir: true, maxDbs: 12 });
+    const isNew = sizeOf(path) === undefined;
+    this.#file = new StoreFile(path);
+    // Of an earlier version, or of a run that was killed.
+    if (!isNew && this.#file.hasFreePages) this.#changed(true);
   }
 
   /**
@@ -44,104 +76,167 @@ export class Store {
    */
   static async open(path: string, stopping?: AbortSignal): Promise<Store> {
     try {
-      return new Store(path, await prepare(path, stopping));
+      return new Store(path, await prepareStore(path, stopping));
     } catch (thrown) {
       throw new StartupError(`the store ${path} cannot be opened: ${messageOf(thrown)}`);
     }
   }
 
-  /** To be called after each change. Schedules a new copy. */
-  changed(): void {
-    // A change during a copy may not be in it.
-    if (this.#copying) this.#changedMeanwhile = true;
-    else if (!this.#timer) this.#renewIn(COPY_AFTER_MS);
+  /** Whether changes are stored. */
+  get state(): StoreState {
+    return { state: this.#fault === null ? 'on' : 'failed', reason: this.#fault };
   }
 
-  #renewIn(ms: number): void {
-    this.#timer = setTimeout(() => void this.#renewCopy(), ms);
-    this.#timer.unref();
+  /** To be called for each use: the file can be replaced meanwhile. @throws DroverError `not_stored`. */
+  table<V>(name: TableName): Pick<Database<V, string>, 'get' | 'getRange'> {
+    if (!this.#file) throw this.#refusal();
+    return this.#file.table<V>(name);
+  }
+
+  /**
+   * All changes are on the disk when this resolves, or none when it rejects.
+   * @param erases what they replace may contain secrets: it is removed from the file within seconds.
+   * @throws DroverError `not_stored`.
+   */
+  async write(changes: readonly Change[], erases = false): Promise<void> {
+    if (this.#fault !== null) throw this.#refusal();
+    await new Promise<void>((resolve, reject) => {
+      this.#queue.push({ changes, resolve, reject });
+      if (this.#queue.length === 1) void this.#turn.run(() => this.#commit());
+    });
+    this.#changed(erases);
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#probe);
+    await this.#trying;
+    await this.#turn.run(async () => {});
     await this.#copying;
-    if (this.#timer) await this.#renewCopy();
-    await this.root.close();
+    if (this.#timer) await this.#copySoon();
+    await this.#file?.close();
   }
 
-  #renewCopy(): Promise<void> {
+  async #commit(): Promise<void> {
+    // What this turn of the event loop still asks for belongs to the same commit.
+    await nextTurn();
+    const batch = this.#queue;
+    this.#queue = [];
+    const changes = batch.flatMap((waiting) => waiting.changes);
+    try {
+      if (this.#fault !== null || !this.#file) throw this.#refusal();
+      await this.#file.commit(changes);
+      for (const { resolve } of batch) resolve();
+    } catch (thrown) {
+      if (this.#fault === null) await this.#failed(changes, messageOf(thrown));
+      for (const { reject } of batch) reject(this.#refusal());
+    }
+  }
+
+  async #failed(changes: readonly Change[], reason: string): Promise<void> {
+    const bytes = JSON.stringify(changes).length;
+    // LMDB reports a write that had room for a part as EIO: the answer to a plain write is the better reason.
+    this.#fault = (await probeDisk(this.#path, bytes)) ?? reason;
+    this.report('error', `the store cannot be written, changes are refused: ${this.#fault}`);
+    this.#tryLater(bytes);
+  }
+
+  /** @param bytes for which there must be room. */
+  #tryLater(bytes: number): void {
+    if (this.#isClosing) return;
+    this.#probe = setTimeout(() => {
+      this.#trying = this.#tryAgain(bytes);
+    }, PROBE_MS);
+  }
+
+  async #tryAgain(bytes: number): Promise<void> {
+    // Not by a commit: LMDB prints a line for each that fails.
+    this.#fault = (await probeDisk(this.#path, bytes)) ?? (await this.#reopen());
+    if (this.#fault !== null) return this.#tryLater(bytes);
+    this.report('info', 'the store is written again');
+  }
+
+  /** After a failure the environment may refuse all further writes, which lmdb does not check for. @returns what failed. */
+  async #reopen(): Promise<string | null> {
+    while (this.#copying) await this.#copying;
+    return this.#turn.run(async () => {
+      await this.#file?.close();
+      this.#file = undefined;
+      try {
+        this.#file = new StoreFile(this.#path);
+        return null;
+      } catch (thrown) {
+        return messageOf(thrown);
+      }
+    });
+  }
+
+  #refusal(): DroverError {
+    return new DroverError('not_stored', `the change could not be stored: ${this.#fault}`);
+  }
+
+  /** Schedules a new copy. */
+  #changed(erases: boolean): void {
+    this.#hasErased ||= erases;
+    // A change during a copy may not be in it.
+    if (this.#copying) this.#changedMeanwhile = true;
+    else if (!this.#timer) this.#copyIn(COPY_AFTER_MS);
+  }
+
+  #copyIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#copySoon(), ms);
+    this.#timer.unref();
+  }
+
+  #copySoon(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#copying = this.#copyAll().finally(() => {
+    this.#copying = this.#copy().finally(() => {
       this.#copying = undefined;
-      if (this.#hasFailed) this.#renewIn(RETRY_MS);
-      else if (this.#changedMeanwhile) this.changed();
+      if (this.#copyFails) this.#copyIn(RETRY_COPY_MS);
+      else if (this.#changedMeanwhile) this.#copyIn(COPY_AFTER_MS);
       this.#changedMeanwhile = false;
     });
     return this.#copying;
   }
 
-  async #copyAll(): Promise<void> {
-    const fresh = `${this.#copy}.new`;
+  async #copy(): Promise<void> {
+    const erases = this.#hasErased;
+    this.#hasErased = false;
     try {
-      await rm(fresh, { force: true });
-      await this.root.backup(fresh, true);
-      // Synced before the rename: after a power failure there is the old copy or the new one.
-      await sync(fresh, 'r+');
-      await rename(fresh, this.#copy);
-      await syncDirectory(dirname(this.#copy));
-      if (this.#hasFailed) this.report('info', 'the store is copied again');
-      this.#hasFailed = false;
+      if (erases) await this.#turn.run(() => this.#rewrite());
+      else await renewCopy(this.#path, this.#opened);
+      if (this.#copyFails) this.report('info', 'the store is copied again');
+      this.#copyFails = false;
     } catch (thrown) {
+      this.#hasErased ||= erases;
+      if (!this.#file && this.#fault === null) await this.#failed([], messageOf(thrown));
       // The store is intact, and the old copy stays. Reported once, not for every try.
-      if (!this.#hasFailed) {
+      if (!this.#copyFails) {
         const why = messageOf(thrown);
-        this.report('error', `the store could not be copied to ${this.#copy}: ${why}`);
+        this.report('error', `the store could not be copied to ${copyOf(this.#path)}: ${why}`);
       }
-      this.#hasFailed = true;
+      this.#copyFails = true;
     }
   }
-}
 
-const copyOf = (path: string): string => `${path}.copy`;
-
-/** Replaces a broken or missing file by its copy. @returns messages for the operator. */
-async function prepare(path: string, stopping?: AbortSignal): Promise<string[]> {
-  const copy = copyOf(path);
-  const fault = await faultOf(path, PROGRAMS.verifyStore, stopping);
-  const isNew = fault === MISSING && sizeOf(copy) === undefined;
-  if (fault === undefined || isNew) return [];
-  const copyFault = await faultOf(copy, PROGRAMS.verifyStore, stopping);
-
-  let what = `the store ${path} was missing`;
-  if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;
-  // The lock file belongs to the old file.
-  rmSync(lockFileOf(path), { force: true });
-  if (copyFault === undefined) {
-    // Renamed when complete: a crash must not leave a partial store.
-    const fresh = `${path}.new`;
-    copyFileSync(copy, fresh);
-    await sync(fresh, 'r+');
-    renameSync(fresh, path);
-    await syncDirectory(dirname(path));
-    return [`${what}; its last copy has taken its place`];
+  get #opened(): StoreFile {
+    if (!this.#file) throw this.#refusal();
+    return this.#file;
   }
-  // Renamed too, because the new store's copy would overwrite it, and data may be recovered from it.
-  const lost =
-    copyFault === MISSING ? '' : ` (it was broken too: ${copyFault}; it ${setAside(copy)})`;
-  return [`${what}; there is no good copy of it${lost}, a new one begins empty`];
-}
 
-async function sync(path: string, flags: string): Promise<void> {
-  const file = await openFile(path, flags);
-  try {
-    await file.sync();
-  } finally {
+  /** Puts a file without free pages in the place of the open one. */
+  async #rewrite(): Promise<void> {
+    const file = this.#opened;
+    await rewrite(this.#path, file);
+    // Without a wait from here until it is open again: it may be read at any time.
     await file.close();
+    try {
+      putRewritten(this.#path);
+    } finally {
+      this.#file = undefined;
+      this.#file = new StoreFile(this.#path);
+    }
+    await syncDirectory(this.#path);
   }
-}
-
-/** Makes a rename in the directory durable. */
-async function syncDirectory(path: string): Promise<void> {
-  // Not possible and not needed on Windows.
-  if (process.platform !== 'win32') await sync(path, 'r');
 }

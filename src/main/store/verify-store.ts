@@ -1,8 +1,8 @@
 // Runs in a child process. Reads every entry of a store, and exits with 0 when that succeeds. LMDB maps the file into
 // memory, so a corrupt file can crash the process that reads it, which must not be the service.
 
-import { open } from 'lmdb';
 import { examine } from '../../shared/lmdb/examine.js';
+import { open } from '../../shared/lmdb/lmdb.js';
 
 const path = process.argv[2];
 if (path === undefined) throw new Error('usage: verify-store <path>');

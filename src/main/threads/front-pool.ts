@@ -1,6 +1,7 @@
 // Runs in main. Owns the fronts: starts them on one port, and tells all of them what changes.
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import { Networks } from '../../shared/contract/networks.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
 import type { Serves } from '../../shared/contract/rpc.js';
 import type { Bound, ControlMethods, FrontStart } from '../../shared/contract/threads.js';
@@ -18,7 +19,9 @@ import type { JournalThread } from './journal-thread.js';
 
 /** What every front starts with, except its number. */
 export interface FrontCommon
-  extends Omit<FrontStart, 'front' | 'tokens' | 'shortage' | 'counts' | 'lags'> {
+  extends Omit<FrontStart, 'front' | 'pin' | 'tokens' | 'shortage' | 'counts' | 'lags'> {
+  /** Null when it is switched off. */
+  pin: () => string | null;
   counts: ThreadCounts;
   /** The tokens that are valid now. A front is told about every change after its start. */
   tokens: () => TokenRecord[];
@@ -56,18 +59,23 @@ export class FrontPool {
   }
 
   /**
-   * Starts all fronts on one port.
+   * Starts the first front. It serves clients when this resolves.
    * @throws StartupError when the port cannot be bound or the engine does not run here.
    */
   async start(): Promise<Bound> {
-    const { fronts, max_header_bytes } = this.#common.config.http;
+    const { max_header_bytes } = this.#common.config.http;
     // uWebSockets.js reads it from the process's environment when its binary is loaded; a thread's environment is a copy.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(max_header_bytes);
     const bound = await this.#add(0).start();
     this.#port = bound.port;
-    for (let front = 1; front < fronts && !this.#closing; front++) await this.#add(front).start();
     if (bound.wantsCensus) this.#takeCensus();
     return bound;
+  }
+
+  /** Starts the others on the port of the first. @throws StartupError like start. */
+  async startOthers(): Promise<void> {
+    const { fronts } = this.#common.config.http;
+    for (let front = 1; front < fronts && !this.#closing; front++) await this.#add(front).start();
   }
 
   /**
@@ -174,10 +182,12 @@ export class FrontPool {
 
   #takeCensus(): void {
     const connections = new Quota(this.#common.connections, 0);
+    const { host, max_connections_per_address, trusted_proxies } = this.#common.config.http;
     this.#census = new ConnectionCensus({
-      host: this.#common.config.http.host,
+      host,
       port: this.#port,
-      limit: this.#common.config.http.max_connections_per_address,
+      limit: max_connections_per_address,
+      trusted: new Networks(trusted_proxies),
       open: () => connections.total(),
       report: (crowded) => {
         for (const { peer } of this.#fronts) peer?.tell('crowded', crowded);
@@ -195,8 +205,9 @@ export class FrontPool {
       front: number,
       startData: () => ({
         ...this.#common,
-        config: { ...config, tls: this.#tls.files },
+        config: { ...config, tls: { ...config.tls, ...this.#tls.files } },
         front: number,
+        pin: this.#common.pin(),
         tokens: this.#common.tokens(),
         counts: counts.front(number),
         lags: counts.lags,

@@ -16,6 +16,7 @@ import { InFlight } from '../../shared/memory/in-flight.js';
 import { LastRun } from '../../shared/memory/last-run.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { WORKERS } from '../../shared/package-paths.js';
+import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
@@ -32,6 +33,7 @@ export interface HostOptions {
   maxHeapMb: number;
   inFlightBytes: number;
   botLinesPerSecond: number;
+  networkAllow: HostStart['networkAllow'];
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
 }
@@ -248,7 +250,7 @@ export class HostThread {
 
   #startTask(): ReturnType<typeof startPiscinaTask> {
     const { number } = this;
-    const { inFlightBytes, botLinesPerSecond, maxHeapMb, lagOf } = this.#options;
+    const { inFlightBytes, botLinesPerSecond, networkAllow, maxHeapMb, lagOf } = this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
     const task: HostStart = {
@@ -258,6 +260,7 @@ export class HostThread {
       inFlight,
       inFlightLimit: inFlightBytes,
       botLinesPerSecond,
+      networkAllow,
       maxHeapMb,
       heartbeat: this.#heartbeatCells,
       lag: lagOf(number),
@@ -269,7 +272,7 @@ export class HostThread {
       transferList: [this.#control.port2, events.port1],
       port: this.#control.port1,
       maxOldGenerationSizeMb: maxHeapMb + HEADROOM_MB,
-      failed: (error) => process.stderr.write(`drover: bot host ${number}: ${messageOf(error)}\n`),
+      failed: (error) => complain(`bot host ${number}: ${messageOf(error)}`),
     });
     // Not before: the broadcaster must not get a host that could not be started.
     this.#attach(this.#broadcaster.peer, events.port2, inFlight);

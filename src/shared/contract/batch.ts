@@ -1,8 +1,8 @@
 // The format of a batch from a bot host to the broadcaster: one msgpackr document, an array of items packed as records, so
 // that field names are sent once per batch.
 
-import { Packr } from 'msgpackr';
 import type { Item } from './events.js';
+import { Packr } from './packr.js';
 
 // No `structures` option: with it, record definitions would live in the encoder and a batch could not be
 // decoded by itself. Each document must carry its own definitions, because a restarted broadcaster joins midway.

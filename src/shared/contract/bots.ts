@@ -1,13 +1,12 @@
 // JSON Schemas of bots, their kinds, actions and incidents.
 
+import { BOT_ID } from './bot-id.js';
+import { ONLY_VISIBLE } from './escapes.js';
 import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
-
-/** Ids of bots: safe in URLs, file names and log lines. */
-export const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * Free labels of a bot. Bounded so that a snapshot always fits a frame: at most 27 KB here as JSON, 16 KB of data, 6 KB
@@ -15,12 +14,12 @@ export const BOT_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  */
 export const Labels = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$' }),
-  Type.String({ maxLength: 128 }),
+  Type.String({ maxLength: 128, pattern: ONLY_VISIBLE }),
   {
     maxProperties: 32,
     additionalProperties: false,
     description:
-      'Free labels, at most 32. Names have 1 to 63 letters, digits, dots, dashes, underscores or slashes; values at most 128 characters.',
+      'Free labels, at most 32. Names have 1 to 63 letters, digits, dots, dashes, underscores or slashes; values at most 128 characters, without control characters and characters that change the direction of text.',
   },
 );
 
@@ -104,6 +103,7 @@ const botFields = {
 export const CreateBotBody = Type.Object(
   {
     id: Type.String({
+      pattern: BOT_ID.source,
       description:
         'Unique. 1 to 64 letters, digits, dots, dashes or underscores; starts with a letter or digit.',
     }),
@@ -191,7 +191,7 @@ export const Incident = Type.Object(
         "The suspect's last lines, oldest first; without a suspect those of the whole host's bots.",
     }),
     last_commands: Type.Array(Type.String(), {
-      description: 'Commands that were running or ran last on the host, oldest first.',
+      description: 'Commands to these bots that were running or ran last, oldest first.',
     }),
     repeats: Type.Integer({
       description:

@@ -10,6 +10,27 @@ import Type, { type Static } from './typebox.js';
  */
 export const MAX_SHUTDOWN_MS = 7500;
 
+/**
+ * Ciphers of TLS 1.2 that both engines have, by their OpenSSL names. The first six have forward secrecy and authenticated
+ * encryption. Without 3DES, RC4, and anything that does not authenticate the service.
+ */
+export const TLS_CIPHERS = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-SHA',
+  'ECDHE-RSA-AES128-SHA',
+  'ECDHE-ECDSA-AES256-SHA',
+  'ECDHE-RSA-AES256-SHA',
+  'AES128-GCM-SHA256',
+  'AES256-GCM-SHA384',
+  'AES128-SHA',
+  'AES256-SHA',
+] as const;
+
 const closed = { additionalProperties: false };
 
 export const Config = Type.Object(
@@ -60,6 +81,25 @@ export const Config = Type.Object(
               'Origins whose pages may read responses, as sent by browsers: `https://dash.example`, `tauri://localhost`, or `null`.',
           },
         ),
+        allowed_hosts: Type.Array(
+          Type.String({ pattern: '^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$' }),
+          {
+            uniqueItems: true,
+            description:
+              'Names by which pages may use the PIN, without port, for example `drover.example`. IP addresses, `localhost` and the names of this machine are always allowed.',
+          },
+        ),
+        trusted_proxies: Type.Array(Type.String({ pattern: '^[0-9A-Fa-f.:]+(/[0-9]+)?$' }), {
+          uniqueItems: true,
+          description:
+            'Addresses and networks of proxies, such as `127.0.0.1` or `10.0.0.0/8`: the client of a request from them is the one that `http.forwarded_header` names, in lines, limits and the access log. Their connections do not count for `http.max_connections_per_address`.',
+        }),
+        forwarded_header: Type.Unsafe<'x-forwarded-for' | 'forwarded'>({
+          type: 'string',
+          enum: ['x-forwarded-for', 'forwarded'],
+          description:
+            'The header in which trusted proxies name the client: `X-Forwarded-For`, with `X-Forwarded-Proto`, or `Forwarded`. The other one is ignored: proxies forward it as the client has sent it.',
+        }),
         max_json_depth: Type.Integer({
           minimum: 8,
           maximum: 1000,
@@ -91,7 +131,8 @@ export const Config = Type.Object(
         max_connections: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,
-          description: 'Maximum number of open connections; further ones get 503 and are closed.',
+          description:
+            'Maximum number of open connections; further ones get 503 and are closed. Lowered at the start if the process may not open that many files; see docs/OPERATIONS.md.',
         }),
         max_connections_per_address: Type.Integer({
           minimum: 1,
@@ -117,6 +158,21 @@ export const Config = Type.Object(
         key: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
           description: 'PEM file with the private key, without a passphrase. SIGHUP reloads it.',
         }),
+        ciphers: Type.Array(
+          Type.Unsafe<(typeof TLS_CIPHERS)[number]>({ type: 'string', enum: [...TLS_CIPHERS] }),
+          {
+            minItems: 1,
+            uniqueItems: true,
+            description:
+              'Ciphers of TLS 1.2; which of them is used, the client decides. The default ones have forward secrecy. TLS 1.3 is always on, with its own ciphers; older versions are always off.',
+          },
+        ),
+        hsts_max_age_days: Type.Integer({
+          minimum: 0,
+          maximum: 3650,
+          description:
+            'How long browsers use only HTTPS for this host name, on all its ports, in days: `Strict-Transport-Security` on responses over HTTPS. 0 ends it in browsers that come back.',
+        }),
       },
       closed,
     ),
@@ -124,6 +180,19 @@ export const Config = Type.Object(
       description:
         "Directory for pin.txt, the stores and the journal; null selects $XDG_DATA_HOME/drover or the platform's equivalent.",
     }),
+    auth: Type.Object(
+      {
+        pin: Type.Boolean({
+          description:
+            'Accept the PIN. `false` switches it off as soon as there is a token; `drover tokens create --data-dir` creates one on the machine of the service.',
+        }),
+        pin_idle_days: Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Null()], {
+          description:
+            'A token from the PIN expires when it is unused for this many days; null for never. An open stream is a use.',
+        }),
+      },
+      closed,
+    ),
     pin: Type.Object(
       {
         capacity: Type.Integer({
@@ -174,7 +243,7 @@ export const Config = Type.Object(
           minimum: 1,
           maximum: 1_000_000,
           description:
-            'Maximum number of open streams per client address (IPv6: per /64 network); further ones get 429. Viewers behind a proxy or NAT share an address.',
+            'Maximum number of open streams per client address (IPv6: per /64 network); further ones get 429. Viewers behind NAT share an address, and so do those behind a proxy that is not in http.trusted_proxies.',
         }),
         retry_ms: Type.Integer({
           minimum: 0,
@@ -219,6 +288,15 @@ export const Config = Type.Object(
           minimum: 0,
           description:
             'Maximum info lines per second of one bot, with a burst of the same size; further lines are skipped and counted. 0 means no limit.',
+        }),
+      },
+      closed,
+    ),
+    network: Type.Object(
+      {
+        allow: Type.Union([Type.Array(Type.String({ minLength: 1 })), Type.Null()], {
+          description:
+            'What bots may connect to with the functions of their context (docs/SECURITY.md): `irc.example`, `irc.example:6697`, `*.example.com`, `10.0.0.0/8`, `[2001:db8::1]:443`, `*:443`. null allows everything. The demo world is at 127.0.0.1.',
         }),
       },
       closed,

@@ -12,3 +12,25 @@ export const ESCAPES =
 export function withoutEscapes(text: string): string {
   return text.includes('\u001b') || text.includes('\u009b') ? text.replace(ESCAPES, '') : text;
 }
+
+/** Control characters, and characters that change the direction of text or end a line; for a class of an expression. */
+const INVISIBLE =
+  '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+const EACH_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'g');
+
+/** For schemas: a text without them. */
+export const ONLY_VISIBLE = `^[^${INVISIBLE}]*$`;
+/** What such a text must be, in an error. */
+export const ONLY_VISIBLE_WORDS =
+  'must have no control characters, and none that change the direction of text';
+
+/** A name with a visible symbol for each character that would be executed by a terminal or reorder the text around it. */
+export function visible(text: string): string {
+  return text.replace(EACH_INVISIBLE, symbolOf);
+}
+
+export function symbolOf(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? '␡' : `⟨${code.toString(16)}⟩`;
+}

@@ -1,4 +1,6 @@
 import type { ErrorObject } from 'ajv';
+import { BOT_ID, BOT_ID_WORDS } from './bot-id.js';
+import { ONLY_VISIBLE, ONLY_VISIBLE_WORDS } from './escapes.js';
 
 type Errors = readonly ErrorObject[];
 
@@ -63,6 +65,11 @@ function explainOne(what: string, error: ErrorObject): string {
   }
 }
 
+const PATTERN_WORDS: Readonly<Record<string, string>> = {
+  [BOT_ID.source]: `must be ${BOT_ID_WORDS}`,
+  [ONLY_VISIBLE]: ONLY_VISIBLE_WORDS,
+};
+
 /** Messages in place of Ajv's. */
 const WORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {
   const: ({ params }) => `must be ${params['allowedValue']}`,
@@ -74,6 +81,7 @@ const WORDS: Readonly<Record<string, (error: ErrorObject) => string>> = {
   maxItems: ({ params }) => `must have ${count(params['limit'], 'item')} at most`,
   minProperties: ({ params }) => atLeast(params['limit'], 'key'),
   maxProperties: ({ params }) => `must have ${count(params['limit'], 'key')} at most`,
+  pattern: ({ params, message }) => PATTERN_WORDS[params['pattern']] ?? message ?? 'is not valid',
   uniqueItems: () => 'must not have an item twice',
 };
 

@@ -40,6 +40,12 @@ export interface ReplayPart {
   next: number;
 }
 
+/** A request of a client. */
+export type Asked<T> = T & {
+  /** Id of its token: each token gets its share of the searches. */
+  token: string;
+};
+
 /** One page of `GET /api/events`. Bounds of time are in Unix epoch milliseconds: `after` is inclusive, `before` is not. */
 export interface PageRequest {
   /** Key of the filter, null for everything. */

@@ -1,10 +1,12 @@
 // Hashes a session id or scope to 64 bits (one of them fixed) for the ring's index.
+// It is cheap: any client with a token can ask for a thousand names in one request.
 //
 // A keyed hash instead of a table of names: nothing to share, nothing that grows with bots that come and go, and a
 // frame never waits for a name to become known. The key is random per process, so nobody can choose names that collide;
 // among 10,000 names two collide with a probability of about 5 in 10^12.
 
-import { createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { type SipKey, sipHash } from './sip-hash.js';
 
 /** A name in the index. Never 0 and 0, which stands for "none". */
 export interface NameHash {
@@ -20,13 +22,15 @@ const MAX_CACHED = 65_536;
 const MAX_CACHED_LENGTH = 128;
 
 export class NameHasher {
-  readonly #key: string;
+  readonly #key: SipKey;
   readonly #cache = new Map<string, NameHash>();
   #lastName: string | undefined;
   #last: NameHash = { low: 0, high: 0, json: 'null' };
 
   constructor(key: string) {
-    this.#key = key;
+    const digest = createHash('sha256').update(key).digest();
+    const word = (at: number): number => digest.readInt32LE(4 * at);
+    this.#key = [word(0), word(1), word(2), word(3)];
   }
 
   of(name: string): NameHash {
@@ -37,13 +41,14 @@ export class NameHasher {
     return this.#last;
   }
 
+  /** The same, without remembering it: names that clients ask for must not displace those of bots. */
+  once(name: string): Pick<NameHash, 'low' | 'high'> {
+    const [low, high] = sipHash(this.#key, name);
+    return { low: (low | 1) >>> 0, high };
+  }
+
   #compute(name: string): NameHash {
-    const digest = createHmac('sha256', this.#key).update(name).digest();
-    const hash: NameHash = {
-      low: (digest.readUInt32LE(0) | 1) >>> 0,
-      high: digest.readUInt32LE(4),
-      json: JSON.stringify(name),
-    };
+    const hash: NameHash = { ...this.once(name), json: JSON.stringify(name) };
     if (name.length > MAX_CACHED_LENGTH) return hash;
     if (this.#cache.size >= MAX_CACHED) {
       let surplus = MAX_CACHED / 2;

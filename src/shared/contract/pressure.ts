@@ -1,14 +1,26 @@
 import { JournalState } from './journal-schemas.js';
-import { oneOf } from './json-schema.js';
+import { nullable, oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 /** Resources that can run short. */
-export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots'] as const;
+export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots', 'disk'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
 /** A utilisation from 0 to 1, and its limit. */
 const Share = (description: string) =>
   Type.Object({ used: Type.Number(), limit: Type.Number() }, { description });
+
+/** Of `GET /api/pressure`. */
+export const StoreState = Type.Object(
+  {
+    state: oneOf(['on', 'failed'], {
+      description: '`failed` while the disk accepts no writes; it is tried again each second.',
+    }),
+    reason: nullable(Type.String(), 'Why it has failed.'),
+  },
+  { description: 'Whether changes of bots and tokens are stored. They are refused while not.' },
+);
+export type StoreState = Static<typeof StoreState>;
 
 /** Body of `GET /api/pressure`. */
 export const PressureReport = Type.Object(
@@ -16,7 +28,8 @@ export const PressureReport = Type.Object(
     running: Type.Integer({ description: 'Bots that run.' }),
     capacity: Type.Integer({ description: 'The bot limit.' }),
     short: Type.Array(oneOf(RESOURCES), {
-      description: 'Resources at their limit; new streams or new bots are refused meanwhile.',
+      description:
+        'Resources at their limit; new streams, new bots, or changes are refused meanwhile.',
     }),
     cpu: Share('Recent utilisation of the busiest front or the broadcaster, 0 to 1.'),
     memory: Type.Object(
@@ -31,6 +44,7 @@ export const PressureReport = Type.Object(
       'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
     ),
     bots: Type.Object({ present: Type.Integer(), limit: Type.Integer() }, { description: 'Bots.' }),
+    store: StoreState,
     journal: JournalState,
   },
   {
@@ -45,6 +59,7 @@ export const PressureReport = Type.Object(
         streams: { open: 1, limit: 20000 },
         queue: { used: 0, limit: 0.9 },
         bots: { present: 3, limit: 20000 },
+        store: { state: 'on', reason: null },
         journal: { state: 'on', reason: null },
       },
     ],

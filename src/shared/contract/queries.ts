@@ -36,6 +36,9 @@ export const STREAM_QUERY = {
     'As the header `Last-Event-ID`, which takes precedence. A value that is not an id is ignored.',
     '1d0b52646d-119',
   ),
+  lastEventId: text(
+    'The same, as event-source-polyfill sends it when it reconnects; takes precedence over `last_event_id`.',
+  ),
 } satisfies QuerySchema;
 
 /** `GET /api/bots`. */

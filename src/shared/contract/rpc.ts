@@ -2,6 +2,7 @@
 
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { DroverError, messageOf, type PlainError } from '../errors.js';
+import { complain } from '../terminal.js';
 
 /** What a thread offers to its peer: names with one input and one output, both structured-cloneable. */
 export type Methods = { [name: string]: (input: never) => unknown };
@@ -248,6 +249,6 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
  */
 export function answerable(method: string, thrown: unknown): DroverError {
   if (thrown instanceof DroverError) return thrown;
-  process.stderr.write(`drover: ${method} failed: ${messageOf(thrown)}\n`);
+  complain(`${method} failed: ${messageOf(thrown)}`);
   return new DroverError('internal');
 }

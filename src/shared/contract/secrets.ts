@@ -1,4 +1,5 @@
-// The secrets of a bot's configuration: its schema marks them as `writeOnly`.
+// The secrets of a bot's configuration: its schema marks them as `writeOnly`, and values that do not decide where they go as
+// `redirects: false`.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Json, JsonObject } from './json.js';
@@ -11,33 +12,80 @@ export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObje
   return (visible(config, [schema], schema) ?? {}) as JsonObject;
 }
 
+/** A value of a configuration that has no values below it. */
+interface Leaf {
+  path: readonly string[];
+  value: Json;
+  isSecret: boolean;
+  /** Its schema says `redirects: false`: a change of it does not alter where a secret goes. */
+  isHarmless: boolean;
+}
+
 /**
- * The strings of a configuration that its schema marks as secret. Where an object and a field in it are marked, only the field
- * counts: the string beside a password may be a common name.
+ * The secrets of a configuration, as text. Where an object and a field in it are marked, only the field counts: the string
+ * beside a password may be a common name.
  */
 export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
-  return marked(config, [schema], schema) ?? [];
+  return leavesOf(config, [schema], schema).flatMap(({ value, isSecret }) =>
+    isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [],
+  );
 }
 
-/** Undefined when nothing of the value is marked. */
-function marked(value: Json, schemas: Json[], root: JsonObject): string[] | undefined {
+/**
+ * Whether a change may send secrets elsewhere: `secrets` stay although `change` does not give them, and `keys` have another
+ * value. Paths with dots.
+ * @param before the configuration with defaults filled in. @param after the same after the change. @param stored `after` without
+ *   defaults, which are no secrets.
+ */
+export function redirectedSecrets(
+  { before, after, stored, change }: Record<'before' | 'after' | 'stored' | 'change', JsonObject>,
+  schema: JsonObject,
+): { secrets: string[]; keys: string[] } {
+  const secrets = leavesOf(stored, [schema], schema)
+    .filter(({ path, value, isSecret }) => isSecret && value !== null && !isGiven(change, path))
+    .map(({ path }) => path.join('.'));
+  const [old, now] = [before, after].map(
+    (config) =>
+      new Map(leavesOf(config, [schema], schema).map((leaf) => [leaf.path.join('\0'), leaf])),
+  ) as [Map<string, Leaf>, Map<string, Leaf>];
+  const keys = [...new Map([...old, ...now]).entries()]
+    .filter(([path, { isHarmless }]) => {
+      const values = [old.get(path), now.get(path)].map((leaf) => leaf?.value);
+      return !isHarmless && !isDeepStrictEqual(values[0], values[1]);
+    })
+    .map(([, { path }]) => path.join('.'));
+  return { secrets, keys };
+}
+
+function isGiven(change: Json | undefined, path: readonly string[]): boolean {
+  const [name, ...rest] = path;
+  if (name === undefined) return change !== undefined;
+  if (typeof change !== 'object' || change === null || !Object.hasOwn(change, name)) return false;
+  return isGiven((change as JsonObject)[name], rest);
+}
+
+function leavesOf(
+  value: Json,
+  schemas: Json[],
+  root: JsonObject,
+  path: readonly string[] = [],
+  isHarmless = false,
+): Leaf[] {
   const all = expand(schemas, root);
-  let found: string[] | undefined;
-  if (typeof value === 'object' && value !== null) {
-    for (const [name, below] of Object.entries(value)) {
-      const own = all.flatMap((schema) =>
-        Array.isArray(value) ? ofItem(schema, Number(name)) : ofProperty(schema, name),
-      );
-      const deeper = marked(below, own, root);
-      if (deeper) found = [...(found ?? []), ...deeper];
-    }
-  }
-  return found ?? (all.some((schema) => schema['writeOnly'] === true) ? strings(value) : undefined);
-}
-
-function strings(value: Json): string[] {
-  if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(strings) : [];
+  const harmless = isHarmless || all.some((schema) => schema['redirects'] === false);
+  const below = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  const leaves =
+    below.length === 0
+      ? [{ path, value, isSecret: false, isHarmless: harmless }]
+      : below.flatMap(([name, one]) => {
+          const own = all.flatMap((schema) =>
+            Array.isArray(value) ? ofItem(schema, Number(name)) : ofProperty(schema, name),
+          );
+          return leavesOf(one, own, root, [...path, name], harmless);
+        });
+  const isMarked = all.some((schema) => schema['writeOnly'] === true);
+  if (!isMarked || leaves.some(({ isSecret }) => isSecret)) return leaves;
+  return leaves.map((leaf) => ({ ...leaf, isSecret: true }));
 }
 
 /**

@@ -22,6 +22,7 @@ import type {
 import type { Config } from './config.js';
 import type { BotSnapshot, Item } from './events.js';
 import type {
+  Asked,
   JournalStatus,
   Page,
   PageRequest,
@@ -96,7 +97,8 @@ export type FrontBellMethods = {
 export interface FrontStart {
   front: number;
   config: Config;
-  pin: string;
+  /** Null when it is switched off. */
+  pin: string | null;
   bucket: SharedPinBucket;
   /** Open streams. */
   quota: SharedQuota<'perToken' | 'perAddress'>;
@@ -152,13 +154,18 @@ export type FrontMethods = {
 
 /** What main does for fronts. */
 export type ControlMethods = {
-  /** Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. */
-  createPinToken(input: { address: string }): TokenAnswer;
+  /**
+   * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
+   * browser or program, null when it is unknown.
+   */
+  createPinToken(input: { address: string; client: string | null }): TokenAnswer;
   /** A PIN was wrong. `lockedForS` is 0, or for how many seconds that has emptied the bucket. */
   pinRefused(input: { address: string; lockedForS: number }): void;
   /** Makes a token; `by` is the id of the token that asked for it. */
   createToken(input: { body: CreateTokenBody; by: string }): { token: string; info: TokenInfo };
-  tokens(input: null): { tokens: TokenInfo[] };
+  /** As the token `by` sees them. */
+  tokens(input: { by: string }): { tokens: TokenInfo[] };
+  token(input: { id: string }): TokenInfo;
   /** No front accepts the token any more and its streams are closed when this answers. */
   revokeToken(input: { id: string; by: string }): void;
   /** When tokens were last used, by id, in Unix epoch milliseconds. */
@@ -236,9 +243,9 @@ export type JournalControlMethods = {
 /** What the journal does for fronts. */
 export type JournalFrontMethods = {
   replay(input: ReplayRequest): ReplayPart;
-  page(input: PageRequest): Page;
+  page(input: Asked<PageRequest>): Page;
   /** The answer as clients get it. */
-  stats(input: StatsRequest): { body: Uint8Array };
+  stats(input: Asked<StatsRequest>): { body: Uint8Array };
 };
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
@@ -251,6 +258,7 @@ export interface HostStart {
   inFlight: SharedArrayBuffer;
   inFlightLimit: number;
   botLinesPerSecond: number;
+  networkAllow: Config['network']['allow'];
   maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
   lag: SharedLag;

@@ -1,6 +1,7 @@
 // Tokens: their schemas, their scopes, and the bots that they reach.
 
-import { BOT_ID, Labels } from './bots.js';
+import { BOT_ID } from './bot-id.js';
+import { Labels } from './bots.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
 import { hasLabels } from './labels.js';
 import Type, { type Static } from './typebox.js';
@@ -39,11 +40,16 @@ export const TokenInfo = Type.Object(
     bots: nullable(Type.Array(Type.String()), 'Ids of the bots that it is limited to.'),
     labels: nullable(named(Type.String(), ''), 'The labels that its bots must have.'),
     created_at_ms: time('When it was made.'),
-    expires_at_ms: nullable(Type.Integer(), 'When it runs out. Unix epoch milliseconds.'),
+    expires_at_ms: nullable(
+      Type.Integer(),
+      'When it runs out; for a token from a PIN with `auth.pin_idle_days`, if it is not used again. Unix epoch milliseconds.',
+    ),
     last_used_at_ms: nullable(
       Type.Integer(),
-      'Its last request, null before the first; may be some seconds late. Unix epoch milliseconds.',
+      'Its last request, null before the first; may be some seconds late. While a stream is open, renewed every 15 minutes. Unix epoch milliseconds.',
     ),
+    by_pin: Type.Boolean({ description: 'Created with the PIN.' }),
+    current: Type.Boolean({ description: 'It is the token of this request.' }),
   },
   {
     description: 'A token, without the token itself.',
@@ -57,6 +63,8 @@ export const TokenInfo = Type.Object(
         created_at_ms: 1795257588492,
         expires_at_ms: null,
         last_used_at_ms: null,
+        by_pin: false,
+        current: false,
       },
     ],
   },
@@ -80,7 +88,8 @@ export const CreateTokenBody = Type.Object(
       minLength: 1,
       maxLength: 64,
       pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]+$',
-      description: 'What it is for; no control characters.',
+      description:
+        'What it is for. No control, format or private-use characters and no line separators.',
     }),
     scopes: Type.Array(Type.Unsafe<Scope>({ type: 'string', enum: SCOPES }), {
       minItems: 1,
@@ -108,6 +117,17 @@ export const CreateTokenBody = Type.Object(
   { additionalProperties: false },
 );
 export type CreateTokenBody = Static<typeof CreateTokenBody>;
+
+/** A token that was created on the service's machine, as it waits in the data directory to be accepted. */
+export const TokenFile = Type.Object(
+  {
+    id: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
+    digest: Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' }),
+    ...CreateTokenBody.properties,
+  },
+  { additionalProperties: false },
+);
+export type TokenFile = Static<typeof TokenFile>;
 
 /** Whether these rights are enough for what needs `scope`. */
 export function allows({ scopes }: Rights, scope: Scope): boolean {

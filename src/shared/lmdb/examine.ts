@@ -3,6 +3,7 @@
 
 import { closeSync, openSync } from 'node:fs';
 import { messageOf } from '../errors.js';
+import { write } from '../terminal.js';
 import { BROKEN_EXIT_CODE, UNKNOWN_EXIT_CODE } from './file-fault.js';
 
 /**
@@ -19,7 +20,7 @@ export function examine(path: string, read: () => void): void {
     closeSync(openSync(`${path}-lock`, 'a+'));
     read();
   } catch (thrown) {
-    process.stderr.write(messageOf(thrown));
+    write(process.stderr, messageOf(thrown));
     process.exitCode = isOfFile(thrown) ? BROKEN_EXIT_CODE : UNKNOWN_EXIT_CODE;
   }
 }

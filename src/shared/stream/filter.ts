@@ -19,10 +19,13 @@ export const FILTER_NAMES = [
 type FilterName = (typeof FILTER_NAMES)[number];
 /** The other parameters of `GET /events`. Checked against its schema as a type: the journal must not load TypeBox. */
 const OTHERS: ReadonlySet<string> = new Set(
-  Object.keys({ snapshot: 1, last_event_id: 1, token: 1, ticket: 1 } satisfies Record<
-    Exclude<StreamParameter, FilterName> | 'token' | 'ticket',
-    1
-  >),
+  Object.keys({
+    snapshot: 1,
+    last_event_id: 1,
+    lastEventId: 1,
+    token: 1,
+    ticket: 1,
+  } satisfies Record<Exclude<StreamParameter, FilterName> | 'token' | 'ticket', 1>),
 );
 /** Most values of one parameter. */
 const MAX_VALUES = 1000;
@@ -88,7 +91,7 @@ export class Filter {
     // Only the journal needs them: streams do not keep the names beside the key.
     const lists = JSON.parse(this.key) as readonly (readonly string[])[];
     this.#named = (lists[FILTER_NAMES.indexOf('session')] ?? []).map((name) => {
-      const { low, high } = this.#names.of(name);
+      const { low, high } = this.#names.once(name);
       return [low, high] as const;
     });
     return this.#named;
@@ -192,5 +195,5 @@ function codes(
 }
 
 function hashes(values: ReadonlySet<string> | undefined, names: NameHasher): HashSet | undefined {
-  return values && new HashSet([...values].map((value) => names.of(value)));
+  return values && new HashSet([...values].map((value) => names.once(value)));
 }

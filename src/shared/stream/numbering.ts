@@ -156,7 +156,7 @@ export class Numbering {
   #write(slot: Slot): void {
     const next = { ...slot, generation: slot.generation + 1 };
     const isNew = !existsSync(this.#path);
-    const file = openSync(this.#path, isNew ? 'w+' : 'r+', 0o600);
+    const file = openSync(this.#path, isNew ? 'wx+' : 'r+', 0o600);
     try {
       // Allocates both slots now: later the disk may be full.
       if (isNew) writeSync(file, Buffer.alloc(2 * SLOT_BYTES, ' '));

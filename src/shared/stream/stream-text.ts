@@ -2,22 +2,25 @@
 
 import { eventId, gapJson, sseFrame } from './frame.js';
 
+// A blank line only ends a block that has data: some clients (@microsoft/fetch-event-source) report every other block as an
+// event without data.
+
 /** Keeps an idle stream alive; a comment in the event-stream grammar. */
-export const HEARTBEAT = Buffer.from(':\n\n');
+export const HEARTBEAT = Buffer.from(':\n');
 
 /** Tells a browser how long to wait before it reconnects; jittered so that not all come back at once. */
 export function retryLine(ms: number, random: number): string {
-  return `retry: ${Math.round(ms * (0.75 + 0.5 * random))}\n\n`;
+  return `retry: ${Math.round(ms * (0.75 + 0.5 * random))}\n`;
 }
 
-/** A `session` frame without an id: the snapshots at the start of a stream. */
+/** A `session` frame without an id: a snapshot at the start of a stream. */
 export function snapshotFrame(eventJson: string): string {
   return `event: session\ndata: ${eventJson}\n\n`;
 }
 
-/** Sets the client's last event id without an event: a block without data is not dispatched. */
-export function positionBlock(epoch: string, next: number): string {
-  return `id: ${eventId(epoch, next - 1)}\n\n`;
+/** The position of a stream without an event. Only drover/client reads it (src/client/sse-parser.ts); to others it is a comment. */
+export function positionComment(epoch: string, next: number): string {
+  return `: position ${eventId(epoch, next - 1)}\n`;
 }
 
 /** Declares a loss up to the frame before `next`. @param from id of the first lost event. @param dropped null when not known. */

@@ -9,7 +9,7 @@ import { ChunkReader } from '../../../bench/load/chunk-reader.js';
 import { StreamCheck } from '../../../bench/load/stream-check.js';
 
 const EPOCH = '0123456789';
-const HEARTBEAT = ':\n\n';
+const HEARTBEAT = ':\n';
 
 function frame(seq: number, message = `${seq} xx`): string {
   const line: Line = {

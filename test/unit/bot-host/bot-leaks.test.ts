@@ -10,6 +10,7 @@ import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import { type BotKind, defineBot, Type } from '../../../src/bot-sdk/index.js';
+import { NetworkRules } from '../../../src/shared/network-rules.js';
 
 const kind: BotKind = defineBot({
   kind: 'idle',
@@ -52,7 +53,15 @@ afterAll(() => {
 let bot: BotRun;
 beforeEach(() => {
   const outbox = { add: () => {}, hasRoom: () => true, flush: () => {} } as unknown as Outbox;
-  bot = new BotRun(kind, 'idle', 1, {}, outbox, new BotLines(outbox, 'idle', 0));
+  bot = new BotRun(
+    kind,
+    'idle',
+    1,
+    {},
+    outbox,
+    new BotLines(outbox, 'idle', 0),
+    new NetworkRules(null),
+  );
 });
 afterEach(async () => {
   bot.stop();

@@ -2,11 +2,12 @@
 
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import {
+  type BotContext,
   type BotDefinition,
   BotError,
   defineBot,
@@ -16,6 +17,7 @@ import {
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { secretStrings } from '../../../src/shared/contract/secrets.js';
+import { NetworkRules } from '../../../src/shared/network-rules.js';
 
 type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;
 
@@ -27,7 +29,11 @@ afterEach(async () => {
   }
 });
 
-function start(definition: Definition, config: JsonObject = {}): { bot: BotRun; items: Item[] } {
+function start(
+  definition: Definition,
+  config: JsonObject = {},
+  allow: string[] | null = null,
+): { bot: BotRun; items: Item[] } {
   const kind = defineBot({
     kind: 'tried',
     config: Type.Object({}),
@@ -42,7 +48,7 @@ function start(definition: Definition, config: JsonObject = {}): { bot: BotRun; 
   } as unknown as Outbox;
   const secrets = secretStrings(config, kind.config);
   const lines = new BotLines(outbox, 'tried', 0, secrets);
-  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines);
+  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines, new NetworkRules(allow));
   started.push(bot);
   return { bot, items };
 }
@@ -173,6 +179,77 @@ describe('a secret of the configuration', () => {
     const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
     expect(lines).toContain('anna 12 ***, ***, *** and ***');
     expect(JSON.stringify([items, stack])).not.toMatch(/of .{0,3}mine|hunter2|inside/);
+  });
+});
+
+describe('what a bot publishes beside its lines', () => {
+  const config = Type.Object({ password: Type.String({ writeOnly: true }) });
+  const password = 'hunter2-of-anna';
+  const nothing = Type.Object({});
+  const say = Type.Object({ text: Type.String() });
+  const { bot, items } = startLater();
+
+  function startLater() {
+    const found: { bot?: BotRun; items?: Item[] } = {};
+    beforeEach(() => {
+      const commands = {
+        result: { args: nothing, run: () => ({ [password]: { [`a ${password}`]: password } }) },
+        say: {
+          args: say,
+          run: (ctx: BotContext, { text }: { text: string }) => {
+            ctx.log.wire('tcp', 'outgoing', `Say{text="${text}"}`);
+            return { said: text };
+          },
+        },
+      };
+      Object.assign(found, start({ config, commands }, { password }));
+    });
+    return {
+      bot: () => found.bot as BotRun,
+      items: () => found.items as Item[],
+    };
+  }
+  const ask = (command: string, args: JsonObject = {}) =>
+    bot().invoke({ command, args, timeoutMs: 60_000 });
+
+  it('has no secret in the names of a result', async () => {
+    expect(await ask('result')).toEqual({ '***': { 'a ***': '***' } });
+  });
+
+  it('has none in status, data and scopes, whole or cut', async () => {
+    const { context } = bot();
+    context.setStatus(`as ${password}`);
+    context.setStatus(`${'x'.repeat(60)}${password}`);
+    context.updateData({ [password]: { deep: [password, Buffer.from(password).toString('hex')] } });
+    context.log.scope(password).info('one');
+    context.log.scope(`${'x'.repeat(60)}${password}`).info('two');
+    bot().stop();
+    await bot().ended;
+    const statuses = items().flatMap((item) =>
+      item.kind === 'session' && item.patch.status ? [item.patch.status] : [],
+    );
+    expect(statuses).toEqual(['as ***', `${'x'.repeat(60)}***`, 'stopping']);
+    expect(bot().hostedState().data).toEqual({ '***': { deep: ['***', '***'] } });
+    const scopes = items().flatMap((item) => (item.kind === 'log' ? [item.scope] : []));
+    expect(scopes).toEqual(expect.arrayContaining(['***', `${'x'.repeat(60)}***`]));
+    expect(JSON.stringify(items())).not.toContain('hunt');
+  });
+
+  it('does not tell a caller which of many guesses is right', async () => {
+    const text = `hunter1-of-anna ${password} hunter3-of-anna`;
+    expect(await ask('say', { text })).toEqual({ said: text });
+    expect(await ask('say', { text: password })).toEqual({ said: '***' });
+    expect(await ask('result')).toEqual({ '***': { 'a ***': '***' } });
+    const lines = items().map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+    expect(lines).toEqual(expect.arrayContaining([`Say{text="${text}"}`, 'Say{text="***"}']));
+  });
+
+  it('has symbols for characters in names that a terminal or a browser would execute', () => {
+    const { context } = bot();
+    context.setStatus('\u001b[31mred\u202e\u0007');
+    context.log.scope('a\u001b[2J').info('line');
+    expect(bot().hostedState().status).toBe('␛[31mred⟨202e⟩␇');
+    expect(items().some((item) => item.kind === 'log' && item.scope === 'a␛[2J')).toBe(true);
   });
 });
 

@@ -21,7 +21,7 @@ function parse(text: string, pieceBytes: number): { frames: SseFrame[]; parser: 
 }
 
 /** The same with the library. */
-function reference(text: string): { frames: SseFrame[]; retryMs: number | undefined } {
+function reference(text: string): { frames: object[]; retryMs: number | undefined } {
   const messages: EventSourceMessage[] = [];
   let retryMs: number | undefined;
   const parser = createParser({
@@ -59,7 +59,7 @@ describe('the parser of the client', () => {
         const expected = reference(text);
         for (const size of [1, pieceBytes, text.length * 4]) {
           const { frames, parser } = parse(text, size);
-          expect(frames).toEqual(expected.frames);
+          expect(frames.map(({ idBefore: _, ...frame }) => frame)).toEqual(expected.frames);
           expect(parser.retryMs).toBe(expected.retryMs);
         }
       }),
@@ -67,13 +67,30 @@ describe('the parser of the client', () => {
     );
   });
 
-  it('has the id of a block without data, which is no event', () => {
+  it('has the position of a comment, which is no event and needs no blank line', () => {
     for (const pieceBytes of [1, 100]) {
-      const { frames, parser } = parse('retry: 2021\n\nid: ab-7\n\n:\n\n', pieceBytes);
+      const { frames, parser } = parse(
+        'retry: 2021\n: position ab-7\n:\n:position x\n',
+        pieceBytes,
+      );
       expect(frames).toEqual([]);
       expect(parser.lastId).toBe('ab-7');
       expect(parser.retryMs).toBe(2021);
     }
+  });
+
+  it('has the id of a block without data, which is no event', () => {
+    const { frames, parser } = parse('id: ab-7\n\n', 1);
+    expect([frames, parser.lastId]).toEqual([[], 'ab-7']);
+  });
+
+  it('has the position before each event', () => {
+    const { frames } = parse('data: 1\n\nid: a\ndata: 2\n\n: position b\nid: c\ndata: 3\n\n', 7);
+    expect(frames.map(({ id, idBefore }) => [id, idBefore])).toEqual([
+      [null, null],
+      ['a', null],
+      ['c', 'b'],
+    ]);
   });
 
   it('takes an id only when its block has ended', () => {
@@ -81,7 +98,7 @@ describe('the parser of the client', () => {
     parser.feed('id: a-1\ndata: x\n\nid: a-2\ndata: y');
     expect(parser.lastId).toBe('a-1');
     expect(parser.feed('\n')).toEqual([]);
-    expect(parser.feed('\n')).toEqual([{ event: '', data: 'y', id: 'a-2' }]);
+    expect(parser.feed('\n')).toEqual([{ event: '', data: 'y', id: 'a-2', idBefore: 'a-1' }]);
     expect(parser.lastId).toBe('a-2');
   });
 

@@ -108,6 +108,11 @@ describe('an error of the service', () => {
       expect([...faultFrom(new Error(text), forms).keys()]).toEqual(['id']);
     }
     expect(faultFrom(new Error('id must be longer'), forms).get('id')).toBe('must be longer');
+    expect(found('body.id must be longer')).toEqual([['id', 'must be longer']]);
+    const restart: Schema = { properties: { policy: { type: 'string' } } };
+    expect([...faultFrom(new Error('body.restart.policy is odd'), { restart })]).toEqual([
+      ['restart.policy', 'is odd'],
+    ]);
     expect([...faultFrom('odd', forms)]).toEqual([['', 'odd']]);
   });
 });

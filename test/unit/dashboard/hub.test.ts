@@ -59,6 +59,20 @@ describe('Seconds', () => {
     for (let at = 3; at < 2000; at++) seconds.count(at * 1000, 'info');
     expect(seconds.from(0).length).toBe(MAX_SECONDS);
   });
+
+  it('knows since when its counts are complete, also after another connection', () => {
+    const seconds = new Seconds();
+    expect(seconds.since).toBeNull();
+    seconds.begin(1400);
+    seconds.begin(9000);
+    expect(seconds.since).toBe(2);
+    const next = new Seconds();
+    next.add(seconds.from(0), seconds.since);
+    next.begin(9000);
+    expect(next.since).toBe(2);
+    next.clear();
+    expect(next.since).toBeNull();
+  });
 });
 
 describe('ids', () => {

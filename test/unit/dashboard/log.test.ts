@@ -11,7 +11,7 @@ import {
   lines,
   resetState,
 } from '../../../dashboard/src/model/live.js';
-import type { LogFilter } from '../../../dashboard/src/model/log-filter.js';
+import { isFiltered, type LogFilter } from '../../../dashboard/src/model/log-filter.js';
 import { LogRows } from '../../../dashboard/src/model/log-rows.js';
 import { LogWindow } from '../../../dashboard/src/model/log-window.js';
 
@@ -47,6 +47,7 @@ function update(part: Partial<Update>): void {
     bots: [],
     gone: [],
     seconds: [],
+    countedSince: null,
     ...part,
   });
 }
@@ -199,4 +200,13 @@ describe('what a tab has of the present', () => {
     expect(shown.rows.at(-1)?.n).toBe(next - 1);
     expect(isRun(shown)).toBe(true);
   });
+});
+
+it('a filter is one that leaves something out, except the bot whose log it is', () => {
+  expect(isFiltered(ALL, false)).toBe(false);
+  for (const part of [{ levels: ['warn'] }, { scopes: ['tcp'] }, { dir: 'in' }, { text: 'x' }]) {
+    expect(isFiltered({ ...ALL, ...(part as Partial<LogFilter>) }, true)).toBe(true);
+  }
+  expect(isFiltered({ ...ALL, bots: ['a'] }, false)).toBe(true);
+  expect(isFiltered({ ...ALL, bots: ['a'] }, true)).toBe(false);
 });

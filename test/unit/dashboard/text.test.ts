@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pieces } from '../../../dashboard/src/parts/ansi.js';
-import { withoutEscapes } from '../../../src/shared/contract/escapes.js';
+import { visible, withoutEscapes } from '../../../src/shared/contract/escapes.js';
 
 const ESC = '\u001b';
 const shown = (text: string, isWrapped = false): string =>
@@ -77,4 +77,9 @@ describe('pieces', () => {
       }),
     );
   });
+});
+
+it('names have symbols for control characters and for what changes the direction of text', () => {
+  expect(visible('a\u001b[31m\u202eb\u2066\u007f\u009b\n')).toBe('a␛[31m⟨202e⟩b⟨2066⟩␡⟨9b⟩␊');
+  expect(visible('größe 😀 عربي/x')).toBe('größe 😀 عربي/x');
 });

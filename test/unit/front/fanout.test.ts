@@ -375,7 +375,7 @@ describe('with time', () => {
     const { socket } = front.open();
     await step(10);
     const beats = (): number[] =>
-      socket.times.filter((_, at) => socket.chunks[at]?.toString() === ':\n\n');
+      socket.times.filter((_, at) => socket.chunks[at]?.toString() === ':\n');
     await step(14_000);
     expect(beats()).toEqual([]);
     await step(100_000);

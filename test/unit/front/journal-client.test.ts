@@ -7,6 +7,7 @@ import { JournalClient } from '../../../src/front/history/journal-client.js';
 import { Replays } from '../../../src/front/history/replays.js';
 import type { Subscriber } from '../../../src/front/subscriber.js';
 import type {
+  Asked,
   Page,
   PageRequest,
   ReplayPart,
@@ -16,7 +17,8 @@ import type { JournalFrontMethods } from '../../../src/shared/contract/threads.j
 import { DroverError } from '../../../src/shared/errors.js';
 
 const REPLAY = { from: 1, filter: null, pieceBytes: 100, maxBytes: 100 };
-const PAGE: PageRequest = {
+const PAGE: Asked<PageRequest> = {
+  token: 'a',
   filter: null,
   order: 'newest',
   afterSeq: null,

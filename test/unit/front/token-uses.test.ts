@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { TokenStreams } from '../../../src/front/token-streams.js';
 import { TokenUses } from '../../../src/front/token-uses.js';
 
 it('reports uses every 5 s, on demand and at the end, and nothing when there are none', () => {
@@ -11,7 +12,9 @@ it('reports uses every 5 s, on demand and at the end, and nothing when there are
     return taken;
   };
   const reports: Record<string, number>[] = [];
-  const uses = new TokenUses({ takeUses: take }, (report) => reports.push(report));
+  const uses = new TokenUses({ takeUses: take }, new TokenStreams(), (report) =>
+    reports.push(report),
+  );
   used = { a: 1 };
   vi.advanceTimersByTime(4999);
   expect(reports).toEqual([]);
@@ -26,4 +29,20 @@ it('reports uses every 5 s, on demand and at the end, and nothing when there are
   used = { d: 4 };
   vi.advanceTimersByTime(60_000);
   expect(reports).toEqual([{ a: 1 }, { b: 2 }, { c: 3 }]);
+});
+
+it('an open stream is a use of its token, every 15 minutes', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const streams = new TokenStreams();
+  const sink = { write: () => true, end: () => {}, close: () => {} };
+  const reports: Record<string, number>[] = [];
+  const uses = new TokenUses({ takeUses: () => ({}) }, streams, (report) => reports.push(report));
+  onTestFinished(() => uses.stop());
+  streams.add('a', sink);
+  vi.advanceTimersByTime(900_000);
+  expect(reports).toEqual([{ a: Date.now() }]);
+  streams.remove('a', sink);
+  vi.advanceTimersByTime(900_000);
+  expect(reports).toHaveLength(1);
 });

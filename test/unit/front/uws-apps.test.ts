@@ -39,6 +39,7 @@ it('an app that does not listen any more is closed with its last connection', as
     {
       responded: () => {},
       tls: null,
+      ciphers: [],
       connections: connections as unknown as ConnectionGate,
       maxUrlBytes: 100,
       maxHeaderBytes: 4096,

@@ -32,7 +32,7 @@ it('what is found by an index does not wait for those that read everything', asy
   await expect(journal.answers.page(nothing)).rejects.toMatchObject({ code: 'overloaded' });
   const { count } = await journal.answers.page({ ...PAGE, filter: keyOfSessions('rare') });
   expect(count).toBe(1);
-  await journal.answers.stats({ after: null, before: null, stepS: null });
+  await journal.answers.stats({ token: 'a', after: null, before: null, stepS: null });
   expect(read).toBeLessThan(SCANS / 2);
   await Promise.all(scans);
 });
@@ -53,4 +53,30 @@ it('what nobody waits for any more is not searched for, and its place is free at
   const late = journal.answers.page(nothing, clients[0]?.signal);
   await expect(late).rejects.toMatchObject({ code: 'no_answer' });
   expect(await journal.answers.page(nothing)).toMatchObject({ count: 0, cursor: null });
+});
+
+it('many searches of one token leave the others their share', async () => {
+  const { journal } = await filled();
+  await journal.answers.page(PAGE);
+  const ended: string[] = [];
+  const search = (token: string) =>
+    journal.answers.page({ ...nothing, token }).then(
+      () => ended.push(token),
+      ({ code }) => ended.push(`${token} ${code}`),
+    );
+  const greedy = Array.from({ length: 40 }, () => search('greedy'));
+  const others = ['b', 'c', 'd', 'e', 'f', 'g'].map((token) => search(token));
+  await Promise.all([...greedy, ...others]);
+  const answered = ended.filter((end) => !end.includes(' '));
+  expect(answered.filter((token) => token !== 'greedy').toSorted()).toEqual([
+    'b',
+    'c',
+    'd',
+    'e',
+    'f',
+    'g',
+  ]);
+  expect(answered).toHaveLength(SCANS);
+  // They did not wait for all of its searches either: one of each token runs in turn.
+  expect(answered.lastIndexOf('g')).toBeLessThan(12);
 });

@@ -8,6 +8,7 @@ import { BotRun } from '../../../src/bot-host/bot-run.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
+import { NetworkRules } from '../../../src/shared/network-rules.js';
 import irc from '../../../workers/kinds/irc.js';
 import { eventually } from '../../harness/bots.js';
 
@@ -48,7 +49,18 @@ async function run(
     reconnect: { attempts: 0, wait_ms: 1, max_wait_ms: 1 },
     ...config,
   };
-  return { bot: new BotRun(irc, 'anna', 1, whole, outbox, new BotLines(outbox, 'anna', 0)), items };
+  return {
+    bot: new BotRun(
+      irc,
+      'anna',
+      1,
+      whole,
+      outbox,
+      new BotLines(outbox, 'anna', 0),
+      new NetworkRules(null),
+    ),
+    items,
+  };
 }
 
 const statuses = (items: Item[]): unknown[] =>

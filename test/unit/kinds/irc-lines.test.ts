@@ -29,23 +29,16 @@ describe('shownLine', () => {
     [':irc.test 001 a :Welcome', ':irc.test 001 a :Welcome'],
     ['', ''],
   ])('%j is shown as %j', (line, shown) => {
-    expect(shownLine(line, [])).toBe(shown);
-  });
-
-  it('hides known secrets anywhere in a line', () => {
-    const line = ':NickServ NOTICE a :open-sesame is not secure, open-sesame!';
-    expect(shownLine(line, ['open-sesame', 'a'])).toBe(
-      ':NickServ NOTICE a :*** is not secure, ***!',
-    );
+    expect(shownLine(line)).toBe(shown);
   });
 
   it('has no control characters, for any input', () => {
-    expect(shownLine('PRIVMSG #a :\x01ACTION \x1b[2J\x7f\x9b\x01', [])).toBe(
-      'PRIVMSG #a :␁ACTION ␛[2J␡\ufffd␁',
+    expect(shownLine('PRIVMSG #a :\x01ACTION \x1b[2J\x7f\x9b\x01')).toBe(
+      'PRIVMSG #a :␁ACTION ␛[2J␡⟨9b⟩␁',
     );
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (line) => {
-        expect(shownLine(line, [])).not.toMatch(/\p{Cc}/u);
+        expect(shownLine(line)).not.toMatch(/\p{Cc}/u);
       }),
     );
   });

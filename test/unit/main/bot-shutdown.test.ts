@@ -41,10 +41,10 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
   const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, dependencies);
   const lap = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const restored = bot.restore(null);
+  const begun = bot.begin(false, null);
   await lap();
   told();
-  await restored;
+  await begun;
   expect(started).toEqual(['a']);
   // Its run returns. The restart is no operation, so the shutdown does not wait for it.
   bot.exited({ error: null, restart: true });

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { TLS_CIPHERS } from '../../../src/shared/contract/config.js';
 
 const built = new URL('../../../dist/src/main/load-config.js', import.meta.url).href;
 const { loadConfig, configKeys, envNames } = (await import(
@@ -41,22 +42,29 @@ function fault(load: () => unknown): string {
   return expect.unreachable('it was accepted');
 }
 
+type Variants = [unknown, unknown, unknown];
+
 /** A value for each key that is neither the default nor the same for two sources. */
-function variants(path: string): [unknown, unknown, unknown] {
+function variants(path: string): Variants {
   const value = valueAt(defaults, path);
   if (typeof value === 'boolean') return [!value, value, !value];
   if (path === 'engine') return ['uws', 'node', 'uws'];
   if (path === 'restart.policy') return ['always', 'never', 'always'];
   if (path === 'log.access') return ['errors', 'all', 'errors'];
   if (path === 'journal.fsync') return ['always', 'never', 'always'];
+  if (path === 'http.forwarded_header') return ['forwarded', 'x-forwarded-for', 'forwarded'];
   if (typeof value === 'string') return ['::1', '127.0.0.1', '127.0.0.2'];
-  if (path === 'kinds') return [['a'], ['b'], ['c']];
+  const isText = ['kinds', 'network.allow', 'http.allowed_hosts'].includes(path);
+  if (isText) return [['a'], ['b'], ['c']];
+  if (path === 'http.trusted_proxies') return [['::1'], ['10.0.0.0/8'], ['1.2.3.4']];
   if (path === 'http.cors_origins') return [['null'], ['https://a.example'], ['tauri://b']];
+  if (path === 'http.allowed_hosts') return [['a'], ['b.example'], ['c']];
+  if (path === 'tls.ciphers') return TLS_CIPHERS.slice(0, 3).map((name) => [name]) as Variants;
   if (Array.isArray(value)) {
     const bot = { kind: 'demo', config: {}, labels: {}, dedicated: false, desired: 'stopped' };
-    return [1, 2, 3].map((at) => [{ id: `b${at}`, ...bot }]) as [unknown, unknown, unknown];
+    return [1, 2, 3].map((at) => [{ id: `b${at}`, ...bot }]) as Variants;
   }
-  if (path === 'data_dir' || path.startsWith('tls.')) return ['one', 'two', 'three'];
+  if (/^(data_dir|tls\.(cert|key))$/.test(path)) return ['one', 'two', 'three'];
   if (value === null) return [5, 6, 7];
   const base = value as number;
   // Their sum is at its limit.
@@ -125,6 +133,19 @@ describe('a fault', () => {
     );
   });
 
+  it('of an entry of network.allow is found, although the schema takes any text', () => {
+    expect(fault(() => loadConfig(file({ network: { allow: ['*', 'a:b'] } }), {}, {}))).toBe(
+      'network.allow: "a:b" is no host, *.domain, address or network, with or without a port; docs/CONFIGURATION.md lists all keys',
+    );
+  });
+
+  it('of an entry of http.trusted_proxies is found, although the schema takes what looks like an address', () => {
+    const http = { trusted_proxies: ['::1', '10.0.0.0/33'] };
+    expect(fault(() => loadConfig(file({ http }), {}, {}))).toBe(
+      'http.trusted_proxies: "10.0.0.0/33" is neither an address nor a network; docs/CONFIGURATION.md lists all keys',
+    );
+  });
+
   it('is found in every key, from every source', () => {
     const names = new Map([...envNames()].map(([name, { path }]) => [path, name]));
     for (const { path, schema } of configKeys()) {
@@ -133,7 +154,7 @@ describe('a fault', () => {
       expect(fault(() => loadConfig(undefined, {}, { [path]: wrong }))).toContain(path);
       const text = (schema as { type?: string }).type === 'string' ? '' : '{"wrong":true}';
       // Any text is the name of a file or a directory.
-      if (path === 'data_dir' || path.startsWith('tls.')) continue;
+      if (/^(data_dir|tls\.(cert|key))$/.test(path)) continue;
       const env = { [names.get(path) as string]: text };
       expect(fault(() => loadConfig(undefined, env, {}))).toContain(path);
     }

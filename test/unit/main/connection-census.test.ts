@@ -6,6 +6,7 @@ import net from 'node:net';
 import { endianness } from 'node:os';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { crowdedOf } from '../../../src/main/access/connection-census.js';
+import { Networks } from '../../../src/shared/contract/networks.js';
 import { skipWithout } from '../../harness/needs.js';
 
 const LISTEN = '0A';
@@ -39,6 +40,10 @@ describe('the tables of connections', () => {
     expect(crowdedOf([table, ''], port, 2)).toEqual({
       full: ['7f000001', 'c0a80002'],
       over: ['7f000001'],
+    });
+    expect(crowdedOf([table], port, 2, undefined, new Networks(['127.0.0.0/8']))).toEqual({
+      full: ['c0a80002'],
+      over: [],
     });
     expect(crowdedOf([table], port, 4)).toEqual({ full: [], over: [] });
     expect(crowdedOf([], port, 1)).toEqual({ full: [], over: [] });

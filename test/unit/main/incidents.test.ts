@@ -71,6 +71,31 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
   await store.close();
 });
 
+it('a report has the commands to its bots, and is found by every bot of a large host', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const store = await Store.open(path.join(dir, 'store.mdb'));
+  onTestFinished(() => store.close());
+  const events = { lastLines: async () => [], tell: () => {} } as unknown as ServiceEvents;
+  const kept = new Incidents(new IncidentStore(store), events, () => undefined);
+  const commands = ['say on bot-7', 'walk on bot-1', 'say on gone', 'wait on bot-7'];
+  const ofHost = commands.filter((command) => command !== 'say on gone');
+  const host = { number: 3, commands } as unknown as HostThread;
+  const bots = Array.from({ length: 9000 }, (_, n) => `bot-${n}`);
+  await kept.report({ ...FOUND, suspect: 'bot-7' }, host, ['bot-7']);
+  await kept.report({ ...FOUND, type: 'host_lost' }, host, bots);
+  const commandsFor = (bot: string): string[][] =>
+    kept.list([bot], 10).map(({ last_commands }) => last_commands);
+  expect(commandsFor('bot-7')).toEqual([ofHost, ['say on bot-7', 'wait on bot-7']]);
+  // Not among the 200 that it names.
+  expect(commandsFor('bot-5000')).toEqual([ofHost]);
+  expect(kept.list(['bot-5000'], 10)).toMatchObject([{ bot_count: 9000, bots: { length: 200 } }]);
+  expect(JSON.stringify(kept.list(null, 10))).not.toContain('bot-5000');
+  // There is a bound, and after a restart the same is found.
+  expect(commandsFor('bot-8999')).toEqual([]);
+  expect(new IncidentStore(store).list(['bot-5000'], 10)).toHaveLength(1);
+});
+
 it('a bot that crashes repeatedly does not displace the reports of others', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -133,23 +158,20 @@ it('a query reads only the reports that it returns', async () => {
   onTestFinished(() => store.close());
   let read = 0;
   // The real store, with a count of its reads.
-  const counting = {
-    root: {
-      openDB: (options: object) => {
-        const db = store.root.openDB<Incident, string>(options as never);
-        return new Proxy(db, {
-          get: (_, name) => {
-            if (name === 'get') read += 1;
-            const value = Reflect.get(db, name, db) as unknown;
-            return typeof value === 'function' ? value.bind(db) : value;
-          },
-        });
+  const table = store.table.bind(store);
+  vi.spyOn(store, 'table').mockImplementation((name) => {
+    const db = table<never>(name);
+    return {
+      getRange: () => db.getRange(),
+      get: (key) => {
+        read += 1;
+        return db.get(key);
       },
-    },
-  } as unknown as Store;
+    };
+  });
   const names = ['a', 'b', 'c', 'd', 'e'];
   const all: Incident[] = [];
-  let incidents = new IncidentStore(counting);
+  let incidents = new IncidentStore(store);
   for (let n = 0; n < 200; n++) {
     const incident: Incident = {
       ...FOUND,
@@ -170,7 +192,7 @@ it('a query reads only the reports that it returns', async () => {
   // These two have the same FNV-1a hash.
   const same = ['costarring', 'liquid'];
   await incidents.add({ ...(all[0] as Incident), id: '000200', bots: ['costarring'] });
-  for (const opened of [incidents, new IncidentStore(counting)]) {
+  for (const opened of [incidents, new IncidentStore(store)]) {
     incidents = opened;
     for (const wanted of [['a'], ['b', 'd'], names, ['nobody'], [], same.slice(1)]) {
       const expected = all.filter(

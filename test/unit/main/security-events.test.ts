@@ -10,13 +10,24 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function recorded(): { events: SecurityEvents; lines: string[] } {
+function recorded(): { events: SecurityEvents; lines: string[]; warnings: string[] } {
   const lines: string[] = [];
-  const events = new SecurityEvents((level, scope, message) =>
-    lines.push(`${level} ${scope} ${message}`),
+  const warnings: string[] = [];
+  const events = new SecurityEvents(
+    (level, scope, message) => lines.push(`${level} ${scope} ${message}`),
+    (message) => warnings.push(message),
   );
-  return { events, lines };
+  return { events, lines, warnings };
 }
+
+it('warns of wrong PINs on standard error too, at the same bounded rate, and of nothing else', () => {
+  const { events, warnings } = recorded();
+  events.tokenCreated('token "x"', 'by token "y"');
+  for (let n = 0; n < 1000; n++) events.wrongPin('10.0.0.1', 0);
+  expect(warnings).toEqual(Array.from({ length: 60 }, () => 'wrong PIN from 10.0.0.1'));
+  vi.advanceTimersByTime(60_000);
+  expect(warnings.slice(60)).toEqual(['940 more events of PINs were skipped: rate limit exceeded']);
+});
 
 it('reports wrong PINs, and each lock once, also when two fronts report it', () => {
   const { events, lines } = recorded();

@@ -6,35 +6,41 @@ import path from 'node:path';
 import { open } from 'lmdb';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { Store } from '../../../src/main/store/store.js';
+import { StoreFile } from '../../../src/main/store/store-file.js';
 import { PROGRAMS } from '../../../src/shared/package-paths.js';
 
 let file: string;
 
 beforeEach(() => {
+  onTestFinished(() => void vi.restoreAllMocks());
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   file = path.join(dir, 'store.mdb');
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 });
 
+async function keysIn(path: string): Promise<string[]> {
+  const root = open({ path, noSubdir: true, readOnly: true });
+  const keys = [...root.openDB<number, string>({ name: 'token_uses' }).getKeys()];
+  await root.close();
+  return keys;
+}
+
 /** The keys in the copy. */
 async function copied(): Promise<string[]> {
-  const copy = open<string, string>({ path: `${file}.copy`, noSubdir: true, readOnly: true });
-  const keys = [...copy.getKeys()];
-  await copy.close();
-  return keys;
+  return keysIn(`${file}.copy`);
 }
 
 it('there is one copy at a time, and a change during it is in the next', async () => {
   const store = await Store.open(file);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const backup = store.root.backup.bind(store.root);
+  const { copyTo } = StoreFile.prototype;
   let under = 0;
   let most = 0;
   let copies = 0;
   let go = (): void => {};
   let begun = (): void => {};
-  vi.spyOn(store.root, 'backup').mockImplementation(async (...args: Parameters<typeof backup>) => {
+  vi.spyOn(StoreFile.prototype, 'copyTo').mockImplementation(async function (this: StoreFile, to) {
     most = Math.max(most, ++under);
     copies += 1;
     begun();
@@ -42,17 +48,14 @@ it('there is one copy at a time, and a change during it is in the next', async (
     await new Promise<void>((resolve) => {
       go = resolve;
     });
-    await backup(...args);
+    await copyTo.call(this, to);
     under -= 1;
   });
   const nextCopy = (): Promise<void> =>
     new Promise((resolve) => {
       begun = resolve;
     });
-  const put = async (key: string): Promise<void> => {
-    await store.root.put(key, key);
-    store.changed();
-  };
+  const put = (key: string): Promise<void> => store.write([{ table: 'token_uses', key, value: 1 }]);
 
   let copying = nextCopy();
   await put('a');
@@ -87,16 +90,15 @@ it('a copy that fails is reported once, and retried without another change', asy
   store.report = (level, line) => told.push(`${level} ${line}`);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const backup = vi.spyOn(store.root, 'backup');
+  const copyTo = vi.spyOn(StoreFile.prototype, 'copyTo');
   // A file cannot replace a directory, not even for root.
   mkdirSync(`${file}.copy/in-the-way`, { recursive: true });
-  await store.root.put('a', 'a');
-  store.changed();
+  await store.write([{ table: 'token_uses', key: 'a', value: 1 }]);
   const until = (tries: number): Promise<void> =>
     vi.waitFor(
       () => {
         vi.advanceTimersByTime(10_000);
-        expect(backup.mock.calls.length).toBeGreaterThanOrEqual(tries);
+        expect(copyTo.mock.calls.length).toBeGreaterThanOrEqual(tries);
       },
       { timeout: 20_000 },
     );
@@ -120,7 +122,7 @@ it('a copy that fails is reported once, and retried without another change', asy
 
 it('a store that cannot be checked is not changed', async () => {
   const store = await Store.open(file);
-  await store.root.put('a', 'a');
+  await store.write([{ table: 'token_uses', key: 'a', value: 1 }]);
   await store.close();
   const { verifyStore } = PROGRAMS;
   PROGRAMS.verifyStore = '/nowhere/verify-store.js';
@@ -128,7 +130,5 @@ it('a store that cannot be checked is not changed', async () => {
     PROGRAMS.verifyStore = verifyStore;
   });
   await expect(Store.open(file)).rejects.toThrow(/cannot be opened: it could not be checked: /);
-  const again = open<string, string>({ path: file, noSubdir: true });
-  expect(again.get('a')).toBe('a');
-  await again.close();
+  expect(await keysIn(file)).toEqual(['a']);
 });

@@ -35,14 +35,16 @@ const SPEC = {
 
 it('a bot that was stored with `made` has it as its incarnation, also once it is stored again', async () => {
   const store = await openStore();
-  const raw = store.root.openDB({ name: 'bots' });
-  await raw.put('oldest', { id: 'oldest', ...SPEC });
-  await raw.put('old', { id: 'old', ...SPEC, made: '0123456789abcdef' });
+  const stored = [
+    { id: 'oldest', ...SPEC },
+    { id: 'old', ...SPEC, made: '0123456789abcdef' },
+  ];
+  await store.write(stored.map((value) => ({ table: 'bots', key: value.id, value })));
   const bots = new BotStore(store);
   const old = { id: 'old', ...SPEC, incarnation: '0123456789abcdef' };
   expect(bots.all()).toEqual([old, { id: 'oldest', ...SPEC }]);
   await bots.put({ ...old, labels: {} });
-  expect(raw.get('old')).toEqual({ ...old, labels: {} });
+  expect(store.table('bots').get('old')).toEqual({ ...old, labels: {} });
   expect(bots.all()).toContainEqual({ ...old, labels: {} });
 });
 
@@ -65,7 +67,8 @@ it('the bots of a stored incident keep their incarnation too', async () => {
     { id: 'a', made: '0123456789abcdef', labels: { team: 'red' } },
     { id: 'b', made: '', labels: {} },
   ];
-  await store.root.openDB({ name: 'incidents' }).put(incident.id, { ...incident, identities });
+  const value = { ...incident, identities };
+  await store.write([{ table: 'incidents', key: incident.id, value }]);
   let shown: readonly IncidentBot[] = [];
   const listed = new IncidentStore(store).list(['a'], 10, (found, bots) => {
     shown = bots;

@@ -36,7 +36,7 @@ it('is valid for 30 s', () => {
   expect(book.redeem(late)).toBeNull();
 });
 
-it('is refused at the limit of a token, and of all tokens', () => {
+it('is refused at the limit of a token; at that of all tokens each gets its share', () => {
   let now = 0;
   const book = new TicketBook(() => now);
   const fill = (token: string): number => {
@@ -49,7 +49,12 @@ it('is refused at the limit of a token, and of all tokens', () => {
   let all = 1000;
   for (let n = 0; n < 9; n++) all += fill(`token ${n}`);
   expect(all).toBe(10_000);
+  // Ten tokens have 1,000 each. Another gets as many as they, and not more; what they have beyond their share is dropped.
+  expect(fill('new')).toBe(909);
   expect(codeOf(() => book.create('new'))).toBe('unavailable');
+  expect(codeOf(() => book.create('a'))).toBe('unavailable');
+  const { ticket: own } = book.create('another');
+  expect(book.redeem(own)).toBe('another');
   // They expire at the same time, and there is room again.
   now = 30_000;
   expect(fill('a')).toBe(1000);

@@ -18,7 +18,7 @@ interface Setup {
 }
 
 /** A registry on a real store, with fake fronts. */
-async function setUp(): Promise<Setup> {
+async function setUp(pin_idle_days: number | null = null): Promise<Setup> {
   const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
   const store = await Store.open(path.join(dir, 'store.mdb'));
   const tokens = new TokenStore(store);
@@ -28,8 +28,11 @@ async function setUp(): Promise<Setup> {
     addToken: async ({ id }: { id: string }) => void accepted.add(id),
     removeToken: async (id: string) => void accepted.delete(id),
   };
-  const events = new SecurityEvents((level, _scope, message) => lines.push(`${level} ${message}`));
-  const registry = new TokenRegistry(tokens, () => holders, events);
+  const events = new SecurityEvents(
+    (level, _scope, message) => lines.push(`${level} ${message}`),
+    () => {},
+  );
+  const registry = new TokenRegistry(tokens, () => holders, events, { pin_idle_days });
   registry.start();
   onTestFinished(async () => {
     vi.useRealTimers();
@@ -54,7 +57,7 @@ it('a token expires within seconds when the clock has jumped past its time', asy
   vi.setSystemTime(expires_at_ms);
   await vi.advanceTimersByTimeAsync(5000);
   expect(accepted).not.toContain(info.id);
-  expect(registry.list()).toEqual([]);
+  expect(registry.list('')).toEqual([]);
 });
 
 it('a token that the disk fails to remove is invalid all the same, is retried, and can be revoked again', async () => {
@@ -70,7 +73,7 @@ it('a token that the disk fails to remove is invalid all the same, is retried, a
   for (const id of [first, second])
     await expect(registry.revoke(id, 'x')).rejects.toThrow('ENOSPC');
   expect(accepted).toEqual(new Set());
-  expect(registry.list()).toEqual([]);
+  expect(registry.list('')).toEqual([]);
   await expect(registry.revoke(first, 'x')).rejects.toThrow('ENOSPC');
   await vi.advanceTimersByTimeAsync(20_000);
   expect(onDisk().toSorted()).toEqual([first, second].toSorted());
@@ -94,4 +97,37 @@ it('a failed removal is retried at shutdown', async () => {
   await registry.stop();
   expect(refusal).toHaveBeenCalledTimes(2);
   expect(tokens.all()).toEqual([]);
+});
+
+it('a token from the PIN expires when it is unused for the configured days, and no other does', async () => {
+  const { registry, accepted } = await setUp(2);
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  const day = 86_400_000;
+  const begin = Date.now();
+  for (const client of ['a', 'b']) await registry.createForPin('192.0.2.1', client);
+  const { info } = await registry.create({ name: 'x', scopes: ['read'] }, 'nobody');
+  const [a, b] = registry.list('').map(({ id }) => id) as [string, string];
+  const left = (): string[] => registry.list('').map(({ id }) => id);
+
+  vi.setSystemTime(begin + day);
+  registry.used({ [b]: begin + day });
+  expect(registry.list('').map(({ expires_at_ms }) => expires_at_ms)).toEqual([
+    begin + 2 * day,
+    begin + 3 * day,
+    null,
+  ]);
+  vi.setSystemTime(begin + 2 * day);
+  // A front that starts now does not get it, even before it is removed.
+  expect(registry.all().map(({ id }) => id)).toEqual([b, info.id]);
+  await vi.advanceTimersByTimeAsync(5000);
+  vi.useRealTimers();
+  await expect.poll(left).toEqual([b, info.id]);
+  expect(accepted).not.toContain(a);
+
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+  vi.setSystemTime(begin + 400 * day);
+  // The timer was set in real time.
+  await registry.createForPin('192.0.2.1', null);
+  vi.useRealTimers();
+  await expect.poll(left).toEqual([info.id, expect.any(String)]);
 });

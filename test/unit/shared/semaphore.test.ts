@@ -72,3 +72,43 @@ it('does not run a task whose signal is aborted already', async () => {
   await expect(tasks.run(1, AbortSignal.abort())).rejects.toMatchObject({ code: 'no_answer' });
   expect(tasks.started).toEqual([]);
 });
+
+it('serves the owners of waiting tasks in turn, and gives each its share of the room', async () => {
+  const semaphore = new Semaphore({ permits: 1, maxQueued: 4 });
+  const started: string[] = [];
+  const end = new Deferred();
+  const run = (name: string): Promise<unknown> =>
+    semaphore.run(
+      () => {
+        started.push(name);
+        return end.promise;
+      },
+      undefined,
+      name[0],
+    );
+  const outcome = (run: Promise<unknown>): Promise<string> =>
+    run.then(
+      () => 'done',
+      ({ code }) => code,
+    );
+  const first = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => outcome(run(name)));
+  const more = ['a6', 'b1', 'c1', 'b2', 'c2', 'd1'].map((name) => outcome(run(name)));
+  end.resolve();
+  // a5 and a4 made room for b1 and c1. Then a has two tasks, and b, c one each: only d has fewer.
+  expect(await Promise.all(first)).toEqual([
+    'done',
+    'done',
+    'overloaded',
+    'overloaded',
+    'overloaded',
+  ]);
+  expect(await Promise.all(more)).toEqual([
+    'overloaded',
+    'done',
+    'done',
+    'overloaded',
+    'overloaded',
+    'done',
+  ]);
+  expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'd1']);
+});

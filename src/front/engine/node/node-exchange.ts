@@ -5,6 +5,7 @@ import type { InFlightSlot } from '../../in-flight-limiter.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import { NodeStream } from './node-stream.js';
+import { headRefusal } from './refusals.js';
 
 /**
  * How long to read from a connection before closing it, in ms: closing it with unread bytes would reset it, and the client
@@ -17,6 +18,7 @@ export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly refusal: DroverError | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #idleTimeoutMs: number;
@@ -44,6 +46,7 @@ export class NodeExchange implements Exchange {
     this.#idleTimeoutMs = idleTimeoutMs;
     this.#expectsContinue = expectsContinue;
     this.method = request.method ?? '';
+    this.refusal = headRefusal(request);
     const target = targetOf(request.url ?? '');
     const at = target.indexOf('?');
     this.path = at === -1 ? target : target.slice(0, at);
@@ -79,6 +82,10 @@ export class NodeExchange implements Exchange {
   header(name: string): string {
     // The first of several, as with uWebSockets.js; `headers` would join them.
     return this.#request.headersDistinct[name]?.[0] ?? '';
+  }
+
+  headers(name: string): string[] {
+    return this.#request.headersDistinct[name] ?? [];
   }
 
   body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {

@@ -15,7 +15,7 @@ const MOST_WAITING = { plain: 0, tls: MAX_WRITE_BYTES - 1 };
 let framedBytes: Uint8Array | undefined;
 let framed: Buffer = Buffer.alloc(0);
 
-/** A chunk of the chunked coding. A copy: a socket may buffer it for long, and the ring is overwritten. */
+/** A chunk of the chunked coding. */
 function chunkOf(bytes: Uint8Array): Buffer {
   if (bytes === framedBytes) return framed;
   const size = `${bytes.length.toString(16)}\r\n`;
@@ -38,6 +38,8 @@ export class NodeStream implements StreamSink {
   readonly #response: ServerResponse;
   readonly #socket: Socket;
   readonly #mostWaiting: number;
+  /** HTTP/1.0 has no chunks: the end of the connection is that of the stream. */
+  readonly #isPlain: boolean;
   readonly #closed: () => void;
   readonly #writable: () => void;
   /** Chunks from before the socket was this answer's: those of requests before it on the connection come first. */
@@ -53,6 +55,7 @@ export class NodeStream implements StreamSink {
   ) {
     this.#response = response;
     this.#socket = response.req.socket;
+    this.#isPlain = response.req.httpVersion === '1.0';
     this.#mostWaiting = 'encrypted' in this.#socket ? MOST_WAITING.tls : MOST_WAITING.plain;
     this.#closed = closed;
     this.#writable = writable;
@@ -68,7 +71,8 @@ export class NodeStream implements StreamSink {
 
   write(bytes: Uint8Array): boolean {
     if (!this.#open || bytes.length === 0) return true;
-    const chunk = chunkOf(bytes);
+    // A copy: a socket may buffer it for long, and the ring is overwritten.
+    const chunk = this.#isPlain ? Buffer.from(bytes) : chunkOf(bytes);
     if (this.#early) {
       this.#early.push(chunk);
       return false;

@@ -1,8 +1,9 @@
+import { constants } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, ListenOptions, Socket } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { messageOf } from '../../../shared/errors.js';
 import { BROKEN } from '../broken.js';
 import type {
@@ -17,7 +18,7 @@ import type {
 import { rawResponse } from '../raw-response.js';
 import { LINGER_MS, NodeExchange } from './node-exchange.js';
 import { MAX_WRITE_BYTES } from './node-stream.js';
-import { brokenHead, CONNECT_REFUSED, unreadable } from './refusals.js';
+import { CONNECT_REFUSED, unreadable } from './refusals.js';
 
 /** How often Node checks for late requests, in ms. */
 const CHECK_EVERY_MS = 1000;
@@ -49,7 +50,7 @@ class NodeEngine implements Engine {
   constructor(handler: Handler, options: EngineOptions) {
     this.#handler = handler;
     this.#options = options;
-    const { tls, headerTimeoutMs } = options;
+    const { tls, ciphers, headerTimeoutMs } = options;
     const settings: http.ServerOptions = {
       maxHeaderSize: options.maxHeaderBytes,
       headersTimeout: headerTimeoutMs,
@@ -60,9 +61,13 @@ class NodeEngine implements Engine {
       requireHostHeader: false,
     };
     this.#server = tls
-      ? https.createServer({ ...settings, ...readTls(tls), handshakeTimeout: headerTimeoutMs })
+      ? https.createServer({
+          ...settings,
+          ...tlsSettings(tls, ciphers),
+          handshakeTimeout: headerTimeoutMs,
+        })
       : http.createServer(settings);
-    // Node would drop headers silently: brokenHead() counts instead.
+    // Node would drop headers silently: headRefusal() counts instead.
     this.#server.maxHeadersCount = 0;
     this.#server
       .prependListener('connection', (socket: Socket) => this.#connected(socket))
@@ -111,10 +116,10 @@ class NodeEngine implements Engine {
 
   prepareTls(named: TlsFiles): PreparedTls {
     if (!this.#options.tls) throw new Error('there is no certificate in use');
-    const files = readTls(named);
-    createSecureContext(files);
+    const settings = tlsSettings(named, this.#options.ciphers);
+    createSecureContext(settings);
     return {
-      commit: () => (this.#server as https.Server).setSecureContext(files),
+      commit: () => (this.#server as https.Server).setSecureContext(settings),
       rollback: () => {},
     };
   }
@@ -163,11 +168,6 @@ class NodeEngine implements Engine {
     }
     const exchange = new NodeExchange(request, response, this.#options, expectsContinue);
     connection.last = exchange;
-    const refusal = brokenHead(request);
-    if (refusal) {
-      exchange.respond(refusal);
-      return;
-    }
     try {
       const pending = this.#handler(exchange);
       if (pending) exchange.respondLater(pending);
@@ -190,6 +190,8 @@ class NodeEngine implements Engine {
     const connection = this.#connection(socket);
     if (connection.isRefused) return;
     connection.isRefused = true;
+    // Something comes behind a request with `Connection: close`: only that one is responded to.
+    if (error.code === 'HPE_CLOSED_CONNECTION') return;
     const { last } = connection;
     if (last?.responded === 'closing') {
       last.endLinger();
@@ -230,8 +232,24 @@ const LISTEN_ERRORS: Record<string, string> = {
   ENOTSUP: 'this system cannot share a port between several fronts; start with --fronts 1',
 };
 
-function readTls({ cert, key }: TlsFiles): { cert: Buffer; key: Buffer } {
-  return { cert: readFileSync(cert), key: readFileSync(key) };
+/** As BoringSSL has them. Node turns TLS 1.3 off when its list of ciphers names none of them. */
+const TLS_1_3 = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+];
+
+function tlsSettings({ cert, key }: TlsFiles, ciphers: readonly string[]): SecureContextOptions {
+  return {
+    cert: readFileSync(cert),
+    key: readFileSync(key),
+    ciphers: [...TLS_1_3, ...ciphers].join(':'),
+    minVersion: 'TLSv1.2',
+    // As BoringSSL, which lets the client choose of the list.
+    honorCipherOrder: false,
+    // As BoringSSL: a client that asks for new handshakes makes the service compute more than itself.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  };
 }
 
 export const nodeEngine: EngineKind = {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { DroverError, type ErrorCode } from '../../../shared/errors.js';
 import { errorResponse } from '../../responses.js';
 import type { Response } from '../engine.js';
+import { RequestHead } from '../request-head.js';
 
 /** The limit of uWebSockets.js. */
 const MAX_HEADERS = 98;
@@ -27,15 +28,20 @@ export function unreadable({ code = '' }: NodeJS.ErrnoException): Response {
   return BY_CODE[code] ?? NO_HTTP;
 }
 
-/** Refuses heads that Node's parser accepts and Drover does not. The connection is closed after it. */
-export function brokenHead(request: IncomingMessage): Response | undefined {
-  if (request.httpVersion !== '1.1') return BY_CODE['HPE_INVALID_VERSION'];
-  if (request.rawHeaders.length > 2 * MAX_HEADERS) return TOO_LARGE;
-  const hosts = request.headersDistinct['host']?.length ?? 0;
-  return hosts === 1 ? undefined : ONE_HOST;
-}
+const VERSIONS = ['1.0', '1.1'];
+const head = new RequestHead();
 
-const ONE_HOST = refusal('bad_request', 'one Host header is needed');
+/** Refuses heads that Node's parser accepts and Drover does not. */
+export function headRefusal(request: IncomingMessage): DroverError | undefined {
+  const { httpVersion, method = '', rawHeaders } = request;
+  if (!VERSIONS.includes(httpVersion)) return new DroverError('version_not_supported');
+  if (rawHeaders.length > 2 * MAX_HEADERS) return new DroverError('headers_too_large');
+  head.begin();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    head.add((rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string);
+  }
+  return head.refusal(method, httpVersion === '1.0');
+}
 
 function refusal(code: ErrorCode, message?: string): Response {
   return { ...errorResponse(new DroverError(code, message)), close: true };

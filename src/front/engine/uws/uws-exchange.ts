@@ -5,6 +5,7 @@ import type { BodyShare } from '../../body-room.js';
 import type { InFlightSlot } from '../../in-flight-limiter.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
+import type { RequestHead } from '../request-head.js';
 import { UwsStream, writeHeaders } from './uws-stream.js';
 
 /** A body of at most this many characters fits the cork buffer with its headers, at any UTF-8 length. */
@@ -16,7 +17,11 @@ export class UwsExchange implements Exchange {
   readonly path: string;
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
-  readonly #mustLeave: boolean;
+  readonly refusal: DroverError | undefined;
+  /** The connection is closed after the response. */
+  readonly #isLast: boolean;
+  /** And uWebSockets does not do it by itself. */
+  readonly #mustClose: boolean;
   #address: string | undefined;
   /** Responded, streaming or aborted. uWebSockets throws if the response is used after that. */
   #done = false;
@@ -33,14 +38,18 @@ export class UwsExchange implements Exchange {
   constructor(
     res: HttpResponse,
     req: HttpRequest,
+    head: RequestHead,
     mustLeave: boolean,
     responded: EngineOptions['responded'],
   ) {
     this.#res = res;
     this.#req = req;
-    this.#mustLeave = mustLeave;
     this.#responded = responded;
     this.method = req.getCaseSensitiveMethod();
+    this.refusal = head.refusal(this.method);
+    // Its reader takes extensions and trailers of chunks for other chunks and requests.
+    this.#mustClose = mustLeave || head.isChunked || (head.isLast && !isPlainClose(head));
+    this.#isLast = this.#mustClose || head.isLast;
     this.path = req.getUrl();
   }
 
@@ -57,10 +66,16 @@ export class UwsExchange implements Exchange {
     return this.#req.getHeader(name);
   }
 
+  headers(name: string): string[] {
+    const values: string[] = [];
+    this.#req.forEach((key, value) => {
+      if (key === name) values.push(value);
+    });
+    return values;
+  }
+
   body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
     this.#watch();
-    // uWebSockets uses the first; a proxy may have used another (request smuggling).
-    if (this.#lengths() > 1) return Promise.reject(new DroverError('ambiguous_length'));
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
       this.#noBody = () => {
@@ -99,22 +114,26 @@ export class UwsExchange implements Exchange {
     return this.#goes.signal;
   }
 
-  /** How many Content-Length headers there are. */
-  #lengths(): number {
-    let lengths = 0;
-    this.#req.forEach((name) => {
-      if (name === 'content-length') lengths += 1;
-    });
-    return lengths;
-  }
-
   respond(response: Response): void {
     if (this.#done) return;
     this.#done = true;
     this.#responded(this.route, response.status);
+    const close = response.close === true || this.#mustClose;
+    if (close || this.#isLast) this.#respondLast(response, close);
     // uWebSockets has corked the socket during the handler; after it we have to.
-    if (this.#inHandler) this.#write(response);
-    else this.#res.cork(() => this.#write(response));
+    else if (this.#inHandler) this.#write(response, false);
+    else this.#res.cork(() => this.#write(response, false));
+  }
+
+  /**
+   * Responds in a later turn of the event loop, when all that has arrived with the request is parsed. Until then the response
+   * is pending, and uWebSockets closes a connection on which a further request comes; after it, it would respond to that.
+   */
+  #respondLast(response: Response, close: boolean): void {
+    this.#watch();
+    setImmediate(() => {
+      if (!this.aborted) this.#res.cork(() => this.#write(response, close));
+    });
   }
 
   stream(headers: readonly string[], closed: () => void, writable: () => void): StreamSink {
@@ -147,8 +166,7 @@ export class UwsExchange implements Exchange {
    * writes `Connection: close` itself, and is the only one that closes the connection: a 204 then says `Content-Length: 0`,
    * and of a large body uWebSockets keeps what the client does not take at once, as this would.
    */
-  #write({ status, headers, body, close: isLast }: Response): void {
-    const close = isLast === true || this.#mustLeave;
+  #write({ status, headers, body }: Response, close: boolean): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
     writeHeaders(res, headers);
@@ -176,4 +194,9 @@ export class UwsExchange implements Exchange {
     res.onWritable((offset) => send(offset));
     send(0);
   }
+}
+
+/** uWebSockets closes the connection after the response to such a request. */
+function isPlainClose({ connection }: RequestHead): boolean {
+  return connection.length === 'close'.length;
 }

@@ -16,6 +16,7 @@ import type {
   Response,
   TlsFiles,
 } from '../engine.js';
+import { RequestHead } from '../request-head.js';
 import { UwsExchange } from './uws-exchange.js';
 import { MAX_CORKED_BYTES, writeHeaders } from './uws-stream.js';
 
@@ -34,6 +35,7 @@ class UwsEngine implements Engine {
   readonly #handler: Handler;
   readonly #fixed: FixedResponses;
   readonly #options: EngineOptions;
+  readonly #head = new RequestHead();
   /** The last one listens. Earlier ones have connections with previous certificates. */
   #apps: App[];
   #socket: us_listen_socket | undefined;
@@ -108,11 +110,11 @@ class UwsEngine implements Engine {
   }
 
   #createApp(tls: TlsFiles | null): App {
-    const { maxUrlBytes, responded } = this.#options;
-    const app = tls ? sslApp(tls) : uws.App();
+    const { maxUrlBytes, responded, ciphers } = this.#options;
+    const app = tls ? sslApp(tls, ciphers) : uws.App();
     const entry: App = { app, open: 0 };
     const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req, this.#mustLeave(res), responded);
+      const exchange = new UwsExchange(res, req, this.#read(req), this.#mustLeave(res), responded);
       try {
         const pending = this.#handler(exchange);
         if (pending) exchange.respondLater(pending);
@@ -124,8 +126,9 @@ class UwsEngine implements Engine {
     for (const [path, { headers, body, status, route }] of this.#fixed) {
       const [name, value] = inOneHeader(headers);
       app.get(path, (res, req) => {
+        const head = this.#read(req);
         // Everything else goes to the handler.
-        if (req.getHeader('transfer-encoding') !== '') return handle(res, req);
+        if (head.isLast || head.refusal('GET')) return handle(res, req);
         if (path.length + (req.getQuery()?.length ?? 0) > maxUrlBytes) return handle(res, req);
         if (this.#mustLeave(res)) return handle(res, req);
         res.writeHeader(name, value);
@@ -157,15 +160,26 @@ class UwsEngine implements Engine {
     else res.cork(() => writeRefusal(res, refusal));
   }
 
+  #read(req: HttpRequest): RequestHead {
+    this.#head.begin();
+    req.forEach(this.#head.add);
+    return this.#head;
+  }
+
   #mustLeave(res: HttpResponse): boolean {
     const { connections } = this.#options;
     return connections.hasCrowd && connections.mustLeave(res.getRemoteAddress());
   }
 }
 
-function sslApp({ cert, key }: TlsFiles): TemplatedApp {
+/** The engine itself turns off versions below TLS 1.2, and BoringSSL has its own ciphers for TLS 1.3. */
+function sslApp({ cert, key }: TlsFiles, ciphers: readonly string[]): TemplatedApp {
   try {
-    return uws.SSLApp({ cert_file_name: cert, key_file_name: key });
+    return uws.SSLApp({
+      cert_file_name: cert,
+      key_file_name: key,
+      ssl_ciphers: ciphers.join(':'),
+    });
   } catch {
     // It gives no reason. Main has checked that Node's OpenSSL can read them.
     throw new Error(`BoringSSL cannot use the certificate ${cert} with the key ${key}`);

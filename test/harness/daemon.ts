@@ -1,4 +1,4 @@
-// Test harness of the IRC tests. Owns a daemon from the system's packages: its process and its directory.
+// Test harness. Owns a daemon from the system's packages: its process and its directory.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { removeDir } from '../harness/service.js';
+import { removeDir } from './service.js';
 
 const START_LIMIT_MS = 15_000;
 const STOP_LIMIT_MS = 5000;
@@ -37,7 +37,7 @@ export interface Daemon {
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
-  const dir = mkdtempSync(path.join(tmpdir(), 'drover-irc-'));
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-daemon-'));
   // Daemons that start as root drop their privileges, but still read and write here.
   chmodSync(dir, 0o777);
   for (const [name, text] of Object.entries(options.files)) {

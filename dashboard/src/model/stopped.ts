@@ -1,0 +1,40 @@
+import type { BotSnapshot } from '../../../src/client/index.js';
+
+type Bot = Pick<BotSnapshot, 'status' | 'desired'>;
+
+/** Whether it stays stopped until someone starts it, or is about to. */
+export function isStopped({ status, desired }: Bot): boolean {
+  return status === 'stopped' || desired === 'stopped';
+}
+
+/** The bots by what a restart does to them. */
+export interface ForRestart {
+  /** Those that it restarts. */
+  running: string[];
+  /** Those that it would start. */
+  stopped: string[];
+  /** `94 running, 6 stopped`. */
+  text: string;
+}
+
+/** @param ids those that no longer exist count as running: the service reports an error for them. */
+export function forRestart(ids: readonly string[], bots: ReadonlyMap<string, Bot>): ForRestart {
+  const running: string[] = [];
+  const stopped: string[] = [];
+  let failed = 0;
+  for (const id of ids) {
+    const bot = bots.get(id);
+    if (bot && isStopped(bot)) stopped.push(id);
+    else running.push(id);
+    if (bot?.status === 'failed' && !isStopped(bot)) failed += 1;
+  }
+  const text = [
+    [running.length - failed, 'running'] as const,
+    [failed, 'failed'] as const,
+    [stopped.length, 'stopped'] as const,
+  ]
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count.toLocaleString('en')} ${what}`)
+    .join(', ');
+  return { running, stopped, text };
+}

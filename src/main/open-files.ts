@@ -1,0 +1,72 @@
+// Runs in main. Fits the configured maxima to the files that this process may open: each connection is one. Above the system's
+// limit a connection can be neither accepted nor refused, and uWebSockets.js tries to accept it again and again.
+
+import type { Config } from '../shared/contract/config.js';
+
+/** What the service has open besides what threads need: the store, the journal, the configured files. */
+const OWN_FILES = 32;
+/** Event loop, pipes. */
+const FILES_PER_THREAD = 8;
+/** Main, broadcaster, journal, demo world. */
+const OTHER_THREADS = 4;
+/** Reserved for connections of bots, dedicated hosts, and files that are opened for a moment. */
+const RESERVED_SHARE = 1 / 4;
+const MIN_RESERVED = 64;
+/** Share of lowered connections that streams may take: the others are for requests. */
+const STREAMS_SHARE = 4 / 5;
+
+/** @param cores of the machine. @param files that may be open, null when that is unknown. */
+export function fitToOpenFiles(
+  config: Config,
+  cores: number,
+  files: number | null,
+): { config: Config; warning: string | null } {
+  const { http, stream } = config;
+  const connections =
+    files === null ? Number.POSITIVE_INFINITY : connectionsFor(config, cores, files);
+  if (http.max_connections <= connections) return { config, warning: null };
+  const streams = Math.min(
+    stream.max_streams,
+    Math.max(1, Math.floor(connections * STREAMS_SHARE)),
+  );
+  const warning =
+    `only ${files} files can be open: http.max_connections is ${connections} instead of ${http.max_connections}, ` +
+    `stream.max_streams ${streams} instead of ${stream.max_streams}; raise the limit (ulimit -n, LimitNOFILE=)`;
+  return {
+    config: {
+      ...config,
+      http: {
+        ...http,
+        max_connections: connections,
+        max_connections_per_address: scaled(
+          http.max_connections_per_address,
+          http.max_connections,
+          connections,
+        ),
+      },
+      stream: {
+        ...stream,
+        max_streams: streams,
+        max_streams_per_token: scaled(stream.max_streams_per_token, stream.max_streams, streams),
+        max_streams_per_address: scaled(
+          stream.max_streams_per_address,
+          stream.max_streams,
+          streams,
+        ),
+      },
+    },
+    warning,
+  };
+}
+
+function connectionsFor({ http, hosts }: Config, cores: number, files: number): number {
+  const threads = http.fronts + (hosts.count ?? cores) + OTHER_THREADS;
+  const reserved = Math.max(MIN_RESERVED, files * RESERVED_SHARE);
+  const left = files - OWN_FILES - FILES_PER_THREAD * threads - reserved;
+  return Math.max(1, Math.floor(Math.max(left, files * RESERVED_SHARE)));
+}
+
+/** A limit within `from`, with the same share of `to`. */
+function scaled(limit: number, from: number, to: number): number {
+  return Math.max(1, Math.floor((Math.min(limit, from) * to) / from));
+}

@@ -1,0 +1,106 @@
+// Runs in main. Owns the LMDB environment of the store and its tables. It is written by lmdb's thread: main never waits for the
+// disk.
+
+import { getSystemErrorMap } from 'node:util';
+import { type Database, open, type RootDatabase } from '../../shared/lmdb/lmdb.js';
+import { reserveLockFile } from '../../shared/lmdb/lock-file.js';
+
+const TABLES = ['tokens', 'token_uses', 'bots', 'incidents'] as const;
+export type TableName = (typeof TABLES)[number];
+
+/** Without a value the key is removed. */
+export interface Change {
+  table: TableName;
+  key: string;
+  value?: unknown;
+}
+
+/** lmdb's writing thread, which its types leave out. */
+interface Writer {
+  env: { startWriting(address: number, done: (status: number) => unknown): void };
+}
+/** Statuses that are no errors: committed, a step of a commit. */
+const COMMITTED = 0;
+const STEPS: readonly number[] = [1, 2];
+
+export class StoreFile {
+  readonly #root: RootDatabase;
+  readonly #tables: Record<TableName, Database<unknown, string>>;
+  /** LMDB's code of the last commit that failed. */
+  #status = COMMITTED;
+
+  /** Opens or creates it. @throws Error when the directory or the disk does not allow it. */
+  constructor(path: string) {
+    reserveLockFile(path);
+    this.#root = open({
+      path,
+      noSubdir: true,
+      maxDbs: 12,
+      // A commit is on the disk before it counts; otherwise the disk could refuse what is already visible.
+      overlappingSync: false,
+      // Otherwise lmdb puts each commit in a batch of which nobody has the promise, so that its rejection would end the process.
+      eventTurnBatching: false,
+    });
+    this.#catchStatus();
+    const tables = TABLES.map((name) => [name, this.#root.openDB({ name })]);
+    this.#tables = Object.fromEntries(tables) as Record<TableName, Database<unknown, string>>;
+  }
+
+  /** For tables whose type the caller knows. */
+  table<V>(name: TableName): Pick<Database<V, string>, 'get' | 'getRange'> {
+    return this.#tables[name] as Database<V, string>;
+  }
+
+  /** Whether it has pages whose content was deleted. */
+  get hasFreePages(): boolean {
+    const { free } = this.#root.getStats() as { free: { entryCount: number } };
+    return free.entryCount > 0;
+  }
+
+  /** All changes are on the disk when this resolves, or none when it rejects. It must not be used after a rejection. */
+  async commit(changes: readonly Change[]): Promise<void> {
+    const committed = this.#root.batch(() => {
+      for (const { table, key, value } of changes) {
+        if (value === undefined) void this.#tables[table].remove(key);
+        else void this.#tables[table].put(key, value);
+      }
+    });
+    try {
+      await committed;
+    } catch {
+      throw new Error(statusText(this.#status));
+    }
+  }
+
+  /** Writes all entries to another file, without free pages. */
+  copyTo(path: string): Promise<void> {
+    return this.#root.backup(path, true);
+  }
+
+  close(): Promise<void> {
+    return this.#root.close();
+  }
+
+  /**
+   * Of a commit that fails lmdb prints the error with its stack, and rejects a promise that exists for nothing else. Both are
+   * avoided by reporting it as a step: the promises of its changes are rejected all the same.
+   */
+  #catchStatus(): void {
+    const { env } = this.#root as RootDatabase & Writer;
+    const startWriting = env.startWriting.bind(env);
+    const value: typeof startWriting = (address, done) =>
+      startWriting(address, (status) => {
+        if (status === COMMITTED || STEPS.includes(status)) return done(status);
+        this.#status = status;
+        return done(STEPS[0] as number);
+      });
+    // Its methods are read-only.
+    Object.defineProperty(env, 'startWriting', { value });
+  }
+}
+
+/** Of a code of the system, or of LMDB, which are below zero. */
+function statusText(status: number): string {
+  const [name, text] = getSystemErrorMap().get(-status) ?? [];
+  return status > 0 && name ? `${name}: ${text}` : `LMDB's error ${status}`;
+}

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/**
+ * Writes a file that only its owner can read and change. A reader sees the old file or all of the new one, and the mode is right
+ * from the first byte on, also if the old file had another. @throws Error of the system; then the old file is as it was.
+ */
+export function writePrivateFile(path: string, text: string): void {
+  // Nobody can prepare a file or a link of this name.
+  const fresh = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  try {
+    const file = openSync(fresh, 'wx', 0o600);
+    try {
+      // The umask may have removed more.
+      fchmodSync(file, 0o600);
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(fresh, path);
+  } catch (thrown) {
+    rmSync(fresh, { force: true });
+    throw thrown;
+  }
+}

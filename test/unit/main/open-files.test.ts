@@ -1,0 +1,51 @@
+// The configured maxima, compared with the files that the process may open.
+
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { fitToOpenFiles } from '../../../src/main/open-files.js';
+import type { Config } from '../../../src/shared/contract/config.js';
+
+const DEFAULTS = JSON.parse(
+  readFileSync(new URL('../../../config/default.json', import.meta.url), 'utf8'),
+) as Config;
+
+it.each([null, 65_536, 1_048_576])('%s files are enough for the defaults', (files) => {
+  expect(fitToOpenFiles(DEFAULTS, 2, files)).toEqual({ config: DEFAULTS, warning: null });
+});
+
+it('few files lower all limits in proportion, with one line that says so', () => {
+  const { config, warning } = fitToOpenFiles(DEFAULTS, 2, 512);
+  expect(config).toEqual({
+    ...DEFAULTS,
+    http: { ...DEFAULTS.http, max_connections: 296, max_connections_per_address: 148 },
+    stream: {
+      ...DEFAULTS.stream,
+      max_streams: 236,
+      max_streams_per_token: 59,
+      max_streams_per_address: 118,
+    },
+  });
+  expect(warning).toBe(
+    'only 512 files can be open: http.max_connections is 296 instead of 25000, ' +
+      'stream.max_streams 236 instead of 20000; raise the limit (ulimit -n, LimitNOFILE=)',
+  );
+});
+
+it('what is configured lower stays', () => {
+  const few = { ...DEFAULTS, http: { ...DEFAULTS.http, max_connections: 200 } };
+  expect(fitToOpenFiles(few, 2, 512)).toEqual({ config: few, warning: null });
+  const fewStreams = { ...DEFAULTS, stream: { ...DEFAULTS.stream, max_streams: 3 } };
+  expect(fitToOpenFiles(fewStreams, 2, 512).config.stream).toMatchObject({
+    max_streams: 3,
+    max_streams_per_token: 3,
+    max_streams_per_address: 3,
+  });
+});
+
+it('files are left for threads, bots and the service, however few there are', () => {
+  for (let files = 16; files < 40_000; files += 7) {
+    const { max_connections } = fitToOpenFiles(DEFAULTS, 64, files).config.http;
+    expect(max_connections).toBeGreaterThanOrEqual(1);
+    expect(max_connections).toBeLessThanOrEqual(files * 0.75);
+  }
+});
