@@ -19,7 +19,7 @@ describe('query parameters', () => {
   /** A query with each that is described, which changes the answer of its route, and what the answer is then. */
   const EFFECTS: Record<string, Record<string, [query: string, answer: number | RegExp]>> = {
     '/events': {
-      // What they let through is seen in test/integration/filters.test.ts; here, that each is known.
+      // What they let through is seen in test/routes/filters.test.ts; here, that each is known.
       kind: ['kind=', 200],
       level: ['level=warn,error', 200],
       session: ['session=a&session=b', 200],

@@ -1,37 +1,51 @@
 // What a filter passes: always compared, frame by frame, with an unfiltered stream of the same time.
 
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startDemoWorld } from '../../src/kinds/demo-world/server.js';
 import { call, expectError } from '../harness/api.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import type { Log, Snapshot } from '../harness/shapes.js';
-import { type Frame, get, openStream, type SseStream } from '../harness/sse.js';
+import { type Frame, type SseStream, streamOn } from '../harness/sse.js';
 
-let service: Service;
+const DEMO = fileURLToPath(new URL('../../workers/kinds/demo.ts', import.meta.url));
+
+let world: Awaited<ReturnType<typeof startDemoWorld>>;
+let service: InjectedService;
 let token: string;
 /** Every frame since the start of the service. */
 let everything: SseStream;
 beforeAll(async () => {
-  service = await startService({
-    demo: true,
+  world = await startDemoWorld();
+  service = await inject({
     config: {
-      bots: ['red', 'green', 'blue'].map((id) => ({
-        id,
-        kind: 'synthetic',
-        config: { events_per_second: 60, message_bytes: 30 },
-      })),
+      kinds: [DEMO],
+      bots: [
+        ...['red', 'green', 'blue'].map((id) => ({
+          id,
+          kind: 'synthetic',
+          config: { events_per_second: 60, message_bytes: 30 },
+        })),
+        ...['demo-1', 'demo-2', 'demo-3'].map((id) => ({
+          id,
+          kind: 'demo',
+          config: { world_url: world.httpUrl },
+        })),
+      ],
     },
   });
   token = await service.token();
-  everything = await openStream(`${service.url}/events`, { token });
+  everything = await streamOn(service, '/events', { token });
   await everything.until(() => everything.frames.some(({ data }) => data.includes('"in_world"')));
 });
 afterAll(async () => {
   everything?.close();
-  await stopClean(service);
+  await service?.close();
+  await world?.close();
 });
 
 async function open(query: string, headers: Record<string, string> = {}): Promise<SseStream> {
-  const stream = await openStream(`${service.url}/events${query}`, { token, headers });
+  const stream = await streamOn(service, `/events${query}`, { token, headers });
   onTestFinished(() => stream.close());
   return stream;
 }
@@ -266,7 +280,7 @@ it.each([
 });
 
 it('a rejected filter is a JSON error like any other', async () => {
-  const response = await get(`${service.url}/events?nope`, { authorization: `Bearer ${token}` });
+  const response = await service.open('/events?nope', { authorization: `Bearer ${token}` });
   expect(response.statusCode).toBe(400);
   expect(response.headers['content-type']).toMatch(/^application\/json\b/);
   response.destroy();
