@@ -322,8 +322,11 @@ export async function inject(options: InjectOptions = {}): Promise<InjectedServi
     clock: options.clock,
     sources: options.sources ?? {},
   });
-  await service.start();
   const made = service;
+  await made.start().catch(async (thrown: unknown) => {
+    await made.close();
+    throw thrown;
+  });
   if (TestRunner.getCurrentTest()) onTestFinished(() => made.close());
   return service;
 }

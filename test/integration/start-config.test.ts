@@ -2,11 +2,12 @@
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openDataDir } from '../../src/main/data-dir.js';
+import { StartupError } from '../../src/shared/errors.js';
 import { call, expectError, tryPin } from '../harness/api.js';
-import { makeDir, removeDir, type ServiceOptions } from '../harness/service.js';
-import { snapshotOf } from '../harness/shapes.js';
-import { openStream } from '../harness/sse.js';
+import { inject } from '../harness/inject.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import {
   expectRefusal,
   type FailingStart,
@@ -36,7 +37,12 @@ describe('a start that must fail', () => {
     writeFileSync(file, '');
     const dir = path.join(file, 'data');
     expectRefusal(await failing(['--data-dir', dir]), 'a-file');
-    expectRefusal(await failing(['--data-dir', file]), 'a-file');
+    const umask = process.umask();
+    try {
+      await expect(openDataDir(file)).rejects.toThrow(/^the data directory [^\n]+a-file[^\n]+$/);
+    } finally {
+      process.umask(umask);
+    }
   });
 
   it('Bad input: an unknown key in the configuration, at any level', async () => {
@@ -97,81 +103,99 @@ describe('a start that must fail', () => {
   it('Bad input: a bot config that its kind rejects, and a duplicate id', async () => {
     const config = { events_per_second: 1, message_bytes: 10 };
     const wrong = { id: 'a', kind: 'synthetic', config: { ...config, events_per_second: 'fast' } };
-    expectRefusal(await failing([], { bots: [wrong] }), 'events_per_second');
     const twice = { id: 'twin', kind: 'synthetic', config };
-    expectRefusal(await failing([], { bots: [twice, twice] }), 'twin');
+    const refusals: [object[], RegExp][] = [
+      [[wrong], /^the configured bot "a": .*events_per_second.*$/],
+      [[twice, twice], /^the configured bot "twin": another bot has this id$/],
+    ];
+    for (const [bots, message] of refusals) {
+      const start = inject({ config: { bots } });
+      await expect(start).rejects.toThrow(StartupError);
+      await expect(start).rejects.toThrow(message);
+    }
   });
 });
 
 describe('configuration', () => {
-  it('Configuration: environment overrides file, and a flag overrides both', async () => {
-    const config = { data_dir: path.join(base, 'from-file') };
-    const env = { DROVER_DATA_DIR: path.join(base, 'from-env') };
-    const file = path.join(base, 'config.json');
-    writeFileSync(file, JSON.stringify(config));
-    const { loadConfig } = (await import(BUILD)) as typeof import('../../src/main/load-config.js');
-    expect(loadConfig(file, {}, {}).data_dir).toBe(config.data_dir);
-    expect(loadConfig(file, env, {}).data_dir).toBe(env.DROVER_DATA_DIR);
-    // All three together, on the service itself.
-    const byFlag = await startOwn({ dataDir: path.join(base, 'from-flag'), config, env });
-    expect(byFlag.pinPath).toBe(path.join(base, 'from-flag', 'pin.txt'));
-  });
+  const bot = { kind: 'synthetic', config: { events_per_second: 1, message_bytes: 10 } };
 
-  it('Configuration: a file may begin with a byte order mark', async () => {
-    const file = path.join(base, 'marked.json');
-    writeFileSync(file, `\ufeff${JSON.stringify({ demo: { enabled: false } })}`);
-    const service = await startOwn({ demo: true, args: ['--config', file] });
-    expect((await call(service, 'GET', '/api/bots')).json).toEqual({ bots: [] });
-  });
+  describe('of a service that has all sources', () => {
+    let home: string;
+    let service: Service;
+    let loadConfig: typeof import('../../src/main/load-config.js').loadConfig;
+    const dirOf = (source: string): string => path.join(home, `from-${source}`);
+    const config = (): object => ({
+      data_dir: dirOf('file'),
+      pin: { capacity: 9 },
+      demo: { enabled: true, bots: 5 },
+      bots: [
+        { ...bot, id: 'one', labels: { team: 'red' } },
+        { ...bot, id: 'two' },
+      ],
+    });
+    const env = (): Record<string, string> => ({
+      DROVER_DATA_DIR: dirOf('env'),
+      DROVER_PIN_CAPACITY: '2',
+      DROVER_PIN_REFILL_PER_MINUTE: '1',
+    });
+    const file = (): string => path.join(home, 'config.json');
+    beforeAll(async () => {
+      home = makeDir();
+      ({ loadConfig } = (await import(BUILD)) as typeof import('../../src/main/load-config.js'));
+      writeFileSync(file(), `\ufeff${JSON.stringify(config())}`);
+      const args = ['--config', file()];
+      service = await startService({ dataDir: dirOf('flag'), args, env: env() });
+    });
+    afterAll(async () => {
+      await stopClean(service);
+      removeDir(home);
+    });
 
-  it('Configuration: a key from the environment reaches the service', async () => {
-    const env = { DROVER_PIN_CAPACITY: '2', DROVER_PIN_REFILL_PER_MINUTE: '1' };
-    const service = await startOwn({ env });
-    expectError(await tryPin(service, 'a'), 401, 'wrong pin');
-    expectError(await tryPin(service, 'b'), 401, 'wrong pin');
-    expectError(await tryPin(service, 'c'), 429);
-  });
+    it('Configuration: environment overrides file, and a flag overrides both', () => {
+      expect(loadConfig(file(), {}, {}).data_dir).toBe(dirOf('file'));
+      expect(loadConfig(file(), env(), {}).data_dir).toBe(dirOf('env'));
+      // All three together, on the service itself.
+      expect(service.pinPath).toBe(path.join(dirOf('flag'), 'pin.txt'));
+    });
 
-  it('Configuration: its bots exist from the start, with their labels', async () => {
-    const config = { events_per_second: 1, message_bytes: 10 };
-    const bots = [
-      { id: 'one', kind: 'synthetic', config, labels: { team: 'red' } },
-      { id: 'two', kind: 'synthetic', config },
-    ];
-    const service = await startOwn({ config: { bots } });
-    await expect
-      .poll(async () => (await call(service, 'GET', '/api/bots')).json)
-      .toEqual({
+    it('Configuration: its bots exist from the start, with their labels; --no-demo overrides demo.enabled, also in a file that begins with a byte order mark', async () => {
+      // A client that can connect finds all bots.
+      expect((await call(service, 'GET', '/api/bots')).json).toEqual({
         bots: [
           expect.objectContaining({ id: 'one', kind: 'synthetic', labels: { team: 'red' } }),
           expect.objectContaining({ id: 'two', kind: 'synthetic', labels: {} }),
         ],
       });
+      // In the file the same key has the same effect.
+      const without = path.join(home, 'without.json');
+      writeFileSync(without, JSON.stringify({ demo: { enabled: false } }));
+      expect(loadConfig(without, {}, {}).demo.enabled).toBe(false);
+      expect(loadConfig(file(), {}, { 'demo.enabled': false }).demo).toEqual({
+        enabled: false,
+        bots: 5,
+      });
+    });
+
+    it('Configuration: a key from the environment reaches the service', async () => {
+      expectError(await tryPin(service, 'a'), 401, 'wrong pin');
+      expectError(await tryPin(service, 'b'), 401, 'wrong pin');
+      expectError(await tryPin(service, 'c'), 429);
+    });
   });
 
-  it('Configuration: demo.enabled and demo.bots control the demo bots, --no-demo overrides both', async () => {
-    const ids = async (options: ServiceOptions): Promise<string[]> => {
-      const service = await startOwn(options);
-      const stream = await openStream(`${service.url}/events`, { token: await service.token() });
-      // A stop waits for the start to finish, so the complete stream includes every bot.
-      await service.stop();
-      await stream.ended;
-      return [...new Set(stream.frames.flatMap((frame) => snapshotOf(frame)?.id ?? []))].sort();
-    };
-    const five = ['demo-1', 'demo-2', 'demo-3', 'demo-4', 'demo-5'];
-    expect(await ids({ demo: true, config: { demo: { bots: 5 } } })).toEqual(five);
-    expect(await ids({ demo: true, config: { demo: { enabled: false } } })).toEqual([]);
-    expect(await ids({ config: { demo: { enabled: true, bots: 5 } } })).toEqual([]);
-  });
-
-  it('Configuration: --bot-hosts sets the number of hosts for bots', async () => {
-    const service = await startOwn({ demo: true, args: ['--bot-hosts', '2'] });
+  it('Configuration: demo.bots sets the number of demo bots, and --bot-hosts that of hosts for bots', async () => {
+    const config = { demo: { bots: 5 } };
+    const service = await startOwn({ demo: true, config, args: ['--bot-hosts', '2'] });
+    const bots = async () =>
+      ((await call(service, 'GET', '/api/bots')).json as { bots: { id: string; host: number }[] })
+        .bots;
+    expect((await bots()).map(({ id }) => id).sort()).toEqual(
+      [1, 2, 3, 4, 5].map((n) => `demo-${n}`),
+    );
     await expect
       .poll(async () => {
-        const { bots } = (await call(service, 'GET', '/api/bots')).json as {
-          bots: { host: number | null }[];
-        };
-        return new Set(bots.map((bot) => bot.host).filter((host) => host !== null)).size;
+        const hosts = (await bots()).map(({ host }) => host).filter((host) => host !== null);
+        return new Set(hosts).size;
       })
       .toBe(2);
   });
