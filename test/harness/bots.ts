@@ -152,8 +152,9 @@ export async function createNeighbour(
   service: ServiceApi,
   stream: SseStream,
   id: string,
+  linesPerSecond = 100,
 ): Promise<void> {
-  const config = { events_per_second: 100, message_bytes: 10 };
+  const config = { events_per_second: linesPerSecond, message_bytes: 10 };
   expect((await create(service, { id, kind: 'synthetic', config })).status).toBe(201);
   await lineFrom(stream, 0, ({ session_id, message }) => session_id === id && /^5 /.test(message));
 }
@@ -178,6 +179,15 @@ export async function expectUndisturbed(stream: SseStream, id: string): Promise<
   expect(own.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   expect(snapshots(stream, id).filter((s) => s.restarts > 0 || s.last_error !== null)).toEqual([]);
   expect(statusesOf(stream, id)).toEqual(['starting', 'running']);
+}
+
+/** The stream has lost nothing: no faults, no gaps, no refused events. */
+export function expectComplete(stream: SseStream): void {
+  expect(stream.faults).toEqual([]);
+  expect(stream.frames.filter(({ event }) => event === 'gap')).toEqual([]);
+  expect(logs(stream).filter(({ message }) => message.startsWith('an event was refused'))).toEqual(
+    [],
+  );
 }
 
 /** No guarded bot ever ran twice. */

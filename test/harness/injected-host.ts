@@ -1,5 +1,6 @@
 // Runs in the test's thread, instead of a pool of host threads, and owns the bots of an injected service.
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { BotHost } from '../../src/bot-host/host.js';
 import { loadModule } from '../../src/bot-host/kinds.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
@@ -18,6 +19,8 @@ export class InjectedHost {
   readonly #kinds = new Map<string, BotKind>();
   readonly #host: BotHost;
   readonly number = 0;
+  /** The last commands, oldest first, for incident reports. */
+  readonly commands: string[] = [];
 
   constructor(
     { hosts, network }: Config,
@@ -38,7 +41,8 @@ export class InjectedHost {
       networkAllow: network.allow,
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, {
-      exited,
+      // Like every message between this host and main one turn of the loop later, as from another thread.
+      exited: (exit) => void turn().then(() => exited(exit)),
       settled: () => {},
     });
   }
@@ -65,19 +69,28 @@ export class InjectedHost {
   }
 
   async startBot(input: Input<'start'>): Promise<void> {
+    await turn();
     this.#host.start(input);
   }
 
   async stopBot(id: string, graceMs: number): Promise<void> {
+    await turn();
     await this.#host.stop({ id, graceMs });
   }
 
   readonly peer = {
-    cancellableCall: (_: 'invoke', input: Input<'invoke'>, signal: AbortSignal) =>
-      this.#host.invoke(input, signal),
+    cancellableCall: async (_: 'invoke', input: Input<'invoke'>, signal: AbortSignal) => {
+      await turn();
+      return this.#host.invoke(input, signal);
+    },
   };
 
-  remember(): void {}
+  remember(command: string): void {
+    this.commands.push(command);
+  }
 
-  forgetCommands(): void {}
+  forgetCommands(bot: string): void {
+    const others = this.commands.filter((command) => !command.endsWith(` on ${bot}`));
+    this.commands.splice(0, this.commands.length, ...others);
+  }
 }

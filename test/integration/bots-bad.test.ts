@@ -1,5 +1,7 @@
-// Faulty bots on the same host as a good one: the good one loses no event, and the stream reports what happened.
+// Bots that fail outside their commands, on the same host as a good bot or on dedicated hosts: the good one loses no event,
+// and the stream reports what happened. Faulty commands: test/routes/bad-commands.test.ts.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectError } from '../harness/api.js';
 import {
@@ -7,6 +9,7 @@ import {
   create,
   createNeighbour,
   eventually,
+  expectComplete,
   expectUndisturbed,
   FIXTURE_KINDS,
   incidents,
@@ -21,12 +24,11 @@ import {
   watch,
 } from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
-import { expectSnapshot, logOf, logs, snapshotOf, snapshots } from '../harness/shapes.js';
+import { logOf } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
-/** Long enough to produce a 32 MiB result and reject it as too large, even on a busy machine. */
-const COMMAND_MS = 2500;
-const GRACE_MS = 200;
+/** How many bots may have a dedicated host. One more than the hosts that start at once. */
+const MAX_DEDICATED = 4;
 
 let service: Service;
 let stream: SseStream;
@@ -40,10 +42,16 @@ beforeAll(async () => {
     config: {
       kinds: [FIXTURE_KINDS],
       // All tests share one stream, and it must stay complete however slowly this process reads it.
-      stream: { ring_bytes: 256 * 2 ** 20 },
-      hosts: { count: 1, stop_grace_ms: GRACE_MS },
-      invoke: { timeout_ms: COMMAND_MS },
-      restart: { backoff_ms: 10 },
+      stream: { ring_bytes: 64 * 2 ** 20 },
+      hosts: {
+        count: 1,
+        max_heap_mb: 64,
+        stop_grace_ms: 200,
+        max_dedicated: MAX_DEDICATED,
+        // A flood of a million lines is above it, all other bots are far below.
+        bot_lines_per_second: 1000,
+      },
+      restart: { backoff_ms: 10, backoff_cap_ms: 200 },
     },
   });
   stream = await watch(service);
@@ -180,141 +188,117 @@ describe('a log flood', () => {
   });
 });
 
-describe('commands', () => {
-  beforeEach(() => createFaulty());
-
-  it.each([
-    ['throws', 'no such luck on two lines'],
-    ['rejects', 'rejected'],
-    ['odd', /./],
-    ['cycle', /circular|cycl/i],
-    ['bigint', /BigInt/],
-    ['huge', /large/],
-  ])(
-    'a failing command (%s) returns 500 with the reason and is logged on the stream',
-    async (which, message) => {
-      const from = stream.frames.length;
-      expectError(await invoke(service, id, 'give', { which }), 500, message);
-      const line = await lineFrom(
-        stream,
-        from,
-        (log) => log.scope === 'dispatch' && log.session_id === id,
-      );
-      expect([line.level, line.message]).toEqual([
-        'error',
-        expect.stringMatching(/^give failed: /),
-      ]);
-      expect(await snapshot(service, id)).toMatchObject({ status: 'online', restarts: 0 });
-      await expectUndisturbed(stream, neighbour);
-    },
-  );
-
-  it.each(['undefined', 'function', 'number'])(
-    'a result that JSON cannot represent (%s) is null',
-    async (which) => {
-      expect((await invoke(service, id, 'give', { which })).json).toEqual({ result: null });
-    },
-  );
-
-  it('a command cannot trigger garbage collection on its host, which would stall its neighbours', async () => {
-    const { json } = await invoke(service, id, 'give', { which: 'gc' });
-    expect(json).toEqual({ result: 'undefined' });
-  });
-
-  it('a command that never ends returns 504, and its signal is aborted', async () => {
-    const from = stream.frames.length;
-    expectError(
-      await invoke(service, id, 'never'),
-      504,
-      new RegExp(`did not answer within ${COMMAND_MS} ms`),
-    );
-    await lineFrom(stream, from, (log) => log.scope === 'dispatch' && log.level === 'error');
-    expect((await invoke(service, id, 'heard')).json).toEqual({ result: 'aborted' });
-    await expectUndisturbed(stream, neighbour);
-  });
-
-  it('a command still running when its bot stops returns 409', async () => {
-    const [never] = await Promise.all([
-      invoke(service, id, 'never'),
-      eventually(
-        async () => (await invoke(service, id, 'heard')).text.includes('waiting'),
-        'the command runs',
-      ).then(() => act(service, id, 'stop')),
-    ]);
-    expectError(never, 409, /has stopped/);
-  });
-
-  it('a command that never ends does not delay the others', async () => {
-    const [never, ...others] = await Promise.all([
-      invoke(service, id, 'never'),
-      ...Array.from({ length: 10 }, () => invoke(service, id, 'give', { which: 'undefined' })),
-    ]);
-    expect(never.status).toBe(504);
-    for (const { status } of others) expect(status).toBe(200);
-  });
+it('a command cannot trigger garbage collection on its host, which would stall its neighbours', async () => {
+  await createFaulty();
+  const { json } = await invoke(service, id, 'give', { which: 'gc' });
+  expect(json).toEqual({ result: 'undefined' });
+  await remove(service, id);
 });
 
-describe('status and data from a bot', () => {
-  beforeEach(() => createFaulty());
+describe('dedicated hosts', () => {
+  async function createDedicated(id: string, config: object = {}): Promise<number> {
+    await create(service, { id, kind: 'faulty', dedicated: true, config });
+    return (await statusFrom(stream, 0, id, 'online')).host as number;
+  }
 
-  it.each([
-    'undefined',
-    'null',
-    'number',
-    'object',
-    'symbol',
-    'empty',
-    'long',
-    'text',
-    'deleted',
-    'failed',
-    'stopped',
-  ])(
-    'status %s: snapshots stay valid, and never show a status reserved for the service',
-    async (which) => {
+  it('each dedicated host has its own number, different from the shared hosts', async () => {
+    const hosts = [await createDedicated('own-1'), await createDedicated('own-2')];
+    expect(new Set([0, ...hosts]).size).toBe(3);
+    for (const id of ['own-1', 'own-2']) await remove(service, id);
+  });
+
+  it.each(['hog', 'exit'])(
+    'a dedicated host fails alone (%s), and its bot restarts on a new dedicated host',
+    async (fault) => {
+      const id = `lost-by-${fault}`;
+      const host = await createDedicated(id);
       const from = stream.frames.length;
-      await invoke(service, id, 'status', { which });
-      await invoke(service, id, 'status', { which: 'fine' });
-      await statusFrom(stream, from, id, 'quite_fine');
-      const shown = await snapshot(service, id);
-      expect(shown.status).toBe('quite_fine');
-      for (const frame of stream.frames.slice(from)) {
-        const status = snapshotOf(frame)?.status;
-        if (status === undefined) continue;
-        expect(status).toBeTypeOf('string');
-        expect(status).not.toBe('');
-        expect(status.length).toBeLessThanOrEqual(64);
-        expect(['deleted', 'failed', 'stopped']).not.toContain(status);
+      await invoke(service, id, 'cause', { fault });
+      const restarted = await snapshotFrom(
+        stream,
+        from,
+        id,
+        ({ status, restarts }) => status === 'online' && restarts === 1,
+      );
+      expect([0, host]).not.toContain(restarted.host);
+      await eventually(
+        async () => (await incidents(service, id)).length > 0,
+        'the incident report',
+      );
+      expect((await incidents(service, id))[0]).toMatchObject({
+        host,
+        bots: [id],
+        suspect: id,
+        reason: expect.stringContaining(`bot ${id} was alone there`),
+      });
+      await expectUndisturbed(stream, neighbour);
+      await remove(service, id);
+    },
+  );
+
+  it.each(['stop', 'delete'])(
+    '%s ends the dedicated host, even when the bot ignores its abort signal',
+    async (how) => {
+      const id = `deaf-${how}`;
+      // The bot holds its lock until its thread ends: on a shared host its successor could never acquire it.
+      const config = { lock: randomUUID(), stop_ms: 2 ** 30 };
+      const body = {
+        id,
+        kind: 'guarded',
+        dedicated: true,
+        config,
+        restart: { max_restarts: 1000, backoff_cap_ms: 50 },
+      };
+      await create(service, body);
+      const first = await statusFrom(stream, 0, id, 'online');
+      const from = stream.frames.length;
+      if (how === 'stop') {
+        await act(service, id, 'stop');
+        await act(service, id, 'start');
+      } else {
+        await remove(service, id);
+        await create(service, body);
       }
+      const { host } = first;
+      await snapshotFrom(
+        stream,
+        from,
+        id,
+        (now) => now.status === 'online' && now.host !== null && now.host !== host,
+      );
+      await remove(service, id);
       await expectUndisturbed(stream, neighbour);
     },
   );
 
-  it.each([
-    ['cycle', 500],
-    ['large', 500],
-    ['bigint', 500],
-    ['none', 200],
-  ])(
-    'data with %s is rejected or empty; the bot keeps running and keeps its data',
-    async (which, status) => {
-      const from = stream.frames.length;
-      await invoke(service, id, 'data', { which: 'fine' });
-      await snapshotFrom(stream, from, id, ({ data }) => data['kept'] === 1);
-      expect((await invoke(service, id, 'data', { which })).status).toBe(status);
-      await expectUndisturbed(stream, neighbour);
-      const shown = expectSnapshot(await snapshot(service, id));
-      expect([shown.status, shown.data]).toEqual(['online', { kept: 1, '"': expect.any(String) }]);
-      expect(snapshots(stream, id).every(({ last_error }) => last_error === null)).toBe(true);
-    },
-  );
+  it('hosts.max_dedicated: one more bot gets 503, and a bot moved to a dedicated host waits for a free one', async () => {
+    const own = (bot: string): object => ({ id: bot, kind: 'faulty', dedicated: true });
+    const ids = Array.from({ length: MAX_DEDICATED }, (_, n) => `full-${n}`);
+    // Requested all at once; the hosts start a few at a time.
+    const answers = await Promise.all(ids.map((bot) => create(service, own(bot))));
+    expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 201));
+    for (const bot of ids) await statusFrom(stream, 0, bot, 'online');
+    const full = /^limit of bots with a dedicated host reached \(hosts\.max_dedicated is 4\)$/;
+    const refused = await create(service, own('surplus'));
+    expectError(refused, 503, full);
+    // A stopped bot needs no host until it is started.
+    expect((await create(service, { ...own('surplus'), desired: 'stopped' })).status).toBe(201);
+    expect((await act(service, 'surplus', 'start')).status).toBe(503);
+    // A running bot can be restarted: it already counts.
+    expect((await act(service, 'full-0', 'restart')).status).toBe(200);
+    // A bot that ends its host gets a dedicated host from then on.
+    await create(service, { id: 'rough', kind: 'faulty' });
+    await statusFrom(stream, 0, 'rough', 'online');
+    await invoke(service, 'rough', 'cause', { fault: 'exit' });
+    await snapshotFrom(stream, 0, 'rough', ({ last_error }) => full.test(last_error ?? ''));
+    const from = stream.frames.length;
+    await remove(service, 'full-1');
+    await statusFrom(stream, from, 'rough', 'online');
+    expect((await act(service, 'surplus', 'start')).status).toBe(503);
+  });
 });
 
 it('the stream is complete: no faults, no gaps', () => {
-  expect(stream.faults).toEqual([]);
-  expect(stream.frames.filter(({ event }) => event === 'gap')).toEqual([]);
-  expect(logs(stream).filter(({ message }) => message.startsWith('an event was refused'))).toEqual(
-    [],
-  );
+  expectComplete(stream);
   expect(service.stderr()).toBe('');
 });

@@ -1,27 +1,34 @@
 // Decision "tokens": who can see the incidents of a bot.
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
 import { create, FIXTURE_KINDS, type Incident, invoke } from '../harness/bots.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import { makeToken } from '../harness/tokens.js';
 
-let service: Service;
+let service: InjectedService;
 beforeAll(async () => {
-  service = await startService({
-    // Puts all bots on one host.
-    args: ['--bot-hosts', '1'],
-    config: { kinds: [FIXTURE_KINDS] },
-  });
+  service = await inject({ config: { kinds: [FIXTURE_KINDS] } });
 });
-afterAll(() => stopClean(service));
+afterAll(() => service.close());
+
+/** A bot that fails by its command, and is not restarted. */
+const fragile = (id: string, labels: object): object => ({
+  id,
+  kind: 'guarded',
+  config: { lock: randomUUID() },
+  labels,
+  restart: { policy: 'never' },
+});
+const breakDown = (id: string) => invoke(service, id, 'break', { message: 'it broke' });
 
 it('a limited token sees neither incidents of other bots nor their commands on the same host', async () => {
   for (const id of ['victim', 'culprit']) {
-    await create(service, { id, kind: 'faulty', labels: { id }, restart: { policy: 'never' } });
+    await create(service, fragile(id, { id }));
   }
-  await invoke(service, 'victim', 'give', { which: 'number' });
-  await invoke(service, 'culprit', 'cause', { fault: 'timer' });
+  await invoke(service, 'victim', 'note');
+  await breakDown('culprit');
   const of = async (limit?: object) => {
     const options = limit ? { token: (await makeToken(service, limit)).token } : {};
     const { json } = await call(service, 'GET', '/api/incidents', options);
@@ -30,7 +37,7 @@ it('a limited token sees neither incidents of other bots nor their commands on t
   const onVictim = async () => (await of()).filter(({ suspect }) => suspect === 'culprit');
   await expect.poll(async () => (await onVictim()).length).toBe(1);
   const [whole] = await onVictim();
-  const last = ['cause on culprit'];
+  const last = ['break on culprit'];
   expect(whole).toMatchObject({ bots: ['culprit'], last_commands: last });
   for (const limit of [{ bots: ['culprit'] }, { labels: { id: 'culprit' } }]) {
     expect(await of(limit)).toEqual([whole]);
@@ -40,15 +47,9 @@ it('a limited token sees neither incidents of other bots nor their commands on t
 
 it('an incident stays with the labels and identity its bot had then, not with later labels or a new bot', async () => {
   const id = 'reused';
-  const faulty = (team: string) => ({
-    id,
-    kind: 'faulty',
-    labels: { team },
-    restart: { policy: 'never' },
-  });
-  await create(service, faulty('old'));
-  await invoke(service, id, 'give', { which: 'number' });
-  await invoke(service, id, 'cause', { fault: 'timer' });
+  await create(service, fragile(id, { team: 'old' }));
+  await invoke(service, id, 'note');
+  await breakDown(id);
   const of = async (limit?: object, path = '/api/incidents') => {
     const options = limit ? { token: (await makeToken(service, limit)).token } : {};
     const { json } = await call(service, 'GET', path, options);
@@ -72,17 +73,17 @@ it('an incident stays with the labels and identity its bot had then, not with la
   expect(await counts()).toEqual([0, 0, 1]);
   // The next incident contains nothing from before the change.
   await call(service, 'POST', `/api/bots/${id}/start`);
-  await invoke(service, id, 'cause', { fault: 'timer' });
+  await breakDown(id);
   await expect.poll(async () => (await of()).length).toBe(2);
   expect(await counts()).toEqual([0, 1, 2]);
   const [newest] = await of({ labels: { team: 'new' } });
-  expect(newest?.last_commands).toEqual([`cause on ${id}`]);
+  expect(newest?.last_commands).toEqual([`break on ${id}`]);
   await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels: { team: 'old' } } });
   expect(await counts()).toEqual([1, 0, 2]);
 
   expect((await call(service, 'DELETE', `/api/bots/${id}`)).status).toBe(204);
   expect(await counts()).toEqual([0, 0, 0]);
-  await create(service, faulty('old'));
+  await create(service, fragile(id, { team: 'old' }));
   expect(await counts()).toEqual([0, 0, 0]);
   // An unlimited token still sees them.
   expect(await of()).toHaveLength(2);

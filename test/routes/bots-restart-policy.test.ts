@@ -18,20 +18,19 @@ import {
   statusFrom,
   watch,
 } from '../harness/bots.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { type InjectedService, inject } from '../harness/inject.js';
 import { logs, snapshots } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
-let service: Service;
+let service: InjectedService;
 let stream: SseStream;
 let serial = 0;
 let id: string;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await inject({
     config: {
       kinds: [FIXTURE_KINDS],
-      hosts: { count: 1 },
       restart: { max_restarts: 3, window_ms: 60_000, backoff_ms: 20, backoff_cap_ms: 40 },
     },
   });
@@ -39,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   stream?.close();
-  await stopClean(service);
+  await service.close();
 });
 beforeEach(() => {
   id = `bot-${++serial}`;
