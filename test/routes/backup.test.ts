@@ -12,7 +12,7 @@ it('a copy taken while the service runs can be restored', async () => {
   const home = makeDir();
   onTestFinished(() => removeDir(home));
   const [from, dir] = [path.join(home, 'old'), path.join(home, 'new')];
-  for (const made of [from, dir]) mkdirSync(made, { mode: 0o700 });
+  for (const each of [from, dir]) mkdirSync(each, { mode: 0o700 });
   const old = await inject({ dir: from });
   const copy = path.join(from, 'store.mdb.copy');
   const made = await makeToken(old, { name: 'kept' });
