@@ -319,9 +319,9 @@ export class TestFront {
     expect(socket.removals).toBe(socket.ended || socket.closed ? 1 : 0);
     let at = from;
     if (mayWait) {
-      // After heartbeats and the snapshots without an id.
+      // After the snapshots without an id, and heartbeats.
       const position = new RegExp(
-        `^retry: \\d+\n(?::\n+)*(?:event: session\ndata: .*\n\n)*(?:: position|id:) ${EPOCH}-(\\d+)\n`,
+        `^retry: \\d+\n(?::\n+|event: session\ndata: .*\n\n)*(?:: position|id:) ${EPOCH}-(\\d+)\n`,
       ).exec(socket.text);
       // It went before it began.
       if (!position && (socket.closed || socket.blocked)) return { gaps: 0, at };
