@@ -114,6 +114,9 @@ export class InjectedService implements ServiceApi {
   readonly #events: ServiceEvents;
   readonly #access: Access;
   readonly #host: InjectedHost;
+  #createFront: (front: number) => InjectedFront = () => {
+    throw new Error('the fronts come last');
+  };
   #next = 0;
   #closed = false;
   #token: Promise<string> | undefined;
@@ -186,6 +189,14 @@ export class InjectedService implements ServiceApi {
     for (const front of this.#fronts) front.flush();
     // The response follows the messages.
     await Promise.all(this.#fronts.map((front) => front.settled()));
+  }
+
+  /** As after the end of each front's thread: others start on the same ring. Open streams get nothing more. */
+  replaceFronts(): void {
+    for (const [number, front] of this.#fronts.entries()) {
+      front.close();
+      this.#fronts[number] = this.#createFront(number);
+    }
   }
 
   /** The directory of its store. */
@@ -270,13 +281,14 @@ export class InjectedService implements ServiceApi {
       connections: createQuota(limits, fronts),
       stream,
       lags: counts.lags,
-      tokens: this.#access.tokens.all(),
       shortage: null,
     };
-    for (let front = 0; front < fronts; front++) {
-      const start: FrontStart = { ...common, front, counts: counts.front(front) };
-      this.#fronts.push(new InjectedFront({ start, port: PORT, broadcaster, control, clock }));
-    }
+    this.#createFront = (front) => {
+      const tokens = this.#access.tokens.all();
+      const start: FrontStart = { ...common, tokens, front, counts: counts.front(front) };
+      return new InjectedFront({ start, port: PORT, broadcaster, control, clock });
+    };
+    for (let front = 0; front < fronts; front++) this.#fronts.push(this.#createFront(front));
   }
 
   #metrics(): MainMetrics {
