@@ -14,6 +14,7 @@ let service: Service;
 beforeAll(async () => {
   service = await startService({ args: ['--bot-hosts', '2', '--fronts', '2'] });
 });
+// The last test stops it.
 afterAll(() => stopClean(service));
 
 /** What the stream has of one bot, in order: the numbers of its lines, its states, its end. */
@@ -49,7 +50,7 @@ it('no line of a busy bot comes after `deleted`, and none before it is missing',
     ids.push(...batch);
     const made = await Promise.all(
       batch.map((id, n) => {
-        const config = { events_per_second: 400 + 100 * n, message_bytes: 40 };
+        const config = { events_per_second: 800 + 50 * n, message_bytes: 40 };
         return call(service, 'POST', '/api/bots', { body: { id, kind: 'synthetic', config } });
       }),
     );
@@ -80,7 +81,6 @@ it('at shutdown too: `stopped` is the last event of every bot, and no line is mi
     kind: 'synthetic',
     config: { events_per_second: 1000, message_bytes: 40 },
   }));
-  const other = await startService({ config: { bots } });
   const lives = new Map<string, string[]>();
   const ledger = new Ledger({
     onFrame: (_, block) => {
@@ -94,12 +94,15 @@ it('at shutdown too: `stopped` is the last event of every bot, and no line is mi
       life.push(snapshot ? snapshot.status : level === 'info' ? `${parseInt(message, 10)}` : level);
     },
   });
-  const stream = await RawStream.open(other.port, {
-    token: await other.token(),
+  const stream = await RawStream.open(service.port, {
+    token: await service.token(),
     onBlock: ledger.take,
   });
+  for (const body of bots) {
+    expect((await call(service, 'POST', '/api/bots', { body })).status).toBe(201);
+  }
   await stream.until(() => ledger.frames > 3000);
-  expect(await other.stop()).toBe(0);
+  expect(await service.stop()).toBe(0);
   expect(await stream.ended).toBe('complete');
   expect(ledger).toMatchObject({ faults: [], gaps: [] });
   for (const { id } of bots) {
