@@ -2,7 +2,8 @@ import type { BotAction } from '../shared/contract/bots.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
 import type { Rights } from '../shared/contract/tokens.js';
-import type { SchemaName, SchemaValue } from '../shared/schemas.js';
+import type { SchemaValue } from '../shared/schemas.js';
+import type { BodySchema } from '../shared/validators.js';
 import type { Authenticator, Caller } from './auth.js';
 import { BotList } from './bot-list.js';
 import type { Control } from './control.js';
@@ -32,7 +33,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   const bots = new BotList(mirror);
 
   /** Reads the body, then makes sure that the token is still valid. */
-  const bodyOf = <S extends SchemaName>(schema: S) => {
+  const bodyOf = <S extends BodySchema>(schema: S) => {
     const read = jsonBody(schema);
     return async (exchange: Exchange, caller: Caller): Promise<SchemaValue<S>> => {
       const body = await read(exchange, limits);

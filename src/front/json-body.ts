@@ -1,7 +1,7 @@
 import { explainSchemaError } from '../shared/contract/explain.js';
 import { DroverError } from '../shared/errors.js';
-import type { SchemaName, SchemaValue } from '../shared/schemas.js';
-import { validatorOf } from '../shared/validators.js';
+import type { SchemaValue } from '../shared/schemas.js';
+import { type BodySchema, validatorOf } from '../shared/validators.js';
 import type { BodyRoom } from './body-room.js';
 import type { Exchange } from './engine/engine.js';
 
@@ -24,7 +24,7 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
  * A reader for bodies of this schema.
  * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
-export function jsonBody<S extends SchemaName>(schema: S): BodyReader<SchemaValue<S>> {
+export function jsonBody<S extends BodySchema>(schema: S): BodyReader<SchemaValue<S>> {
   return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
     if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');

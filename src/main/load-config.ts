@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { validateConfig } from '../shared/config-validator.js';
 import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
@@ -7,7 +8,6 @@ import type { TSchema } from '../shared/contract/typebox.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { NetworkRules } from '../shared/network-rules.js';
 import { DEFAULT_CONFIG } from '../shared/package-paths.js';
-import { validatorOf } from '../shared/validators.js';
 
 const ENV_PREFIX = 'DROVER_';
 /** Of the commands that talk to a service (src/cli). They may be set where a service is started. */
@@ -37,14 +37,13 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     envLayer(env),
     { source: 'command line', values: nest(flags) },
   ];
-  const validate = validatorOf('Config');
   let merged: JsonObject = {};
   for (const { source, values } of layers) {
     const { $schema: _, ...rest } = values;
     merged = merge(merged, rest);
     // After each layer, so that the error names the source of the fault.
-    if (!validate(merged)) {
-      const fault = explainSchemaError('', validate.errors);
+    if (!validateConfig(merged)) {
+      const fault = explainSchemaError('', validateConfig.errors);
       throw new StartupError(`${source}: ${fault}; docs/CONFIGURATION.md lists all keys`);
     }
   }

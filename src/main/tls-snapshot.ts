@@ -3,7 +3,6 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
 import type { Config } from '../shared/contract/config.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 
@@ -32,7 +31,8 @@ function readTls({
   }
   try {
     const files = { cert: readFileSync(cert), key: readFileSync(key) };
-    createSecureContext(files);
+    // Not imported: a start without TLS does not need it.
+    process.getBuiltinModule('node:tls').createSecureContext(files);
     const hash = createHash('sha256').update(files.cert).update('\0').update(files.key);
     return { ...files, digest: hash.digest('hex') };
   } catch (thrown) {

@@ -1,5 +1,5 @@
 // The schemas that bodies and the configuration are validated against. `npm run generate` compiles them into
-// validators.gen.ts.
+// validators.gen.ts, that of the configuration into config-validator.gen.ts.
 
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';

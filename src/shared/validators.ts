@@ -2,10 +2,12 @@ import type { ValidateFunction } from 'ajv';
 import type { SchemaName, SchemaValue } from './schemas.js';
 import * as generated from './validators.gen.js';
 
-// Generated, because to load Ajv and compile the schemas was a quarter of the CPU time of a start.
-const VALIDATORS = generated as unknown as { [S in SchemaName]: ValidateFunction<SchemaValue<S>> };
+export type BodySchema = Exclude<SchemaName, 'Config'>;
 
-/** Checks a value against the schema, and fills in defaults. */
-export function validatorOf<S extends SchemaName>(name: S): ValidateFunction<SchemaValue<S>> {
+// Generated, because to load Ajv and compile the schemas was a quarter of the CPU time of a start.
+const VALIDATORS = generated as unknown as { [S in BodySchema]: ValidateFunction<SchemaValue<S>> };
+
+/** Checks a value against the schema, and fills in defaults. For the configuration: config-validator.ts. */
+export function validatorOf<S extends BodySchema>(name: S): ValidateFunction<SchemaValue<S>> {
   return VALIDATORS[name];
 }

@@ -29,6 +29,7 @@ import { IncidentStore } from '../../src/main/store/incident-store.js';
 import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';
+import { validateConfig } from '../../src/shared/config-validator.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
@@ -44,7 +45,6 @@ import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import { type Clock, createPinBucket } from '../../src/shared/memory/pin-bucket.js';
 import { createQuota, Quota } from '../../src/shared/memory/quota.js';
 import { PROGRAMS } from '../../src/shared/package-paths.js';
-import { validatorOf } from '../../src/shared/validators.js';
 import { exchangePin, type Received, type ServiceApi } from './api.js';
 import type { InjectedRequest, InjectedResponse } from './injected-exchange.js';
 import { InjectedFront } from './injected-front.js';
@@ -351,8 +351,7 @@ function configOf({ config = {}, fronts = 1 }: InjectOptions): Config {
     stream: { ring_bytes: 4 * 2 ** 20 },
   };
   const merged = [own, config].reduce(merge, structuredClone(DEFAULTS));
-  const validate = validatorOf('Config');
-  if (!validate(merged)) throw new Error(explainSchemaError('', validate.errors));
+  if (!validateConfig(merged)) throw new Error(explainSchemaError('', validateConfig.errors));
   return merged as Config;
 }
 

@@ -9,7 +9,6 @@ import { DroverClient } from '../../client/index.js';
 import { loadEngine } from '../../front/engine/load.js';
 import { findKinds } from '../../main/bots/kind-modules.js';
 import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
-import { loadConfig } from '../../main/load-config.js';
 import { fitToOpenFiles } from '../../main/open-files.js';
 import { checkTls } from '../../main/tls-snapshot.js';
 import type { Config } from '../../shared/contract/config.js';
@@ -61,7 +60,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
   const findings: Finding[] = [];
   const add = (check: string, found: Found): void => void findings.push({ check, ...found });
   add('node', nodeVersion(process.versions.node));
-  const config = configOf(options);
+  const config = await configOf(options);
   if ('result' in config) add('configuration', config);
   else {
     add('configuration', configuration(config, options.config));
@@ -94,7 +93,9 @@ export function nodeVersion(version: string): Found {
     : fail(`${version} is too old; install ${MIN_NODE.join('.')} or later`);
 }
 
-function configOf(options: DoctorOptions): Config | Found {
+async function configOf(options: DoctorOptions): Promise<Config | Found> {
+  // Not imported above: other commands do not need it.
+  const { loadConfig } = await import('../../main/load-config.js');
   try {
     return loadConfig(options.config, process.env, startFlagsOf(options));
   } catch (thrown) {

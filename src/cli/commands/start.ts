@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import { loadConfig } from '../../main/load-config.js';
 import type { Service } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
@@ -58,6 +57,8 @@ async function start(options: StartOptions, command: Command): Promise<void> {
 async function startService(options: StartOptions): Promise<Service | undefined> {
   const flags = startFlagsOf(options);
   if (!options.demo) flags['demo.enabled'] = false;
+  // Not imported above: most commands need neither this nor the service.
+  const { loadConfig } = await import('../../main/load-config.js');
   const config = loadConfig(options.config, process.env, flags);
   const { Service } = await loadService();
   if (stopSignal.aborted) return undefined;

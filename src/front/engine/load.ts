@@ -1,7 +1,6 @@
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf } from '../../shared/errors.js';
 import type { EngineKind } from './engine.js';
-import { canSharePort, nodeEngine } from './node/node.js';
 
 /** The engine, and a line that says which it is and why. */
 export interface ChosenEngine {
@@ -26,7 +25,9 @@ export async function loadEngine(wanted: Config['engine'], fronts: number): Prom
   );
 }
 
-function nodeHttp(why: string, fronts: number): ChosenEngine {
+/** Loaded when it is chosen: with node:http, node:https and node:tls. */
+async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
+  const { canSharePort, nodeEngine } = await import('./node/node.js');
   const { node } = process.versions;
   if (fronts > 1 && !canSharePort(node)) {
     throw new Error(

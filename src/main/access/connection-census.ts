@@ -2,7 +2,6 @@
 // has closed. Reads Linux's table of connections once a second, but only while one address could have reached its limit.
 // docs/decisions/0036 has the reasons.
 
-import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import {
@@ -50,6 +49,8 @@ export class ConnectionCensus {
   }
 
   async #resolveHost(): Promise<void> {
+    // Not imported: with uWebSockets.js there is no census.
+    const { lookup } = process.getBuiltinModule('node:dns/promises');
     const found = await lookup(this.#options.host, { all: true }).catch(() => []);
     const own = found.map(({ address }) => exactAddress(addressBytes(address)));
     if (own.length > 0 && !own.some((address) => /^0+$/.test(address)))

@@ -1,4 +1,3 @@
-import { Session } from 'node:inspector';
 import type { StackFrame } from '../../shared/contract/bots.js';
 
 /** What a stuck thread was doing. */
@@ -33,6 +32,8 @@ interface WorkerMessage {
  * @returns undefined when the thread does not answer within `withinMs` (stuck in native code).
  */
 export function captureStack(threadId: number, withinMs: number): Promise<Captured | undefined> {
+  // Not imported: few services ever need it.
+  const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
   session.connect();
   return new Promise((resolve) => {

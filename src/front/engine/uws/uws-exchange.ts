@@ -1,11 +1,11 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import { DroverError } from '../../../shared/errors.js';
 import type { BodyShare } from '../../body-room.js';
 import type { InFlightSlot } from '../../in-flight-limiter.js';
 import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import type { RequestHead } from '../request-head.js';
+import { statusLine } from '../status-line.js';
 import { UwsStream, writeHeaders } from './uws-stream.js';
 
 /** A body of at most this many characters fits the cork buffer with its headers, at any UTF-8 length. */
@@ -168,7 +168,7 @@ export class UwsExchange implements Exchange {
    */
   #write({ status, headers, body }: Response, close: boolean): void {
     const res = this.#res;
-    if (status !== 200) res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+    if (status !== 200) res.writeStatus(statusLine(status));
     writeHeaders(res, headers);
     if (this.method === 'HEAD' && !close) {
       if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));

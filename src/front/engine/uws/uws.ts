@@ -4,7 +4,6 @@ import uws, {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 import { BROKEN } from '../broken.js';
 import type {
   Engine,
@@ -17,6 +16,7 @@ import type {
   TlsFiles,
 } from '../engine.js';
 import { RequestHead } from '../request-head.js';
+import { statusLine } from '../status-line.js';
 import { UwsExchange } from './uws-exchange.js';
 import { MAX_CORKED_BYTES, writeHeaders } from './uws-stream.js';
 
@@ -209,7 +209,7 @@ function listenOn(
 }
 
 function writeRefusal(res: HttpResponse, { status, headers, body }: Response): void {
-  res.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`);
+  res.writeStatus(statusLine(status));
   writeHeaders(res, headers);
   res.end(body, true);
 }

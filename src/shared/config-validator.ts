@@ -1,0 +1,6 @@
+import type { ValidateFunction } from 'ajv';
+import { Config } from './config-validator.gen.js';
+import type { SchemaValue } from './schemas.js';
+
+/** Checks a configuration, and fills in defaults. Apart from validators.ts, because it is large and only a start of the service needs it. */
+export const validateConfig = Config as unknown as ValidateFunction<SchemaValue<'Config'>>;
