@@ -14,6 +14,18 @@ import {
   stopClean,
 } from './service.js';
 
+type LoadConfig = typeof import('../../src/main/load-config.js');
+
+/** The build: the sources are at a different depth below the defaults that they read. */
+const BUILD = new URL('../../dist/src/main/load-config.js', import.meta.url).href;
+
+/** Reads a configuration as a start does. */
+export async function loadConfig(
+  ...given: Parameters<LoadConfig['loadConfig']>
+): Promise<ReturnType<LoadConfig['loadConfig']>> {
+  return ((await import(BUILD)) as LoadConfig).loadConfig(...given);
+}
+
 /** Starts a service that ends with the test that started it. */
 export async function startOwn(options: ServiceOptions): Promise<Service> {
   const service = await startService(options);

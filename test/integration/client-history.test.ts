@@ -3,16 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  onTestFinished,
-} from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError, DroverClient, type StreamEvent } from '../../src/client/index.js';
 import { type CliOptions, type CliRun, runCli, startCli } from '../harness/cli.js';
 import { freePort } from '../harness/ports.js';
@@ -26,18 +17,17 @@ let port: number;
 
 const numberOf = ({ id }: StreamEvent): number => Number(id?.split('-')[1]);
 
-async function begin(): Promise<void> {
+beforeAll(async () => {
   home = makeDir();
   dataDir = makeDir();
   port = await freePort();
   await start();
-}
-
-async function end(): Promise<void> {
+});
+afterAll(async () => {
   await stopClean(service);
   removeDir(home);
   removeDir(dataDir);
-}
+});
 
 async function start(config: object = {}): Promise<void> {
   const bots = [{ id: 'busy', kind: 'synthetic', config: { events_per_second: 50 } }];
@@ -62,9 +52,6 @@ const eventsIn = (stdout: string): StreamEvent[] =>
     .map((line) => JSON.parse(line) as StreamEvent);
 
 describe('on one service', () => {
-  beforeAll(begin);
-  afterAll(end);
-
   it('the client pages through past events in both directions, and reads statistics', async () => {
     await lines(60);
     const query = { session: ['busy'], kind: ['log'] as const, limit: 20 };
@@ -170,9 +157,9 @@ describe('on one service', () => {
   });
 });
 
-describe('on a service that restarts', () => {
-  beforeEach(begin);
-  afterEach(end);
+// A service that a test starts ends with it.
+describe('when the service restarts', () => {
+  afterEach(() => stopClean(service));
 
   it('drover logs -f starts with past lines and continues live without a gap, also after a restart', async () => {
     await lines(30);

@@ -2,9 +2,19 @@
 // docs/ENGINES.md lists the requests that are left out because the uWebSockets.js binary answers them itself.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadEngine } from '../../src/front/engine/load.js';
+import { canSharePort } from '../../src/front/engine/node/node.js';
+import { call } from '../harness/api.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { skipWithout } from '../harness/needs.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
+import {
+  expectRefusal,
+  failingIn,
+  loadConfig,
+  refusedConfigIn,
+  startOwn,
+} from '../harness/starts.js';
 
 /** Headers that belong to the connection or the moment, or that name the server. */
 const OWN = ['date', 'connection', 'keep-alive', 'uwebsockets'];
@@ -19,10 +29,12 @@ let sides: Side[];
 let ranUws: boolean;
 beforeAll(async () => {
   sides = await Promise.all(
-    ['auto', 'node'].map(async (engine) => {
+    [{}, { engine: 'node' }].map(async (engine) => {
       const service = await startService({
-        args: ['--engine', engine],
+        // Without a flag: the configuration decides, or the default.
+        env: { DROVER_ENGINE: null },
         config: {
+          ...engine,
           http: { max_body_bytes: 2000, max_url_bytes: 500, body_timeout_ms: 300 },
           pin: { capacity: 3, refill_per_minute: 1 },
           bots: [{ id: 'only', kind: 'synthetic', config: { events_per_second: 0 } }],
@@ -111,6 +123,9 @@ function twice(first: string, second: string): Buffer {
   return Buffer.from(`GET /api-info HTTP/1.1\r\nHost: a\r\n${lines}\r\n`, 'latin1');
 }
 
+/** The line about the engine, which follows the PIN and the address. */
+const engineLine = (service: Service): string => service.stdout().split('\n')[2] ?? '';
+
 /** The response as a client sees it, without what differs between the sides: port, token, time. */
 async function answerOf(side: Side, make: Make): Promise<object> {
   const bytes = make(side);
@@ -150,8 +165,55 @@ describe('the engines agree on', () => {
       ranUws,
       'a binary of uWebSockets.js that loads; both sides were node:http',
     );
-    const lines = sides.map(({ service }) => service.stdout().split('\n')[2] ?? '');
+    const lines = sides.map(({ service }) => engineLine(service));
     expect(lines[0]).toContain('uWebSockets.js');
     expect(lines[1]).toContain('node:http');
+  });
+});
+
+describe('the engine', () => {
+  const AS_CONFIGURED = 'engine: node:http, as configured';
+  const { platform, arch, versions } = process;
+  /** Where a binary certainly loads; elsewhere either engine is correct. */
+  const hasBinary = platform === 'linux' && arch === 'x64' && versions.node.startsWith('20.');
+
+  let base: string;
+  beforeAll(() => {
+    base = makeDir();
+  });
+  afterAll(() => removeDir(base));
+
+  it('is auto by default: uWebSockets.js where its binary loads, otherwise node:http with the reason', () => {
+    const line = engineLine((sides[0] as Side).service);
+    if (hasBinary) expect(line).toBe('engine: uWebSockets.js, its binary loads here');
+    expect(line).toMatch(
+      /^engine: (uWebSockets\.js, its binary loads here|node:http, no binary of uWebSockets\.js loads on .+ with Node v.+ \(.+\))$/,
+    );
+  });
+
+  it('is node:http when set by flag, environment or configuration; several fronts share the port where Node can, and are refused elsewhere', async () => {
+    expect(engineLine((sides[1] as Side).service)).toBe(AS_CONFIGURED);
+    expect((await loadConfig(undefined, { DROVER_ENGINE: 'node' }, {})).engine).toBe('node');
+    const args = ['--engine', 'node', '--fronts', '2'];
+    const env = { DROVER_ENGINE: null };
+    if (canSharePort(versions.node)) {
+      const several = await startOwn({ args, env });
+      expect(engineLine(several)).toBe(AS_CONFIGURED);
+      expect((await call(several, 'GET', '/health', { token: null })).text).toBe('ok');
+    } else {
+      expectRefusal(await failingIn(base)(args, undefined, env), 'start with --fronts 1');
+    }
+  });
+
+  it('is uWebSockets.js by name where auto selects it, and is refused with the reason elsewhere', async () => {
+    expect((await loadConfig(undefined, {}, { engine: 'uws' })).engine).toBe('uws');
+    const loaded = loadEngine('uws', 1);
+    if (ranUws) expect((await loaded).line).toBe('engine: uWebSockets.js, as configured');
+    else await expect(loaded).rejects.toThrow('start with --engine node');
+  });
+
+  it('is refused when it is unknown', async () => {
+    // 2: wrong usage (docs/CLI.md).
+    expectRefusal(await refusedConfigIn(base)(['--engine', 'nginx']), 'auto, uws, node', 2);
   });
 });

@@ -12,12 +12,10 @@ import {
   expectRefusal,
   type FailingStart,
   failingIn,
+  loadConfig,
   refusedConfigIn,
   startOwn,
 } from '../harness/starts.js';
-
-/** The build: the sources are at a different depth below the defaults that they read. */
-const BUILD = new URL('../../dist/src/main/load-config.js', import.meta.url).href;
 
 let base: string;
 let failing: FailingStart;
@@ -122,7 +120,6 @@ describe('configuration', () => {
   describe('of a service that has all sources', () => {
     let home: string;
     let service: Service;
-    let loadConfig: typeof import('../../src/main/load-config.js').loadConfig;
     const dirOf = (source: string): string => path.join(home, `from-${source}`);
     const config = (): object => ({
       data_dir: dirOf('file'),
@@ -141,7 +138,6 @@ describe('configuration', () => {
     const file = (): string => path.join(home, 'config.json');
     beforeAll(async () => {
       home = makeDir();
-      ({ loadConfig } = (await import(BUILD)) as typeof import('../../src/main/load-config.js'));
       writeFileSync(file(), `\ufeff${JSON.stringify(config())}`);
       const args = ['--config', file()];
       service = await startService({ dataDir: dirOf('flag'), args, env: env() });
@@ -151,9 +147,9 @@ describe('configuration', () => {
       removeDir(home);
     });
 
-    it('Configuration: environment overrides file, and a flag overrides both', () => {
-      expect(loadConfig(file(), {}, {}).data_dir).toBe(dirOf('file'));
-      expect(loadConfig(file(), env(), {}).data_dir).toBe(dirOf('env'));
+    it('Configuration: environment overrides file, and a flag overrides both', async () => {
+      expect((await loadConfig(file(), {}, {})).data_dir).toBe(dirOf('file'));
+      expect((await loadConfig(file(), env(), {})).data_dir).toBe(dirOf('env'));
       // All three together, on the service itself.
       expect(service.pinPath).toBe(path.join(dirOf('flag'), 'pin.txt'));
     });
@@ -169,8 +165,8 @@ describe('configuration', () => {
       // In the file the same key has the same effect.
       const without = path.join(home, 'without.json');
       writeFileSync(without, JSON.stringify({ demo: { enabled: false } }));
-      expect(loadConfig(without, {}, {}).demo.enabled).toBe(false);
-      expect(loadConfig(file(), {}, { 'demo.enabled': false }).demo).toEqual({
+      expect((await loadConfig(without, {}, {})).demo.enabled).toBe(false);
+      expect((await loadConfig(file(), {}, { 'demo.enabled': false })).demo).toEqual({
         enabled: false,
         bots: 5,
       });
