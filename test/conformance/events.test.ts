@@ -1,9 +1,10 @@
-// interface-seed §2.5, §2.6, §3 and §6: what the frames say, on the demo world and its bots.
+// interface-seed §2.5, §2.6, §3 and §6: what the frames say, on the demo world and its bots; and what streams see of the
+// process's end (issue 2 "Shutdown").
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, tryPin } from '../harness/api.js';
 import { createDemoBot } from '../harness/demo.js';
-import { exchange, type Service, startService, stopClean } from '../harness/service.js';
+import { exchange, frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import {
   expectSnapshot,
   type Log,
@@ -15,6 +16,7 @@ import {
   waitForStatus,
 } from '../harness/shapes.js';
 import { openStream, type SseStream } from '../harness/sse.js';
+import { expectOrderlyEnd } from './orderly-end.js';
 
 const LIFE = ['starting', 'authenticating', 'connecting', 'tutorial', 'in_world'];
 
@@ -26,7 +28,7 @@ const BOT = 'newcomer';
 
 beforeAll(async () => {
   startedAt = Date.now();
-  service = await startService({ demo: true });
+  service = await startService({ demo: true, args: frontFlags(2) });
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
   const answer = await createDemoBot(service, BOT);
   expect(answer.status).toBe(201);
@@ -324,4 +326,10 @@ it('§6 the stream never shows a PIN or a token', async () => {
     expect(raw).not.toContain(token);
     expect(raw).not.toContain(encodeURIComponent(token));
   }
+});
+
+it('Shutdown: on SIGTERM every bot stops, its last lines come before `stopped`, and streams end cleanly, with idle connections too', async () => {
+  const demos = ['demo-1', 'demo-2', 'demo-3', BOT];
+  const bots = Object.fromEntries(demos.map((id) => [id, 'in_world']));
+  await expectOrderlyEnd(service, bots, ['SIGTERM']);
 });

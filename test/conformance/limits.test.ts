@@ -1,10 +1,12 @@
 // Issue 5 "Limits" of one request: each has a clear answer, and what comes too slowly is closed. Small limits, so that they
-// are met soon.
+// are met soon. The service keeps its files in the default data directory, which has tests here too (interface-seed §1).
 
+import { statSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import { RawConnection, raw, requestBytes } from '../harness/http.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 /** uWebSockets.js closes what is silent after 8 to 12 s; the rest is for machines that are busy. */
@@ -12,10 +14,15 @@ const CLOSED_WITHIN_MS = 30_000;
 
 const isNode = (service: Service): boolean => service.engine === 'node:http';
 
+let home: string;
 let service: Service;
 let authorization: string;
 beforeAll(async () => {
+  home = makeDir();
   service = await startService({
+    ...(process.platform === 'linux'
+      ? { dataDir: null, env: { XDG_DATA_HOME: path.join(home, 'xdg'), HOME: home } }
+      : {}),
     config: {
       http: {
         max_url_bytes: 1000,
@@ -29,9 +36,14 @@ beforeAll(async () => {
   });
   authorization = `Bearer ${await service.token()}`;
 });
-afterAll(() => stopClean(service));
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(home);
+});
 
 afterEach(async () => {
+  // The last test has stopped it.
+  if (service.child.exitCode === 0) return;
   expect((await call(service, 'GET', '/health', { token: null })).text).toBe('ok');
 });
 
@@ -117,4 +129,21 @@ it.concurrent('a connection is closed on which a body drips that nobody reads', 
   await connection.ended(CLOSED_WITHIN_MS);
   clearInterval(drip);
   connection.close();
+});
+
+it.runIf(process.platform === 'linux')(
+  '§1 "the application\'s data directory" is below $XDG_DATA_HOME when that is set; on loopback nothing listens elsewhere',
+  async () => {
+    // --host narrows the binding to that address.
+    await expect(
+      raw(service.port, requestBytes('GET', '/health'), { host: '127.0.0.2' }),
+    ).rejects.toThrow('ECONNREFUSED');
+    expect(service.pinPath.startsWith(path.join(home, 'xdg', path.sep))).toBe(true);
+    expect((statSync(path.dirname(service.pinPath)).mode & 0o777).toString(8)).toBe('700');
+  },
+);
+
+it('Shutdown: without bots it exits with 0 on SIGINT too, and has warned of nothing', async () => {
+  expect(await service.stop('SIGINT')).toBe(0);
+  expect(service.stderr()).toBe('');
 });

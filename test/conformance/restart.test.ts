@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
+import { raw, requestBytes } from '../harness/http.js';
 import { freePort } from '../harness/ports.js';
 import {
   exchange,
@@ -42,9 +43,10 @@ async function firstLook(token: string): Promise<{ bots: number; one: number; pi
   const url = `http://127.0.0.1:${port}`;
   const get = (target: string): Promise<Response> =>
     fetch(`${url}${target}`, { headers: { authorization: `Bearer ${token}` } });
+  // Raw: it is asked many times before anything listens, and a fetch that fails costs more.
   const isHealthy = (): Promise<boolean> =>
-    get('/health').then(
-      ({ ok }) => ok,
+    raw(port, requestBytes('GET', '/health')).then(
+      ({ status }) => status === 200,
       () => false,
     );
   while (!(await isHealthy())) await delay(5);

@@ -4,9 +4,12 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { call, tryPin } from '../harness/api.js';
-import { frontFlags, makeDir, removeDir } from '../harness/service.js';
-import { expectRefusal, type FailingStart, failingIn, startOwn } from '../harness/starts.js';
+import type { ConnectionGate } from '../../src/front/engine/engine.js';
+import { loadEngine } from '../../src/front/engine/load.js';
+import { Listener } from '../../src/front/listener.js';
+import type { Config } from '../../src/shared/contract/config.js';
+import { collect, launch, makeDir, removeDir, TEST_ENGINE } from '../harness/service.js';
+import { expectRefusal, type FailingStart, failingIn } from '../harness/starts.js';
 
 let base: string;
 let failing: FailingStart;
@@ -28,41 +31,52 @@ describe('a start that cannot work', () => {
     const { port } = other.address() as AddressInfo;
     expectRefusal(
       await failing(['--port', String(port)]),
-      new RegExp(`\\b${port}: the port is taken;`),
+      new RegExp(`\\b127\\.0\\.0\\.1:${port}: the port is taken;`),
     );
     expect(readdirSync(dataDir)).toContain('store.mdb');
     expect(readdirSync(dataDir)).not.toContain('pin.txt');
   });
 
-  it('Bad input: a port that another Drover has taken, with one front and with two; it has it from its configuration', async () => {
-    const first = await startOwn({
-      host: null,
-      port: null,
-      config: { http: { host: '127.0.0.1', port: 0 } },
-      args: frontFlags(2),
+  // Only the front's part: the rest of the start is the same as with a port that is taken.
+  it.each([
+    ['an address that is not of this machine', '192.0.2.1', 'the address is not of this machine'],
+    [
+      'a host name that cannot be resolved',
+      'no-such-host.invalid',
+      'the host name cannot be resolved',
+    ],
+  ])('Bad input: %s', async (_, host, reason) => {
+    const { kind } = await loadEngine(TEST_ENGINE as Config['engine'], 1);
+    const connections = { entered: () => undefined, left: () => {}, hasCrowd: false };
+    const engine = kind.create(() => {}, new Map(), {
+      responded: () => {},
+      tls: null,
+      ciphers: [],
+      connections: connections as unknown as ConnectionGate,
+      maxUrlBytes: 1000,
+      maxHeaderBytes: 8192,
+      headerTimeoutMs: 1000,
+      bodyTimeoutMs: 1000,
+      idleTimeoutMs: 1000,
     });
-    // Configuration: http.host and http.port of the file are used.
-    expect(first.port).not.toBe(8090);
-    expect(first.stdout()).toContain(`listening on http://127.0.0.1:${first.port}\n`);
-    expect((await call(first, 'GET', '/api-info')).json).toMatchObject({ port: first.port });
-    for (const fronts of [1, 2]) {
-      const ended = await failing(['--port', String(first.port), ...frontFlags(fronts)]);
-      expectRefusal(ended, new RegExp(`\\b${first.port}\\b`));
-      expect((await tryPin(first, first.pin)).status).toBe(200);
-    }
-  });
-
-  it('Bad input: an address that is not of this machine', async () => {
-    expectRefusal(
-      await failing(['--host', '192.0.2.1']),
-      /192\.0\.2\.1:0: the address is not of this machine;/,
-    );
-  });
-
-  it('Bad input: a host name that cannot be resolved', async () => {
-    expectRefusal(
-      await failing(['--host', 'no-such-host.invalid']),
-      /no-such-host\.invalid:0: the host name cannot be resolved;/,
-    );
+    const listener = new Listener(engine, host);
+    onTestFinished(() => listener.close());
+    await expect(listener.listen({ port: 0, shared: false, probe: true })).rejects.toThrow(reason);
   });
 });
+
+it.runIf(process.platform === 'linux')(
+  '§1 without options it listens on TCP port 8090 of 0.0.0.0, and its data directory is below the home directory',
+  async () => {
+    const env = { XDG_DATA_HOME: null, XDG_STATE_HOME: null, HOME: base };
+    const output = collect(launch(['--no-demo'], env));
+    // Another program of this machine may have the port: then the start fails, and names it.
+    const isTaken = /^drover: [^\n]* 0\.0\.0\.0:8090: the port is taken;/m;
+    const listens = /^listening on http:\/\/0\.0\.0\.0:8090$/m;
+    await expect
+      .poll(() => output.stdout() + output.stderr())
+      .toMatch(new RegExp(`${listens.source}|${isTaken.source}`, 'm'));
+    const stores = readdirSync(base, { recursive: true, encoding: 'utf8' });
+    expect(stores.filter((name) => name.endsWith('store.mdb'))).toHaveLength(1);
+  },
+);

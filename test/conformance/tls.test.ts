@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Certificate, makeCertificate } from '../harness/certificate.js';
 import { negotiate, protocolOf, TLS_1_1, TLS_1_2 } from '../harness/client-hello.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
+import { skipWithout } from '../harness/needs.js';
 import {
   frontFlags,
   makeDir,
@@ -307,7 +308,7 @@ describe('a service with a certificate', () => {
     'a certificate that main can read and a front cannot changes nothing in any front, on every attempt',
     async (context) => {
       const isNode = service.engine === 'node:http';
-      context.skip(isNode, 'node:http reads certificates as main does');
+      skipWithout(context, !isNode, 'uWebSockets.js: node:http reads certificates as main does');
       const stream = new TlsStream(service.port, first, token, { target: '/events?scope=drover' });
       await stream.until(() => stream.text.includes(': position '));
       use(makeCertificate(dir, 'loose', 3, { isLoose: true }));
@@ -332,7 +333,11 @@ describe('a service with a certificate', () => {
   );
 
   it('a replaced front uses what the others use, not what is in the files by then', async (context) => {
-    context.skip(frontFlags(2)[1] === '1', 'there is no other front to watch from');
+    skipWithout(
+      context,
+      frontFlags(2)[1] === '2',
+      'a second front to watch from: Node 22.12 for node:http',
+    );
     const stream = new TlsStream(service.port, first, token);
     await stream.until(() => stream.text.includes('event: log'));
     const [, id = ''] = /^id: (.*)\nevent: log/m.exec(stream.text) ?? [];

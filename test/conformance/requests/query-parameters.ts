@@ -1,0 +1,117 @@
+// The query parameters that the description of the API names are those that the service reads.
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApiDocument } from '../../../src/front/reference/document.js';
+import { call } from '../../harness/api.js';
+import { create } from '../../harness/bots.js';
+import type { Service } from '../../harness/service.js';
+import { openStream } from '../../harness/sse.js';
+
+export function queryParameterTests(given: () => Service): void {
+  let service: Service;
+  let document: OpenApiDocument;
+  beforeAll(async () => {
+    service = given();
+    document = (await call(service, 'GET', '/openapi.json', { token: null }))
+      .json as OpenApiDocument;
+  });
+
+  describe('query parameters', () => {
+    /** A query with each that is described, which changes the answer of its route, and what the answer is then. */
+    const EFFECTS: Record<string, Record<string, [query: string, answer: number | RegExp]>> = {
+      '/events': {
+        // What they let through is seen in test/routes/filters.test.ts; here, that each is known.
+        kind: ['kind=', 200],
+        level: ['level=warn,error', 200],
+        session: ['session=a&session=b', 200],
+        scope: ['scope=x', 200],
+        snapshot: ['snapshot=0', 200],
+        last_event_id: ['last_event_id=x', 200],
+        lastEventId: ['lastEventId=x', 200],
+      },
+      '/api/bots': {
+        status: ['status=nothing', /"bots":\[\]/],
+        kind: ['kind=nothing', /"bots":\[\]/],
+      },
+      '/api/incidents': { limit: ['limit=1001', 400] },
+      '/api/bots/{id}/incidents': { limit: ['limit=0', 400] },
+      '/api/events': {
+        kind: ['kind=nothing', /"events":\[\]/],
+        level: ['level=nothing', /"events":\[\]/],
+        session: ['session=nobody', /"events":\[\]/],
+        scope: ['scope=nothing', /"events":\[\]/],
+        order: ['order=x', 400],
+        after: ['after=x', 400],
+        before: ['before=x', 400],
+        q: [`q=${'x'.repeat(1001)}`, 400],
+        limit: ['limit=1001', 400],
+        cursor: ['cursor=x', 400],
+        format: ['format=x', 400],
+      },
+      '/api/stats': { after: ['after=x', 400], before: ['before=x', 400], step: ['step=11', 400] },
+    };
+    const described = (path: string): string[] =>
+      (document.paths[path]?.['get']?.parameters ?? [])
+        .filter((parameter) => parameter.in === 'query')
+        .map(({ name }) => name);
+
+    it('are those that the table of this test has, route by route', () => {
+      const routes = Object.keys(document.paths).filter((path) => described(path).length > 0);
+      expect(Object.fromEntries(routes.map((path) => [path, described(path).sort()]))).toEqual(
+        Object.fromEntries(
+          Object.entries(EFFECTS).map(([path, all]) => [path, Object.keys(all).sort()]),
+        ),
+      );
+    });
+
+    it('are all read by the service', async () => {
+      await create(service, { id: 'a', kind: 'synthetic', desired: 'stopped' });
+      const token = await service.token();
+      for (const [path, parameters] of Object.entries(EFFECTS)) {
+        for (const [name, [query, wanted]] of Object.entries(parameters)) {
+          const target = `${path.replace('{id}', 'a')}?${query}`;
+          if (path === '/events') {
+            // Rejects when it is refused.
+            (await openStream(service.url + target, { token })).close();
+            continue;
+          }
+          const { status, text } = await call(service, 'GET', target);
+          if (typeof wanted === 'number') expect([name, status]).toEqual([name, wanted]);
+          else expect([name, status, text]).toEqual([name, 200, expect.stringMatching(wanted)]);
+        }
+      }
+    });
+
+    it.each(['/events', '/api/events', '/api/stats'])(
+      '%s takes no other, and says which there are: those that are described',
+      async (path) => {
+        const { status, text } = await call(service, 'GET', `${path}?colour=red`);
+        expect(status).toBe(400);
+        const [, names = ''] = /there are: (.*)"\}$/.exec(text) ?? [];
+        // A token or ticket in the query is a security scheme.
+        const own = names.split(', ').filter((name) => name !== 'token' && name !== 'ticket');
+        expect(own.sort()).toEqual(described(path).sort());
+      },
+    );
+
+    it('have the bounds and values that the service holds them to', async () => {
+      for (const [path, methods] of Object.entries(document.paths)) {
+        for (const { name, schema } of methods['get']?.parameters ?? []) {
+          const { maximum, maxLength, enum: values } = schema;
+          const status = async (value: string): Promise<number> =>
+            (await call(service, 'GET', `${path.replace('{id}', 'a')}?${name}=${value}`)).status;
+          if (typeof maximum === 'number') {
+            expect([await status(`${maximum}`), await status(`${maximum + 1}`)]).toEqual([
+              200, 400,
+            ]);
+          }
+          if (typeof maxLength === 'number') {
+            expect(await status('x'.repeat(maxLength))).toBe(200);
+            expect(await status('x'.repeat(maxLength + 1))).toBe(400);
+          }
+          for (const value of (values ?? []) as string[]) expect(await status(value)).toBe(200);
+        }
+      }
+    });
+  });
+}
