@@ -23,6 +23,8 @@ beforeAll(async () => {
   service = await startService({
     args: ['--fronts', '3'],
     config: {
+      // One refill per minute: none occurs during the test that needs it.
+      pin: { refill_per_minute: 1 },
       bots: [{ id: 'a', kind: 'synthetic', config: { events_per_second: 500 } }],
     },
   });
@@ -106,31 +108,6 @@ it('a confirmed creation or deletion of a bot is visible on every front', async 
   }
 });
 
-it('all fronts share one rate limit for wrong PINs', async () => {
-  const other = await startService({
-    args: ['--fronts', '3'],
-    // One refill per minute: none occurs during the test.
-    config: { pin: { refill_per_minute: 1 } },
-  });
-  onTestFinished(() => stopClean(other));
-  const wrong = other.pin === '000000' ? '000001' : '000000';
-  const body = JSON.stringify({ pin: wrong });
-  const request = requestBytes(
-    'POST',
-    '/auth/pin',
-    { 'Content-Type': 'application/json', Connection: 'close' },
-    body,
-  );
-  const answers = await Promise.all(times(60, () => raw(other.port, request)));
-  const statuses = answers.map(({ status }) => status);
-  expect(statuses.filter((status) => status === 401)).toHaveLength(12);
-  expect(statuses.filter((status) => status === 429)).toHaveLength(48);
-  // Locked for the right PIN too, on every front.
-  for (const answer of await Promise.all(times(MANY, () => tryPin(other, other.pin)))) {
-    expectError(answer, 429, /^locked, retry in \d+s$/);
-  }
-});
-
 it('another service on the same port is refused, and clients are not disturbed', async () => {
   const ledger = new Ledger();
   const token = await service.token();
@@ -153,18 +130,38 @@ it('another service on the same port is refused, and clients are not disturbed',
   expect(answers.every(({ status }) => status === 200)).toBe(true);
 });
 
+// From here on the PIN is locked, and after the next test the service is stopped.
+it('all fronts share one rate limit for wrong PINs', async () => {
+  await service.token();
+  const wrong = service.pin === '000000' ? '000001' : '000000';
+  const body = JSON.stringify({ pin: wrong });
+  const request = requestBytes(
+    'POST',
+    '/auth/pin',
+    { 'Content-Type': 'application/json', Connection: 'close' },
+    body,
+  );
+  const answers = await Promise.all(times(60, () => raw(service.port, request)));
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(12);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(48);
+  // Locked for the right PIN too, on every front.
+  for (const answer of await Promise.all(times(MANY, () => tryPin(service, service.pin)))) {
+    expectError(answer, 429, /^locked, retry in \d+s$/);
+  }
+});
+
 it('a shutdown completes the streams of all fronts after the same last line', async () => {
-  const other = await startService({ args: ['--fronts', '3'] });
-  const token = await other.token();
+  const token = await service.token();
   const streams = await Promise.all(
     times(MANY, async () => {
       const blocks: string[] = [];
-      const stream = await RawStream.open(other.port, { token, onBlock: (b) => blocks.push(b) });
+      const stream = await RawStream.open(service.port, { token, onBlock: (b) => blocks.push(b) });
       return { stream, blocks };
     }),
   );
-  await call(other, 'GET', '/health', { token: null });
-  expect(await other.stop()).toBe(0);
+  await call(service, 'GET', '/health', { token: null });
+  expect(await service.stop()).toBe(0);
   const ends = await Promise.all(streams.map(({ stream }) => stream.ended));
   expect(new Set(ends)).toEqual(new Set(['complete']));
   expect(new Set(streams.map(({ blocks }) => blocks.at(-1))).size).toBe(1);
