@@ -1,32 +1,28 @@
 // GET /metrics: text in the Prometheus format, values that follow events, bounded labels.
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCESS } from '../../src/front/route-table.js';
 import { INCIDENT_TYPES } from '../../src/shared/contract/bots.js';
 import { KINDS, LEVELS } from '../../src/shared/contract/event-kinds.js';
 import { call, expectError, tryPin } from '../harness/api.js';
 import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
 import { type Family, readMetrics } from '../harness/metrics-text.js';
-import {
-  frontFlags,
-  makeDir,
-  removeDir,
-  type Service,
-  startService,
-  stopClean,
-} from '../harness/service.js';
+import { frontFlags, type Service, startService, stopClean } from '../harness/service.js';
 import { waitForStatus } from '../harness/shapes.js';
 import { makeToken, streamOf } from '../harness/tokens.js';
 
 const TALKER = { kind: 'synthetic', config: { events_per_second: 20, message_bytes: 40 } };
 
 let service: Service;
+/** What it exported at first. */
+let first: Map<string, Family>;
 beforeAll(async () => {
   service = await startService({
     args: [...frontFlags(2), '--bot-hosts', '2'],
     config: { kinds: [FIXTURE_KINDS], restart: { backoff_ms: 0, policy: 'always' } },
   });
+  first = await scrape();
 });
 afterAll(() => stopClean(service));
 
@@ -87,43 +83,33 @@ describe('the format', () => {
   });
 
   it('a new service has the labels of docs/METRICS.md, and 0 for all label values known in advance', async () => {
-    const dataDir = makeDir();
-    onTestFinished(() => removeDir(dataDir));
-    const options = { dataDir, config: { kinds: [FIXTURE_KINDS] } };
-    const before = await startService(options);
-    const token = await before.token();
-    await stopClean(before);
-    const fresh = await startService(options);
-    try {
-      // The first request of this service.
-      const metrics = readMetrics((await call(fresh, 'GET', '/metrics', { token })).text);
-      const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
-      const rows = [...text.matchAll(/^\| `((?:drover|process)_[a-z_]+)(?:\{([^`]*)\})?` /gm)];
-      for (const [, name = '', labels] of rows) {
-        const documented = labels?.split(', ').sort() ?? [];
-        for (const sample of metrics.get(name)?.samples ?? []) {
-          const { le: _, ...own } = sample.labels;
-          expect([name, Object.keys(own).sort()]).toEqual([name, documented]);
-        }
+    const metrics = first;
+    const text = readFileSync(new URL('../../docs/METRICS.md', import.meta.url), 'utf8');
+    const rows = [...text.matchAll(/^\| `((?:drover|process)_[a-z_]+)(?:\{([^`]*)\})?` /gm)];
+    for (const [, name = '', labels] of rows) {
+      const documented = labels?.split(', ').sort() ?? [];
+      for (const sample of metrics.get(name)?.samples ?? []) {
+        const { le: _, ...own } = sample.labels;
+        expect([name, Object.keys(own).sort()]).toEqual([name, documented]);
       }
-      const by = (name: string, label: string) =>
-        metrics.get(name)?.samples.map(({ labels, value }) => [labels[label], value]);
-      const kinds = (await call(fresh, 'GET', '/api/kinds', { token })).json as {
-        kinds: { kind: string }[];
-      };
-      expect(kinds.kinds.length).toBeGreaterThan(3);
-      expect(by('drover_bot_restarts_total', 'kind')).toEqual(
-        kinds.kinds.map(({ kind }) => [kind, 0]),
-      );
-      expect(by('drover_incidents_total', 'type')).toEqual(INCIDENT_TYPES.map((type) => [type, 0]));
-      expect(by('drover_events_total', 'event')?.map(([event]) => event)).toEqual([...KINDS]);
-      expect(by('drover_log_lines_total', 'level')?.map(([level]) => level)).toEqual([...LEVELS]);
-      // No request and no bot yet, so there are no series, and in particular none without labels.
-      expect(metrics.get('drover_http_requests_total')?.samples).toEqual([]);
-      expect(metrics.get('drover_bots')?.samples).toEqual([]);
-    } finally {
-      await stopClean(fresh);
     }
+    const by = (name: string, label: string) =>
+      metrics.get(name)?.samples.map(({ labels, value }) => [labels[label], value]);
+    const kinds = (await call(service, 'GET', '/api/kinds')).json as {
+      kinds: { kind: string }[];
+    };
+    expect(kinds.kinds.length).toBeGreaterThan(3);
+    expect(by('drover_bot_restarts_total', 'kind')).toEqual(
+      kinds.kinds.map(({ kind }) => [kind, 0]),
+    );
+    expect(by('drover_incidents_total', 'type')).toEqual(INCIDENT_TYPES.map((type) => [type, 0]));
+    expect(by('drover_events_total', 'event')?.map(([event]) => event)).toEqual([...KINDS]);
+    expect(by('drover_log_lines_total', 'level')?.map(([level]) => level)).toEqual([...LEVELS]);
+    // One request and no bot yet, so there are no other series, and in particular none without labels.
+    expect(metrics.get('drover_http_requests_total')?.samples).toMatchObject([
+      { labels: { method: 'POST', route: '/auth/pin', status: '200' }, value: 1 },
+    ]);
+    expect(metrics.get('drover_bots')?.samples).toEqual([]);
   });
 });
 
