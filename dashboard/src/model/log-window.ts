@@ -41,13 +41,18 @@ export class LogWindow {
   #isHeld = false;
   readonly #passes: (line: Line) => boolean;
   readonly #history: LogHistory;
+  readonly #heldBound: Bounds;
   #next = 0;
   #epoch = -1;
   #abort = new AbortController();
   #isBusy = false;
 
-  /** @param api returns the client of the current session. */
-  constructor(filter: LogFilter, api: () => DroverClient) {
+  /**
+   * @param api returns the client of the current session.
+   * @param held the bound while not following.
+   */
+  constructor(filter: LogFilter, api: () => DroverClient, held: Bounds = HELD) {
+    this.#heldBound = held;
     this.#passes = passesOf(filter);
     this.#history = new LogHistory(filter, api);
   }
@@ -120,7 +125,7 @@ export class LogWindow {
     const passing = this.#afterLast(fresh);
     if (passing.length === 0) return;
     // Once one line is skipped, skip all: a later line that fits would hide the hole.
-    this.#isHeld ||= !isFollowing && !this.#rows.hasRoomFor(passing, HELD);
+    this.#isHeld ||= !isFollowing && !this.#rows.hasRoomFor(passing, this.#heldBound);
     if (this.#isHeld) {
       this.held.value = this.held.peek() + passing.length;
       return;
@@ -193,7 +198,7 @@ export class LogWindow {
 
   #prepend(found: readonly Line[]): void {
     this.#rows.prepend(found);
-    if (this.#rows.cutNewest(HELD)) {
+    if (this.#rows.cutNewest(this.#heldBound)) {
       this.#history.resetAfter();
       this.isJoined.value = false;
       this.#isHeld = false;
@@ -204,7 +209,7 @@ export class LogWindow {
 
   #append(found: readonly Line[]): void {
     this.#rows.append(found);
-    if (this.#rows.cutOldest(HELD)) this.#reopenTop();
+    if (this.#rows.cutOldest(this.#heldBound)) this.#reopenTop();
     this.#changed();
   }
 
