@@ -8,8 +8,6 @@ const ALONE = [
   'shared/filter',
   'bot-host/host-memory',
   'kinds/irc-lifetime',
-  'main/front-thread',
-  'main/host-pool',
   'main/memory-guard',
   'shared/name-hash',
   'shared/process-memory',

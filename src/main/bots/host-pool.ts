@@ -63,6 +63,11 @@ const RETIRE_MS = 2000;
 /** How much longer than the grace time it may take until a retired host has exited, in ms: its report is written first. */
 const RETIRED_WITHIN_MS = 3 * RETIRE_MS;
 
+/** Starts a host. */
+function createHost(...args: ConstructorParameters<typeof HostThread>): HostThread {
+  return new HostThread(...args);
+}
+
 export class HostPool {
   readonly #options: HostPoolOptions;
   readonly #broadcaster: EventSink;
@@ -71,14 +76,18 @@ export class HostPool {
   /** All hosts whose threads exist. */
   readonly #hosts = new Set<HostThread>();
   readonly #starter: HostStarter;
+  readonly #create: typeof createHost;
   #stopping = false;
 
+  /** @param create other than createHost for tests. */
   constructor(
     options: HostPoolOptions,
     quarantine: Quarantine,
     broadcaster: EventSink,
     events: PoolEvents,
+    create = createHost,
   ) {
+    this.#create = create;
     this.#options = options;
     this.#broadcaster = broadcaster;
     this.#events = events;
@@ -262,7 +271,7 @@ export class HostPool {
   ): Promise<StartedHost> {
     // stop() has ended all hosts that there were.
     if (this.#stopping) throw new DroverError('unavailable');
-    const host: HostThread = new HostThread(number, this.#options, this.#broadcaster, {
+    const host: HostThread = this.#create(number, this.#options, this.#broadcaster, {
       exited: this.#events.exited,
       failed: (error) => this.#handle(host, 'fail', { error }),
     });

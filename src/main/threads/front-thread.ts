@@ -50,7 +50,8 @@ export class FrontThread {
   #bound: Bound | undefined;
   #isClosing = false;
 
-  constructor(options: FrontThreadOptions) {
+  /** @param startThread other than startWorker for tests. */
+  constructor(options: FrontThreadOptions, startThread = startWorker) {
     this.#options = options;
     const { front, report } = options;
     this.tls = options.tls();
@@ -58,7 +59,7 @@ export class FrontThread {
       source: () => {
         this.tls = options.tls();
         this.#started = new Deferred();
-        return startWorker(WORKERS.front, options.startData());
+        return startThread(WORKERS.front, options.startData());
       },
       methods: options.control,
       lost: (reason, error) =>

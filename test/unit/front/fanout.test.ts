@@ -171,7 +171,7 @@ describe('every subscriber', () => {
         expect(front.checkAll()).toBe(0);
         expect(front.counters.get(FRONT_CELLS.gaps)).toBe(0);
       }),
-      { numRuns: 120 },
+      { numRuns: 60 },
     );
   }, 60_000);
 
@@ -188,7 +188,7 @@ describe('every subscriber', () => {
           gaps += front.counters.get(FRONT_CELLS.gaps);
           abandon();
         }),
-        { numRuns: 150, endOnFailure: true },
+        { numRuns: 60, endOnFailure: true },
       );
       expect(gaps).toBeGreaterThan(0);
     }, 60_000);

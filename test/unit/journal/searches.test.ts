@@ -1,8 +1,9 @@
 // Who searches the journal is in nobody's way for longer than it wants to know.
 
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Journal } from '../../../src/journal/journal.js';
-import { journalDir, keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
+import { keyOfSessions, Life, logItem, PAGE } from '../../harness/journal.js';
+import { makeDir, removeDir } from '../../harness/service.js';
 
 /** So much that a search for a text gives way to others a few times. */
 const LINES = 60_000;
@@ -11,19 +12,23 @@ const SCANS = 26;
 
 const nothing = { ...PAGE, text: 'not to be found' };
 
-async function filled(): Promise<Life> {
-  const life = await Life.begin(journalDir(), { Journal, ringBytes: 2 ** 26 });
-  onTestFinished(() => life.end());
+const dir = makeDir();
+let life: Life;
+beforeAll(async () => {
+  life = await Life.begin(dir, { Journal, ringBytes: 2 ** 26 });
   for (let from = 0; from < LINES; from += 1000) {
     const lines = Array.from({ length: 1000 }, (_, at) => `line ${from + at}`);
     life.broadcaster.publish(lines.map((line) => logItem(line, { session_id: 'busy' })));
   }
   life.broadcaster.publish([logItem('here', { session_id: 'rare' })]);
-  return life;
-}
+});
+afterAll(async () => {
+  await life.end();
+  removeDir(dir);
+});
 
 it('what is found by an index does not wait for those that read everything', async () => {
-  const { journal } = await filled();
+  const { journal } = life;
   await journal.answers.page(PAGE);
   let read = 0;
   const scans = Array.from({ length: SCANS }, () =>
@@ -38,7 +43,7 @@ it('what is found by an index does not wait for those that read everything', asy
 });
 
 it('what nobody waits for any more is not searched for, and its place is free at once', async () => {
-  const { journal } = await filled();
+  const { journal } = life;
   await journal.answers.page(PAGE);
   const clients = Array.from({ length: SCANS }, () => new AbortController());
   const scans = clients.map((gone) => journal.answers.page(nothing, gone.signal));
@@ -56,7 +61,7 @@ it('what nobody waits for any more is not searched for, and its place is free at
 });
 
 it('many searches of one token leave the others their share', async () => {
-  const { journal } = await filled();
+  const { journal } = life;
   await journal.answers.page(PAGE);
   const ended: string[] = [];
   const search = (token: string) =>

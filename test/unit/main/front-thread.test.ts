@@ -2,10 +2,8 @@ import { expect, it, vi } from 'vitest';
 import { FrontThread, type FrontThreadOptions } from '../../../src/main/threads/front-thread.js';
 import { FakeThread } from './thread-fixture.js';
 
-const thread = new FakeThread();
-vi.mock('../../../src/main/threads/thread-source.js', () => ({ startWorker: () => thread }));
-
 it('a front that ends during its start is named in the error', async () => {
+  const thread = new FakeThread();
   const tell = vi.fn();
   const options = {
     front: 3,
@@ -16,7 +14,7 @@ it('a front that ends during its start is named in the error', async () => {
     control: {},
     exited() {},
   };
-  const front = new FrontThread(options as unknown as FrontThreadOptions);
+  const front = new FrontThread(options as unknown as FrontThreadOptions, () => thread);
   const started = front.start();
   thread.exit();
   await expect(started).rejects.toThrow(/^front 3 has ended$/);

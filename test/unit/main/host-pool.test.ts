@@ -1,59 +1,52 @@
-import { beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
-import { KindBrokeHost } from '../../../src/main/threads/host-thread.js';
+import { type HostThread, KindBrokeHost } from '../../../src/main/threads/host-thread.js';
 import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 
-const { hosts } = vi.hoisted(() => ({ hosts: [] as Host[] }));
-type Host = { number: number; opened: Deferred<LoadedKinds> };
+class Host {
+  readonly number: number;
+  state: HostState = 'loading';
+  readonly kinds = new Map<string, string>();
+  readonly opened = new Deferred<LoadedKinds>();
+  readonly #exit = new Deferred();
+  readonly gone = this.#exit.promise;
 
-vi.mock('../../../src/main/threads/host-thread.js', async (original) => ({
-  ...(await original<typeof import('../../../src/main/threads/host-thread.js')>()),
-  HostThread: class {
-    readonly number: number;
-    state: HostState = 'loading';
-    readonly kinds = new Map<string, string>();
-    readonly opened = new Deferred<LoadedKinds>();
-    readonly #exit = new Deferred();
-    readonly gone = this.#exit.promise;
+  constructor(number: number) {
+    this.number = number;
+  }
 
-    constructor(number: number) {
-      this.number = number;
-      hosts.push(this);
-    }
+  open(): Promise<LoadedKinds> {
+    return this.opened.promise;
+  }
 
-    open(): Promise<LoadedKinds> {
-      return this.opened.promise;
-    }
+  kill(): void {
+    this.#exit.resolve();
+  }
 
-    kill(): void {
-      this.#exit.resolve();
-    }
-
-    async shutDown(): Promise<boolean> {
-      this.opened.reject(new KindBrokeHost('kind.js', 'it ended its bot host'));
-      this.#exit.resolve();
-      return true;
-    }
-  },
-}));
-
-beforeEach(() => {
-  hosts.length = 0;
-});
+  async shutDown(): Promise<boolean> {
+    this.opened.reject(new KindBrokeHost('kind.js', 'it ended its bot host'));
+    this.#exit.resolve();
+    return true;
+  }
+}
 
 it('a kind that is being loaded when the service shuts down is not reported as broken', async () => {
+  const hosts: Host[] = [];
   const kindDropped = vi.fn();
   const options = { count: 2, maxDedicated: 0, modules: ['kind.js'], graceMs: 1 };
   const pool = new HostPool(
     options as unknown as HostPoolOptions,
     new Quarantine(),
     {} as never,
-    {
-      kindDropped,
-    } as never,
+    { kindDropped } as never,
+    (number) => {
+      const host = new Host(number);
+      hosts.push(host);
+      return host as unknown as HostThread;
+    },
   );
   const started = pool.start();
   hosts[0]?.opened.resolve({ kinds: [], failed: [] });

@@ -58,7 +58,7 @@ describe('the history of labels', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
   });
 
