@@ -4,7 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished } from 'vitest';
-import { type CliEnd, runCliInProcess } from './cli-in-process.js';
+import {
+  type CliEnd,
+  type CliSurroundings,
+  type InProcessRun,
+  runCliInProcess,
+  startCliInProcess,
+} from './cli-in-process.js';
 import {
   makeDir,
   removeDir,
@@ -23,6 +29,8 @@ export interface CliOptions {
   /** Written to its standard input, which then ends. */
   input?: string;
   cwd?: string;
+  /** The width of the terminal that it believes to have. Only in this process. */
+  terminal?: number;
 }
 
 export interface CliRun {
@@ -60,21 +68,30 @@ export function startCli(home: string, args: string[], options: CliOptions = {})
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-/** Commands that start other processes, or measure their own. */
-const IN_A_PROCESS = ['bench', 'doctor', 'record'];
-
 /** Runs a command to its end, in this process where possible (cli-in-process.ts), one at a time. */
 export function runCli(home: string, args: string[], options: CliOptions = {}): Promise<CliEnd> {
-  const { input, env = {}, cwd = home } = options;
-  if (
-    input !== undefined ||
-    IN_A_PROCESS.includes(args[0] ?? '') ||
-    // Node reads it only at its start.
-    'NODE_EXTRA_CA_CERTS' in env
-  ) {
-    return startCli(home, args, options).ended;
-  }
-  return runCliInProcess(args, { env: environment(home, env), cwd });
+  // Node reads this variable only at its start.
+  if ('NODE_EXTRA_CA_CERTS' in (options.env ?? {})) return startCli(home, args, options).ended;
+  return runCliInProcess(args, surroundings(home, options));
+}
+
+/** Starts a command in this process. It ends with the test at the latest. */
+export function startCliHere(home: string, args: string[], options: CliOptions = {}): InProcessRun {
+  const run = startCliInProcess(args, surroundings(home, options));
+  let isOver = false;
+  const over = (): void => {
+    isOver = true;
+  };
+  run.ended.then(over, over);
+  onTestFinished(async () => {
+    if (!isOver) await run.interrupt();
+  });
+  return run;
+}
+
+function surroundings(home: string, options: CliOptions): CliSurroundings {
+  const { env, cwd = home, input, terminal } = options;
+  return { env: environment(home, env), cwd, input, terminal };
 }
 
 function environment(home: string, env: Record<string, string> = {}): Record<string, string> {

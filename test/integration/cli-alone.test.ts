@@ -1,8 +1,9 @@
-// The commands that need no service, as processes: doctor, bench, completion.
+// The commands that need no service: doctor, completion, and starts that they are about. test/stress/bench-command.test.ts
+// runs bench.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -11,7 +12,7 @@ import { EXIT } from '../../src/cli/exit-codes.js';
 import { expectFailure, runCli, startCli } from '../harness/cli.js';
 import type { CliEnd } from '../harness/cli-in-process.js';
 import { freePort } from '../harness/ports.js';
-import { makeDir, removeDir, startService } from '../harness/service.js';
+import { makeDir, removeDir } from '../harness/service.js';
 
 let home: string;
 beforeAll(() => {
@@ -22,13 +23,28 @@ afterAll(() => removeDir(home));
 const drover = (args: string[], env: Record<string, string> = {}): Promise<CliEnd> =>
   runCli(home, args, { env });
 
-it('start without a PIN: auth.pin is false, and a token waits in the data directory', async () => {
+/** What doctor finds, by its check. */
+const findings = ({ stdout }: CliEnd) =>
+  new Map(
+    (JSON.parse(stdout) as { check: string; result: string; message: string }[]).map((one) => [
+      one.check,
+      one,
+    ]),
+  );
+/** What doctor finds about a port. */
+const portAt = async (port: number) =>
+  findings(await drover(['doctor', '--json', '--host', '127.0.0.1', '--port', String(port)])).get(
+    'port',
+  );
+
+it('start without a PIN, with the variables of the other commands set: a token waits in the data directory; doctor finds the service', async () => {
   const dir = makeDir();
   onTestFinished(() => removeDir(dir));
   const flags = ['--scope', 'admin', '--data-dir', dir];
   const made = await drover(['tokens', 'create', 'way in', ...flags]);
   expect(made.stderr).toContain(`no service uses ${dir} now`);
-  const env = { DROVER_AUTH_PIN: 'false', DROVER_HTTP_HOST: '127.0.0.1' };
+  const others = { DROVER_URL: 'http://x', DROVER_TOKEN: 'x', DROVER_PROFILE: 'x' };
+  const env = { DROVER_AUTH_PIN: 'false', DROVER_HTTP_HOST: '127.0.0.1', ...others };
   const start = ['start', '--port', '0', '--data-dir', dir, '--no-demo'];
   const service = startCli(home, start, { env });
   await expect.poll(service.stdout, { timeout: 60_000 }).toContain('engine: ');
@@ -39,18 +55,15 @@ it('start without a PIN: auth.pin is false, and a token waits in the data direct
     headers: { Authorization: `Bearer ${made.stdout.trim()}` },
   });
   expect(info.status).toBe(200);
+  expect(await portAt(Number(new URL(url ?? '').port))).toMatchObject({
+    result: 'ok',
+    message: expect.stringContaining('by a Drover service'),
+  });
   service.child.kill('SIGTERM');
   expect((await service.ended).code).toBe(0);
 });
 
 describe('doctor', () => {
-  const findings = ({ stdout }: CliEnd) =>
-    new Map(
-      (JSON.parse(stdout) as { check: string; result: string; message: string }[]).map((one) => [
-        one.check,
-        one,
-      ]),
-    );
   const CHECKS = [
     'node',
     'configuration',
@@ -87,19 +100,9 @@ describe('doctor', () => {
     const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
-    const at = async (port: number) =>
-      findings(
-        await drover(['doctor', '--json', '--host', '127.0.0.1', '--port', String(port)]),
-      ).get('port');
-    expect(await at((other.address() as AddressInfo).port)).toMatchObject({
+    expect(await portAt((other.address() as AddressInfo).port)).toMatchObject({
       result: 'fail',
       message: expect.stringContaining('use another port with --port'),
-    });
-    const service = await startService();
-    onTestFinished(() => void service.stop());
-    expect(await at(service.port)).toMatchObject({
-      result: 'ok',
-      message: expect.stringContaining('by a Drover service'),
     });
   });
 
@@ -222,42 +225,10 @@ describe('doctor', () => {
   });
 });
 
-it('bench starts its own service, measures it and removes it completely', async () => {
-  const temporary = path.join(home, 'tmp');
-  mkdirSync(temporary);
-  const args = ['bench', '--streams', '3', '--rate', '50', '--for', '1s', '--json'];
-  // A variable that would change the service or keep it from starting: bench ignores it.
-  const env = { TMPDIR: temporary, DROVER_HTTP_PORT: 'nonsense' };
-  const { code, stdout, stderr } = await drover(args, env);
-  // A warning of its service, on a machine that allows fewer open files than the default wants.
-  const others = stderr.replace(/^drover: warning: only \d+ files can be open: .*\n/, '');
-  expect({ code, others }).toEqual({ code: 0, others: '' });
-  const metrics = JSON.parse(stdout) as Record<string, number>;
-  expect(metrics).toMatchObject({
-    streams: 3,
-    events_per_second: 50,
-    delivery_ms: { p50: expect.any(Number), p99: expect.any(Number) },
-    request_ms: { p50: expect.any(Number), p99: expect.any(Number) },
-  });
-  expect(metrics['delivered_per_second']).toBeGreaterThan(0);
-  expect(metrics['requests_per_second']).toBeGreaterThan(0);
-  expect(readdirSync(temporary)).toEqual([]);
-});
-
-it('bench leaves no service behind after SIGKILL', async () => {
-  const temporary = path.join(home, 'killed');
-  mkdirSync(temporary);
-  const bench = startCli(home, ['bench', '--for', '40s'], { env: { TMPDIR: temporary } });
-  const files = (): string[] => readdirSync(temporary, { recursive: true }).map(String);
-  const isReady = expect.poll(files);
-  await isReady.toContainEqual(expect.stringMatching(/pin\.txt$/));
-  bench.child.kill('SIGKILL');
-  // The service deletes its files as its last step.
-  await expect.poll(files).toEqual([]);
-});
-
 it('bench reports that it cannot create its data directory', async () => {
-  const end = await drover(['bench'], { TMPDIR: path.join(home, 'nowhere') });
+  // Node reads this variable from the process's own environment.
+  const env = { TMPDIR: path.join(home, 'nowhere') };
+  const end = await startCli(home, ['bench'], { env }).ended;
   expectFailure(end, EXIT.failed, /cannot create a temporary data directory: ENOENT/);
 });
 

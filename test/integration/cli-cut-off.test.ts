@@ -1,44 +1,76 @@
-// drover record and check on a run that they cannot observe to its end: the service exits, the recorder is killed,
-// the recording is truncated.
+// drover record, check, wait and logs on a run that they cannot observe to its end: the service is gone, the recorder is
+// killed, the recording is truncated. The commands' clock is the test's.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import { type CliRun, runCli, startCli } from '../harness/cli.js';
+import { DroverClient, type StreamEvent } from '../../src/client/index.js';
+import { runCli, startCli, startCliHere } from '../harness/cli.js';
+import type { CliEnd, InProcessRun } from '../harness/cli-in-process.js';
 import { freePort } from '../harness/ports.js';
+import { Relay } from '../harness/relay.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-let service: Service | undefined;
+const BUSY = { id: 'busy', kind: 'synthetic', config: { events_per_second: 20 } };
+
+/** Keeps its data directory and its port when it starts again. */
+let service: Service;
+let dataDir: string;
+/** Between the commands and the service. */
+let relay: Relay;
+let client: DroverClient;
 let home: string;
 let file: string;
 let env: Record<string, string>;
 
-beforeEach(() => {
+beforeAll(async () => {
+  dataDir = makeDir();
+  await startAgain(await freePort());
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(dataDir);
+});
+beforeEach(async () => {
   home = makeDir();
   file = path.join(home, 'run.ndjson');
+  relay = await Relay.before(service.port);
+  const token = await service.token();
+  client = new DroverClient({ url: service.url, token });
+  env = { DROVER_URL: relay.url, DROVER_TOKEN: token };
 });
-afterEach(async () => {
-  await stopClean(service);
-  service = undefined;
+afterEach(() => {
+  vi.useRealTimers();
   removeDir(home);
 });
 
-async function start(options: Parameters<typeof startService>[0] = {}): Promise<Service> {
-  const bots = [{ id: 'busy', kind: 'synthetic' }];
-  service = await startService({ config: { bots }, ...options });
-  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
-  return service;
+async function startAgain(port = service.port): Promise<void> {
+  service = await startService({ config: { bots: [BUSY] }, dataDir, port });
 }
 
-/** Kills the service without a shutdown. */
-async function killService(): Promise<void> {
-  await service?.kill();
-  service = undefined;
+/** From now on the commands' time passes only by {@link passTime}. */
+const holdTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+const passTime = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
+
+/** Lets the time pass until the command has ended. */
+async function pastTheEnd({ ended }: InProcessRun): Promise<CliEnd> {
+  let isOver = false;
+  const over = (): void => {
+    isOver = true;
+  };
+  ended.then(over, over);
+  const isPast = async (): Promise<boolean> => {
+    await passTime(5);
+    return isOver;
+  };
+  await expect.poll(isPast).toBe(true);
+  return ended;
 }
 
-const run = (...args: string[]): CliRun => startCli(home, args, { env });
+const here = (...args: string[]): InProcessRun => startCliHere(home, args, { env });
 const until = (fits: () => boolean) => expect.poll(fits).toBe(true);
+const isRetrying = (run: { stderr(): string }) => until(() => run.stderr().includes('retrying in'));
 
 function recorded(): string {
   try {
@@ -51,7 +83,7 @@ const hasLines = () => recorded().includes('"level":');
 
 async function openStreams(): Promise<number> {
   const authorization = `Bearer ${env['DROVER_TOKEN']}`;
-  const answer = await fetch(`${env['DROVER_URL']}/api/pressure`, { headers: { authorization } });
+  const answer = await fetch(`${service.url}/api/pressure`, { headers: { authorization } });
   return ((await answer.json()) as { streams: { open: number } }).streams.open;
 }
 
@@ -76,11 +108,12 @@ async function expectUnknown(): Promise<void> {
 }
 
 it('record exits with no_service when the service is gone, and the recording says so', async () => {
-  await start();
-  const recording = run('record', file, '--for', '6s');
+  holdTime();
+  const recording = here('record', file, '--for', '6s');
   await until(hasLines);
-  await killService();
-  const { code, stderr } = await recording.ended;
+  relay.cut();
+  await isRetrying(recording);
+  const { code, stderr } = await pastTheEnd(recording);
   expect(stderr).toMatch(
     /\ndrover: the end of the run was not recorded: the stream was not open: /,
   );
@@ -93,58 +126,42 @@ it('record exits with no_service when the service is gone, and the recording say
 });
 
 it('record exits with no_service even when its command succeeds', async () => {
-  await start();
-  const killed = path.join(home, 'killed');
-  const script = `setInterval(() => require('node:fs').existsSync(${JSON.stringify(killed)}) && process.exit(0), 50)`;
-  const recording = run('record', file, '--', process.execPath, '-e', script);
+  holdTime();
+  const gone = path.join(home, 'gone');
+  const script = `until [ -e '${gone}' ]; do sleep 0.05; done`;
+  const recording = here('record', file, '--', 'sh', '-c', script);
   await until(hasLines);
-  await killService();
-  writeFileSync(killed, '');
-  expect((await recording.ended).code).toBe(EXIT.no_service);
+  relay.cut();
+  await isRetrying(recording);
+  writeFileSync(gone, '');
+  expect((await pastTheEnd(recording)).code).toBe(EXIT.no_service);
   expect(endOf().data).toMatchObject({ by: 'command', missing: expect.any(String) });
 });
 
-it('a restart of the service during the run is not an error', async () => {
-  const dataDir = path.join(home, 'data');
-  const options = { dataDir, port: await freePort() };
-  const { stop } = await start(options);
-  const recording = run('record', file);
-  await until(hasLines);
-  expect(await stop()).toBe(0);
-  await until(() => recording.stderr().includes('retrying in'));
-  await start(options);
-  await until(() => recording.stderr().includes('reconnected'));
-  recording.child.kill('SIGINT');
-  expect((await recording.ended).code).toBe(0);
-  expect(endOf().data).toMatchObject({ by: 'signal', disconnects: 1, gaps: 0, missing: null });
-  expect((await runCli(home, ['check', file, '--no-gaps'])).code).toBe(0);
-});
-
 it('a killed recorder leaves a recording without an end; one whose token is revoked writes the reason', async () => {
-  await start();
-  const killed = run('record', file);
+  const killed = startCli(home, ['record', file], { env });
   await until(hasLines);
   killed.child.kill('SIGKILL');
   await killed.ended;
   await expectUnknown();
-  const made = await run('tokens', 'create', 'brief', '--scope', 'read').ended;
-  const token = made.stdout.trim();
   rmSync(file);
-  const revoked = run('record', file, '--token', token);
+  const { token } = await client.tokens.create({ name: 'brief', scopes: ['read'] });
+  const revoked = here('record', file, '--token', token);
   await until(hasLines);
-  await run('tokens', 'revoke', '--current', '--token', token).ended;
+  await client.withToken(token).tokens.revokeCurrent();
   expect((await revoked.ended).code).toBe(EXIT.not_allowed);
   expect(endOf().data).toMatchObject({ by: 'error', missing: 'invalid token' });
 });
 
 it('check --live exits with no_service when the service is gone, and still writes its report', async () => {
-  await start();
+  holdTime();
   const expectations = ['--no-errors', '--expect', 'at least 1 events of busy'];
   const json = path.join(home, 'report.json');
-  const checking = run('check', '--live', '--for', '6s', ...expectations, '--json', json);
+  const checking = here('check', '--live', '--for', '6s', ...expectations, '--json', json);
   await expect.poll(openStreams).toBe(1);
-  await killService();
-  const { code, stdout } = await checking.ended;
+  relay.cut();
+  await isRetrying(checking);
+  const { code, stdout } = await pastTheEnd(checking);
   expect(code).toBe(EXIT.no_service);
   expect(stdout).toMatch(/^FAIL {2}no errors: not observed, but the stream/m);
   expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
@@ -154,27 +171,28 @@ it('check --live exits with no_service when the service is gone, and still write
 });
 
 it('a service that hangs at the end: the run was not observed to its end', async () => {
-  const { child } = await start();
-  const checking = run('check', '--live', '--for', '8s', '--no-errors');
-  const recording = run('record', file, '--for', '8s');
-  await expect.poll(openStreams).toBe(2);
-  child.kill('SIGSTOP');
-  try {
-    expect((await checking.ended).code).toBe(EXIT.no_service);
-    expect((await recording.ended).code).toBe(EXIT.no_service);
-    const missing = 'the service did not answer: timed out';
-    expect(endOf().data).toMatchObject({ by: 'time', missing });
-  } finally {
-    child.kill('SIGCONT');
-  }
+  holdTime();
+  const checking = here('check', '--live', '--for', '8s', '--no-errors');
+  await expect.poll(openStreams).toBe(1);
+  relay.hang();
+  expect((await pastTheEnd(checking)).code).toBe(EXIT.no_service);
+  relay = await Relay.before(service.port);
+  env['DROVER_URL'] = relay.url;
+  const recording = here('record', file, '--for', '8s');
+  await until(hasLines);
+  relay.hang();
+  expect((await pastTheEnd(recording)).code).toBe(EXIT.no_service);
+  const missing = 'the service did not answer: timed out';
+  expect(endOf().data).toMatchObject({ by: 'time', missing });
 });
 
 it('wait exits with no_service when the service is gone and does not come back', async () => {
-  await start();
-  const waiting = run('wait', 'busy', '--status', 'nowhere', '--timeout', '8s');
+  holdTime();
+  const waiting = here('wait', 'busy', '--status', 'nowhere', '--timeout', '8s');
   await expect.poll(openStreams).toBe(1);
-  await killService();
-  const { code, stderr } = await waiting.ended;
+  relay.cut();
+  await isRetrying(waiting);
+  const { code, stderr } = await pastTheEnd(waiting);
   expect(stderr).toMatch(/; retrying in /);
   expect(stderr).toMatch(/busy was not nowhere within 8s; the stream was not open: /);
   expect(code).toBe(EXIT.no_service);
@@ -219,4 +237,33 @@ it('check rejects an invalid recording with the reason, and accepts a truncated 
     stdout: expect.stringContaining('FAIL  no gaps: events were lost after 5ms'),
   });
   expect((await check(`${head}${event}{"at_ms":6,"ev`)).stdout).toContain(', 1 events');
+});
+
+// The last test, because the harness ends a service with the test that started it.
+it('record and logs -f continue after a restart of the service: no gap, and no event twice', async () => {
+  env['DROVER_URL'] = service.url;
+  const recording = startCli(home, ['record', file], { env });
+  const logs = startCli(home, ['logs', '-f', '--json', '--kind', 'log,session'], { env });
+  const lines = (): string[] => logs.stdout().split('\n').slice(0, -1);
+  await until(hasLines);
+  await until(() => lines().length >= 5);
+  expect(await service.stop()).toBe(0);
+  await isRetrying(recording);
+  await isRetrying(logs);
+  await startAgain();
+  const before = lines().length;
+  await until(() => recording.stderr().includes('reconnected'));
+  await until(() => lines().length > before + 10);
+  for (const { child } of [recording, logs]) child.kill('SIGINT');
+  expect((await recording.ended).code).toBe(0);
+  expect(endOf().data).toMatchObject({ by: 'signal', disconnects: 1, gaps: 0, missing: null });
+  expect((await runCli(home, ['check', file, '--no-gaps'])).code).toBe(0);
+  expect((await logs.ended).code).toBe(0);
+  expect(logs.stderr()).toMatch(
+    /^drover: [^\n]+; retrying in [^\n]+\n(drover: [^\n]+; retrying in [^\n]+\n)*drover: reconnected\n$/,
+  );
+  const events = lines().map((line) => JSON.parse(line) as StreamEvent);
+  const ids = events.map(({ id }) => id).filter((id) => id !== null);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(await service.stop()).toBe(0);
 });

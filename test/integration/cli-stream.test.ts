@@ -1,52 +1,52 @@
-// drover logs, record and check as processes on the built service.
+// drover logs, record and check on the built service: what they print, on a terminal too, and what they record.
 
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
-import type { StreamEvent } from '../../src/client/index.js';
-import { type CliOptions, type CliRun, runCli, startCli } from '../harness/cli.js';
-import { skipWithout } from '../harness/needs.js';
-import { freePort } from '../harness/ports.js';
+import { DroverClient, type StreamEvent } from '../../src/client/index.js';
+import { type CliOptions, type CliRun, runCli, startCli, startCliHere } from '../harness/cli.js';
+import { requireTool, skipWithout } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
-const BOTS = [{ id: 'busy', kind: 'synthetic' }];
+const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const BUSY = { id: 'busy', kind: 'synthetic', config: { events_per_second: 20 } };
 
-/** Shared by the tests that do not change it. */
-let shared: Service;
-/** Belongs to a single test. */
-let service: Service | undefined;
+/** Shared by all tests. */
+let service: Service;
+let client: DroverClient;
 let home: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  shared = await startService({ demo: true, config: { bots: BOTS } });
+  service = await startService({ demo: true, config: { bots: [BUSY] } });
+  client = new DroverClient({ url: service.url, token: await service.token() });
+  env = { DROVER_URL: service.url, DROVER_TOKEN: await service.token() };
 });
-afterAll(() => stopClean(shared));
-beforeEach(async () => {
+afterAll(() => stopClean(service));
+beforeEach(() => {
   home = makeDir();
-  env = await environmentOf(shared);
 });
-afterEach(async () => {
-  await stopClean(service);
-  service = undefined;
-  removeDir(home);
-});
-
-const environmentOf = async ({ url, token }: Service): Promise<Record<string, string>> => ({
-  DROVER_URL: url,
-  DROVER_TOKEN: await token(),
-});
-
-async function start(options: Parameters<typeof startService>[0] = {}): Promise<Service> {
-  service = await startService({ demo: true, ...options });
-  env = await environmentOf(service);
-  return service;
-}
+afterEach(() => removeDir(home));
 
 const run = (args: string[], options: CliOptions = {}): CliRun =>
   startCli(home, args, { ...options, env: { ...env, ...options.env } });
+/** The same in this process. */
+const here = (args: string[], options: CliOptions = {}) =>
+  startCliHere(home, args, { ...options, env: { ...env, ...options.env } });
 const drover = (args: string[], options: CliOptions = {}) =>
   runCli(home, args, { ...options, env: { ...env, ...options.env } });
 
@@ -71,10 +71,10 @@ describe('logs -f', () => {
 
   it('prints colours on request, except with NO_COLOR or --no-color', async () => {
     const first = async (args: string[], more: Record<string, string>): Promise<string> => {
-      const logs = run(['logs', '-f', ...args], { env: more });
+      const logs = here(['logs', '-f', ...args], { env: more });
       await until(() => linesOf(logs).length > 0);
-      logs.child.kill('SIGTERM');
-      return (await logs.ended).stdout;
+      await logs.interrupt();
+      return logs.stdout();
     };
     const color = { FORCE_COLOR: '1' };
     expect(await first([], color)).toMatch(ESCAPE);
@@ -82,36 +82,11 @@ describe('logs -f', () => {
     expect(await first([], { ...color, NO_COLOR: '1' })).not.toMatch(ESCAPE);
   });
 
-  it('continues after a restart of the service, reports it, and prints no event twice', async () => {
-    const dataDir = makeDir();
-    const options = { dataDir, port: await freePort() };
-    try {
-      const first = await start(options);
-      const logs = run(['logs', '-f', '--json', '--kind', 'log,session']);
-      await until(() => linesOf(logs).length >= 5);
-      await first.kill();
-      await until(() => logs.stderr().includes('retrying in'));
-      await start(options);
-      const before = linesOf(logs).length;
-      await until(() => linesOf(logs).length > before + 10);
-      logs.child.kill('SIGINT');
-      expect((await logs.ended).code).toBe(0);
-      expect(logs.stderr()).toMatch(
-        /^drover: [^\n]+; retrying in [^\n]+\n(drover: [^\n]+; retrying in [^\n]+\n)*drover: reconnected\n$/,
-      );
-      const events = linesOf(logs).map((line) => JSON.parse(line) as StreamEvent);
-      const ids = events.map(({ id }) => id).filter((id) => id !== null);
-      expect(new Set(ids).size).toBe(ids.length);
-    } finally {
-      removeDir(dataDir);
-    }
-  });
-
   it('exits with one error line when its token is revoked', async () => {
     const token = (await drover(['tokens', 'create', 'brief', '--scope', 'read'])).stdout.trim();
-    const logs = run(['logs', '-f', '--token', token]);
+    const logs = here(['logs', '-f', '--token', token]);
     await until(() => linesOf(logs).length > 0);
-    await drover(['tokens', 'revoke', '--current', '--token', token]);
+    await client.withToken(token).tokens.revokeCurrent();
     const { code, stderr } = await logs.ended;
     expect(code).toBe(EXIT.not_allowed);
     expect(stderr).toMatch(
@@ -128,22 +103,25 @@ describe('logs -f', () => {
 
   it('escapes control characters in lines', async () => {
     await drover(['wait', 'demo-1', '--status', 'in_world']);
-    const logs = run(['logs', '-f', '-g', 'SAY{TEXT']);
-    const json = run(['logs', '-f', '-g', 'SAY{TEXT', '--json']);
     const text = 'bell \u0007 title \u001b]0;owned\u0007 csi \u009b31m';
-    // Repeats until both have printed it: nothing tells when their streams are open.
-    for (let at = 0; !linesOf(logs).some(owned) || !linesOf(json).some(owned); at++) {
-      expect(at).toBeLessThan(200);
-      await drover(['invoke', 'demo-1', 'say', JSON.stringify({ text })]);
-    }
-    for (const { stdout } of [logs, json]) {
+    const printed = async (...more: string[]): Promise<string[]> => {
+      const logs = here(['logs', '-f', '-g', 'SAY{TEXT', ...more]);
+      // Repeats until it is printed: nothing tells when the stream is open.
+      await expect
+        .poll(async () => {
+          await client.invoke('demo-1', 'say', { text });
+          return linesOf(logs).some(owned);
+        })
+        .toBe(true);
+      await logs.interrupt();
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain these
-      expect(stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
-    }
-    const line = linesOf(json).find(owned) as string;
+      expect(logs.stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+      return linesOf(logs);
+    };
+    const line = (await printed('--json')).find(owned) as string;
     const event = JSON.parse(line) as StreamEvent & { event: 'log' };
     expect(event.data.message).toContain('owned');
-    for (const one of linesOf(logs)) expect(one.toLowerCase()).toContain('say{text');
+    for (const one of await printed()) expect(one.toLowerCase()).toContain('say{text');
   });
 
   const owned = (line: string): boolean => line.includes('owned');
@@ -151,7 +129,6 @@ describe('logs -f', () => {
 
 describe('record and check', () => {
   it('records the run of a command up to its last line, and checks it', async () => {
-    await start();
     const file = path.join(home, 'run.ndjson');
     const script = `
       const { execFileSync } = require('node:child_process');
@@ -160,10 +137,9 @@ describe('record and check', () => {
       drover('invoke', 'demo-1', 'say', 'text=recorded');
       process.exit(3);
     `;
-    const cli = new URL('../../dist/src/cli/main.js', import.meta.url).pathname;
-    const recorded = await drover(['record', file, '--', process.execPath, '-e', script], {
-      env: { CLI: cli },
-    });
+    const recorded = await run(['record', file, '--', process.execPath, '-e', script], {
+      env: { CLI },
+    }).ended;
     expect(recorded.code, recorded.stderr).toBe(3);
     const lines = readFileSync(file, 'utf8')
       .trim()
@@ -183,7 +159,7 @@ describe('record and check', () => {
     expect(head).toEqual({
       drover_recording: 1,
       started_at_ms: expect.any(Number),
-      url: service?.url,
+      url: service.url,
       filter: null,
     });
     expect(recorded.stderr).toContain(`drover: recorded ${events.length} events to ${file}\n`);
@@ -196,7 +172,7 @@ describe('record and check', () => {
 
     // The recorder sends a command to find the end of the run; that command is not recorded.
     const quiet = path.join(home, 'quiet.ndjson');
-    expect((await drover(['record', quiet, '--', process.execPath, '-e', ''])).code).toBe(0);
+    expect((await drover(['record', quiet, '--', 'true'])).code).toBe(0);
     expect(readFileSync(quiet, 'utf8')).not.toContain('ping');
 
     const junit = path.join(home, 'junit.xml');
@@ -278,7 +254,7 @@ describe('record and check', () => {
     expect((await recording.ended).code).toBe(0);
     expect(readIfThere(file).endsWith('\n')).toBe(true);
     const waiting =
-      "console.log('here'); process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000)";
+      "process.on('SIGTERM', () => process.exit(9)); setInterval(() => {}, 1000); console.log('here')";
     const other = run(['record', file, '--force', '--', process.execPath, '-e', waiting]);
     await until(() => other.stdout().includes('here'));
     other.child.kill('SIGTERM');
@@ -293,6 +269,40 @@ describe('record and check', () => {
       stderr: expect.stringMatching(/^drover: cannot write to \/dev\/full: ENOSPC/),
     });
     expect(recording.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('- writes to standard output, and a device is written without --force', async () => {
+    const printed = await drover(['record', '-', '--for', '500ms']);
+    expect(printed).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^drover: recorded \d+ events to standard output\n$/),
+    });
+    const lines = printed.stdout.trimEnd().split('\n');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ drover_recording: 1 });
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ event: 'end', data: { by: 'time' } });
+    const file = path.join(home, 'printed.ndjson');
+    writeFileSync(file, printed.stdout);
+    const xml = await drover(['check', file, '--no-errors', '--junit', '-']);
+    expect(xml).toMatchObject({ code: 0, stderr: '' });
+    expect(xml.stdout).toMatch(/^<\?xml .*\n<testsuites tests="1" failures="0"/);
+    expect(xml.stdout).toMatch(/<\/testsuites>\n$/);
+    expect(readdirSync(home)).not.toContain('-');
+    expect((await drover(['record', '/dev/null', '--for', '300ms'])).code).toBe(0);
+  });
+
+  it('a filtered recording states its filter, and check reports it', async () => {
+    const file = path.join(home, 'part.ndjson');
+    const flags = ['--level', 'warn,error', '--bot', 'demo-1'];
+    expect((await drover(['record', file, '--for', '300ms', ...flags])).code).toBe(0);
+    const [head = ''] = readFileSync(file, 'utf8').split('\n');
+    expect(JSON.parse(head)).toMatchObject({
+      filter: { level: ['warn', 'error'], session: ['demo-1'] },
+    });
+    expect(await drover(['check', file, '--no-gaps'])).toMatchObject({
+      code: 0,
+      stderr:
+        'drover: the recording holds only level warn,error, bot demo-1; other events are not checked\n',
+    });
   });
 
   it('check --live checks a running service', async () => {
@@ -326,4 +336,112 @@ describe('record and check', () => {
       return '';
     }
   }
+});
+
+describe('on a terminal', () => {
+  /** What remains visible after lines were overwritten. */
+  const left = (output: string): string =>
+    output
+      .split('\n')
+      .map((line) => line.replace(/\r$/, '').split('\r\u001b[K').at(-1))
+      .join('\n');
+
+  function expectCleared(output: string): void {
+    for (const line of output.replaceAll('\r\u001b[K', '\r\n').split(/\r?\n/)) {
+      if (!line.startsWith('drover: ')) expect(line.length).toBeLessThan(60);
+    }
+    expect(left(output)).not.toMatch(/recording:|checking:|waiting for/);
+    expect(left(output)).not.toContain('\u001b');
+  }
+
+  const file = () => path.join(home, 'run.ndjson');
+
+  it.each([
+    [
+      'record',
+      () => ['record', file(), '--for', '10m', '--force'],
+      /recording: [1-9]\d*s of 600s, [1-9]\d* events/,
+    ],
+    [
+      'check --live',
+      () => ['check', '--live', '--expect', 'bot busy nowhere within 10m', '--no-gaps'],
+      /checking: [1-9]\d*s of 600s, 1 of 2 met, [1-9]\d* ev/,
+    ],
+    [
+      'wait',
+      () => ['wait', 'busy', '--status', 'nowhere', '--timeout', '10m'],
+      /waiting for busy to be nowhere, it is running: [1-9]\d*s of 600s/,
+    ],
+    [
+      'a wait whose text is too wide',
+      () => ['wait', 'busy', '--status', `${'nowhere,'.repeat(9)}never`, '--timeout', '2s'],
+      /waiting for busy to be nowhere or nowhere or [a-z ]+\r/,
+    ],
+    [
+      'wait for a service',
+      () => ['wait', '--url', 'http://127.0.0.1:9', '--timeout', '2500ms'],
+      /waiting for http:\/\/127\.0\.0\.1:9: [12]s of 2s/,
+    ],
+  ])('%s shows its progress and clears it', async (_, args, shown) => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+    });
+    onTestFinished(() => void vi.useRealTimers());
+    const command = here(args(), { terminal: 60 });
+    let isOver = false;
+    void command.ended.then(() => {
+      isOver = true;
+    });
+    const passTime = async (seconds: number): Promise<void> => {
+      await vi.advanceTimersByTimeAsync(seconds * 1000);
+    };
+    await until(() => command.screen() !== '');
+    await expect
+      .poll(async () => {
+        await passTime(1);
+        return command.screen();
+      })
+      .toMatch(shown);
+    await expect
+      .poll(async () => {
+        await passTime(30);
+        return isOver;
+      })
+      .toBe(true);
+    expectCleared(command.screen());
+  });
+
+  /** Everything that a terminal received that script (of util-linux) has created. */
+  async function onTerminal(args: string, more: Record<string, string> = {}): Promise<string> {
+    requireTool('script', 'bsdutils');
+    const line = `stty columns 60; '${process.execPath}' '${CLI}' ${args}`;
+    const child = spawn('script', ['-qec', line, '/dev/null'], {
+      env: { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'xterm', ...env, ...more },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    await once(child, 'close');
+    return output;
+  }
+
+  it('the terminal of a process is one', async () => {
+    const output = await onTerminal(`record '${file()}' --for 3s --force`);
+    // A busy machine may skip a second: any but the first 0 shows that the line is updated.
+    expect(output).toMatch(/recording: [1-3]s of 3s, [1-9]\d* events/);
+    expectCleared(output);
+  });
+
+  it('shows no progress on a dumb terminal', async () => {
+    const output = await onTerminal(`record '${file()}' --for 1s --force`, { TERM: 'dumb' });
+    expect(output).toMatch(/^drover: recorded \d+ events to \S+\r\n$/);
+  });
+
+  it('shows no progress without a terminal', async () => {
+    const { stderr } = await drover(['record', file(), '--for', '1s', '--force']);
+    expect(stderr).toMatch(/^drover: recorded \d+ events to \S+\n$/);
+  });
 });

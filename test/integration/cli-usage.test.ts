@@ -11,7 +11,7 @@ import { makeCertificate } from '../harness/certificate.js';
 import { expectFailure, runCli, startCli } from '../harness/cli.js';
 import type { CliEnd } from '../harness/cli-in-process.js';
 import { freePort } from '../harness/ports.js';
-import { makeDir, removeDir, startService } from '../harness/service.js';
+import { makeDir, removeDir } from '../harness/service.js';
 
 let home: string;
 beforeAll(() => {
@@ -264,13 +264,6 @@ describe('responses at the address', () => {
     run.child.kill('SIGINT');
     expect(await run.ended).toEqual({ code: EXIT.interrupted, stdout: '', stderr: '' });
   });
-});
-
-it('a service starts when the variables of the other commands are set', async () => {
-  const service = await startService({
-    env: { DROVER_URL: 'http://x', DROVER_TOKEN: 'x', DROVER_PROFILE: 'x' },
-  });
-  expect(await service.stop()).toBe(0);
 });
 
 it('docs/CLI.md lists every exit code with its meaning, and every command', async () => {

@@ -1,7 +1,6 @@
 // `drover check`: checks expectations against a recording or, with --live, against the running service.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { StreamEvent } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
@@ -184,8 +183,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   const stream = client.stream({ ...filterOf(options), onState: connection.onState });
   const end = (): void => stream.close();
   stopSignal.addEventListener('abort', end, { once: true });
-  const over = new AbortController();
-  delay(limitMs, undefined, { signal: over.signal }).then(end, () => {});
+  const timer = setTimeout(end, limitMs);
   let events = 0;
   followProgress(() => {
     const met = expectations.filter((one) => one.verdict(null).passed).length;
@@ -200,7 +198,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
     }
     if (options.for === undefined && expectations.every(isSettled)) break;
   }
-  over.abort();
+  clearTimeout(timer);
   await connection.confirm(client);
   stopSignal.throwIfAborted();
   const runMs = performance.now() - began;

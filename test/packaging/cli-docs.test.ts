@@ -1,30 +1,37 @@
 // Runs the commands of docs/CLI.md, docs/CLIENT.md and the example workflow exactly as the documents have them.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { DroverClient } from '../../src/client/index.js';
+import { runCli } from '../harness/cli.js';
 import { docBlock, Reader, ROOT } from '../harness/docs.js';
 import { freePort } from '../harness/ports.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
+import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 
+let service: Service;
+let dataDir: string;
 let reader: Reader;
-let service: Service | undefined;
 
+beforeAll(async () => {
+  dataDir = makeDir();
+  service = await startService({ demo: true, dataDir });
+});
+afterAll(async () => {
+  await stopClean(service);
+  removeDir(dataDir);
+});
 beforeEach(async () => {
   reader = new Reader(await freePort());
   // Runs the installed program, as npx does in a project.
   reader.command('npx', 'exec "$@"');
 });
-afterEach(async () => {
-  await stopClean(service);
-  service = undefined;
-});
 
 it('docs/CLI.md: the first commands and the CI commands', async () => {
   const first = docBlock('docs/CLI.md', 'drover bots list');
   const ci = docBlock('docs/CLI.md', 'drover record run.ndjson');
-  const dataDir = path.join(reader.home, '.local/share/drover');
-  service = await startService({ demo: true, dataDir });
+  mkdirSync(path.join(reader.home, '.local/share'), { recursive: true });
+  symlinkSync(dataDir, path.join(reader.home, '.local/share/drover'));
   const more = { DROVER_URL: service.url };
   expect(first).toContain('drover logs -f --bot demo-1\n');
   // logs -f does not end by itself.
@@ -60,8 +67,6 @@ it('docs/github-workflow.yml: the steps', async () => {
 
 it('docs/CLIENT.md: the example', async () => {
   const example = docBlock('docs/CLIENT.md', 'stranger.exchangePin');
-  service = await startService({ demo: true });
-  await reader.run('drover wait', { DROVER_URL: service.url });
   const file = path.join(reader.dir, 'example.mjs');
   reader.linkPackage();
   // With the address and PIN of this service, and an end.
@@ -70,16 +75,20 @@ it('docs/CLIENT.md: the example', async () => {
     .replace("'132231'", `'${service.pin}'`)
     .replace('console.log(event.data.message);', '{ console.log(event.data.message); break; }');
   writeFileSync(file, `setTimeout(() => process.exit(1), 40_000).unref();\n${mine}`);
-  await reader.run(`drover login --pin ${service.pin}; drover wait demo-1 --status in_world`, {
-    DROVER_URL: service.url,
-  });
+  const token = await service.token();
+  const env = { DROVER_URL: service.url, DROVER_TOKEN: token };
+  const waited = await runCli(reader.home, ['wait', 'demo-1', '--status', 'in_world'], { env });
+  expect(waited).toMatchObject({ code: 0, stderr: '' });
   expect(await reader.run(`'${process.execPath}' example.mjs`)).not.toBe('');
   // The client of the example, and what its bot has logged so far.
-  const client = `{ url: '${service.url}', token: '${await service.token()}' }`;
+  const options = { url: service.url, token };
+  const written = async () =>
+    (await new DroverClient(options).events({ session: ['load-1'], kind: ['log'] })).events;
+  await expect.poll(written).not.toEqual([]);
   const past = docBlock('docs/CLIENT.md', 'client.download(');
   writeFileSync(
     path.join(reader.dir, 'past.mjs'),
-    `import { DroverClient } from 'drover/client';\nconst client = new DroverClient(${client});\n${past}`,
+    `import { DroverClient } from 'drover/client';\nconst client = new DroverClient(${JSON.stringify(options)});\n${past}`,
   );
-  await expect.poll(() => reader.run(`'${process.execPath}' past.mjs`)).not.toBe('');
+  expect(await reader.run(`'${process.execPath}' past.mjs`)).not.toBe('');
 });

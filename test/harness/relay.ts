@@ -1,0 +1,55 @@
+// Test harness. Owns the connections between clients and one service: a test takes the service away from its client, and
+// the service runs on for the next test.
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export class Relay {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #hangs = false;
+
+  private constructor(server: Server, servicePort: number) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on('connection', (client) => this.#join(client, connect(servicePort, '127.0.0.1')));
+  }
+
+  /** Ends with the test. */
+  static async before(servicePort: number): Promise<Relay> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const relay = new Relay(server, servicePort);
+    onTestFinished(() => relay.cut());
+    return relay;
+  }
+
+  /** As when the service is killed: its connections break, and new ones are refused. */
+  cut(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** As when the service is suspended: connections are accepted and stay open, but nothing comes back. */
+  hang(): void {
+    this.#hangs = true;
+    for (const socket of this.#sockets) socket.unpipe();
+  }
+
+  #join(client: Socket, service: Socket): void {
+    for (const socket of [client, service]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        service.destroy();
+      });
+    }
+    if (this.#hangs) return;
+    client.pipe(service);
+    service.pipe(client);
+  }
+}
