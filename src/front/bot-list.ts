@@ -1,7 +1,8 @@
 import type { ActionOutcome } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { BOTS_QUERY } from '../shared/contract/queries.js';
-import { type Reach, reaches } from '../shared/contract/tokens.js';
+import { reaches } from '../shared/contract/rights.js';
+import type { Reach } from '../shared/contract/tokens.js';
 import { DroverError } from '../shared/errors.js';
 import { queryPairs } from './query-string.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';

@@ -16,9 +16,9 @@ export class CachedResponse {
     this.#unchanged = { status: 304, headers: all, body: '' };
   }
 
-  /** To be called before the handler's first await. */
-  respond(exchange: Exchange): void {
-    const hasIt = isHad(exchange.header('if-none-match'), this.#tag);
+  /** @param noneMatch the request's header, read before the handler's first await. */
+  respond(exchange: Exchange, noneMatch = exchange.header('if-none-match')): void {
+    const hasIt = isHad(noneMatch, this.#tag);
     exchange.respond(hasIt ? this.#unchanged : this.#whole);
   }
 }

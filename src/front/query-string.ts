@@ -1,4 +1,4 @@
-import { LIMIT } from '../shared/contract/queries.js';
+import { LIMIT } from '../shared/contract/query-bounds.js';
 import { DroverError } from '../shared/errors.js';
 
 /**

@@ -1,4 +1,4 @@
-import { allows } from '../shared/contract/tokens.js';
+import { allows } from '../shared/contract/rights.js';
 import { DroverError } from '../shared/errors.js';
 import type { AccessLog } from './access-log.js';
 import type { Authenticator, Caller } from './auth.js';

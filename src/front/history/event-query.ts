@@ -1,21 +1,29 @@
 import type { PageRequest, StatsRequest } from '../../shared/contract/journal-messages.js';
 import type { NameHasher } from '../../shared/contract/name-hash.js';
-import {
-  EVENTS_QUERY,
-  FORMATS,
-  LIMIT,
-  MAX_TEXT,
-  ORDERS,
-  type QuerySchema,
-  STATS_QUERY,
-  STEP_S,
-} from '../../shared/contract/queries.js';
+import type { EVENTS_QUERY, STATS_QUERY } from '../../shared/contract/queries.js';
+import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from '../../shared/contract/query-bounds.js';
 import { DroverError } from '../../shared/errors.js';
 import { FILTER_NAMES, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import { readLimit } from '../query-string.js';
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
+/** Names of a route's parameters, in the order of its schema. */
+type Names<Query> = Readonly<Record<keyof Query & string, true>>;
+const EVENTS_NAMES: Names<typeof EVENTS_QUERY> = {
+  kind: true,
+  level: true,
+  session: true,
+  scope: true,
+  order: true,
+  after: true,
+  before: true,
+  q: true,
+  limit: true,
+  cursor: true,
+  format: true,
+};
+const STATS_NAMES: Names<typeof STATS_QUERY> = { after: true, before: true, step: true };
 const SECRETS = new Set(['token', 'ticket']);
 /** Approximate bytes of a page (a frame can have 64 KiB). A page is in memory until the client has read it. */
 const PAGE_BYTES = 1024 * 1024;
@@ -38,7 +46,7 @@ export function parseEventQuery(
   reach: StreamReach,
 ): EventQuery {
   const filtering = pairs.filter(([name]) => (FILTER_NAMES as readonly string[]).includes(name));
-  const values = singles(pairs, EVENTS_QUERY, FILTER_NAMES);
+  const values = singles(pairs, EVENTS_NAMES, FILTER_NAMES);
   const whole = oneOf('format', values.get('format') ?? 'json', FORMATS) === 'ndjson';
   const order = oneOf('order', values.get('order') ?? (whole ? 'oldest' : 'newest'), ORDERS);
   const request: PageRequest = {
@@ -73,7 +81,7 @@ export function parseEventQuery(
 
 /** @throws DroverError `bad_request`. */
 export function parseStatsQuery(pairs: Pairs): StatsRequest {
-  const values = singles(pairs, STATS_QUERY, []);
+  const values = singles(pairs, STATS_NAMES, []);
   const time = (name: 'before' | 'after'): number | null => {
     const value = values.get(name);
     return value === undefined ? null : timeOf(name, value);
@@ -89,16 +97,16 @@ export function parseStatsQuery(pairs: Pairs): StatsRequest {
 }
 
 /** The parameters that may be given once, without those of `lists`. */
-function singles<Q extends QuerySchema, List extends keyof Q & string>(
+function singles<Q extends object, List extends keyof Q & string>(
   pairs: Pairs,
-  query: Q,
+  names: Q,
   lists: readonly List[],
 ): Map<Exclude<keyof Q & string, List>, string> {
   const values = new Map<string, string>();
   for (const [name, value] of pairs) {
     if (SECRETS.has(name) || (lists as readonly string[]).includes(name)) continue;
-    if (!Object.hasOwn(query, name)) {
-      const all = Object.keys(query).join(', ');
+    if (!Object.hasOwn(names, name)) {
+      const all = Object.keys(names).join(', ');
       throw new DroverError(
         'bad_request',
         `unknown parameter ${JSON.stringify(name)}; there are: ${all}`,

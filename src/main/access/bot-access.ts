@@ -5,8 +5,9 @@ import type {
   Incident,
   IncidentBot,
 } from '../../shared/contract/bots.js';
+import { allows, reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
-import { allows, type Reach, type Rights, reaches } from '../../shared/contract/tokens.js';
+import type { Reach, Rights } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Dispatcher } from '../bots/dispatcher.js';
 import { botOfCommand } from '../bots/incidents.js';

@@ -2,14 +2,8 @@
 // reference.
 
 import { oneOf } from './json-schema.js';
+import { FORMATS, LIMIT, MAX_TEXT, ORDERS, STEP_S } from './query-bounds.js';
 import Type, { type TSchema } from './typebox.js';
-
-export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
-export const MAX_TEXT = 1000;
-export const ORDERS = ['newest', 'oldest'] as const;
-export const FORMATS = ['json', 'ndjson'] as const;
-/** Steps of `GET /api/stats` are multiples of this, in s. */
-export const STEP_S = 10;
 
 /** The query parameters of a route; all are optional. */
 export type QuerySchema = Readonly<Record<string, TSchema>>;

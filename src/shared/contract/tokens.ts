@@ -3,7 +3,6 @@
 import { BOT_ID } from './bot-id.js';
 import { Labels } from './bots.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
-import { hasLabels } from './labels.js';
 import Type, { type Static } from './typebox.js';
 
 /** What a token may do. `admin` includes all others; none of the others includes another. */
@@ -128,18 +127,3 @@ export const TokenFile = Type.Object(
   { additionalProperties: false },
 );
 export type TokenFile = Static<typeof TokenFile>;
-
-/** Whether these rights are enough for what needs `scope`. */
-export function allows({ scopes }: Rights, scope: Scope): boolean {
-  return scopes.includes(scope) || scopes.includes('admin');
-}
-
-/** Whether a bot with this id and these labels is one of those that `reach` is limited to. */
-export function reaches(
-  reach: Reach,
-  id: string,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  if (reach === null) return true;
-  return 'bots' in reach ? reach.bots.includes(id) : hasLabels(labels, reach.labels);
-}

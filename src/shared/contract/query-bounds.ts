@@ -1,0 +1,8 @@
+// Bounds of query parameters. Apart from the schemas in queries.ts: a front starts without schemas.
+
+export const LIMIT = { minimum: 1, maximum: 1000, default: 100 } as const;
+export const MAX_TEXT = 1000;
+export const ORDERS = ['newest', 'oldest'] as const;
+export const FORMATS = ['json', 'ndjson'] as const;
+/** Steps of `GET /api/stats` are multiples of this, in s. */
+export const STEP_S = 10;
