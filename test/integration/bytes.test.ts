@@ -212,23 +212,6 @@ it('text that passes through a bot and its host arrives intact', async () => {
   expect(faults).toEqual([]);
 });
 
-it('a stream ends with its last chunk and nothing after it', async () => {
-  const other = await startService();
-  const streams = await Promise.all(
-    [undefined, 1, 50].map(async (readBytes) =>
-      RawStream.open(other.port, {
-        token: await other.token(),
-        ...(readBytes === undefined ? {} : { readBytes }),
-      }),
-    ),
-  );
-  expect(await other.stop()).toBe(0);
-  for (const stream of streams) {
-    expect(await stream.ended).toBe('complete');
-    expect(stream.fault).toBeUndefined();
-  }
-});
-
 describe('the strict chunk decoder', () => {
   const decode = (...pieces: string[]): string => {
     const parts: Buffer[] = [];
@@ -259,4 +242,21 @@ describe('the strict chunk decoder', () => {
     expect(() => decode(bytes)).toThrow();
     expect(() => decode(...bytes)).toThrow();
   });
+});
+
+// It stops the service.
+it('a stream ends with its last chunk and nothing after it', async () => {
+  const streams = await Promise.all(
+    [undefined, 1, 50].map(async (readBytes) =>
+      RawStream.open(service.port, {
+        token: await service.token(),
+        ...(readBytes === undefined ? {} : { readBytes }),
+      }),
+    ),
+  );
+  expect(await service.stop()).toBe(0);
+  for (const stream of streams) {
+    expect(await stream.ended).toBe('complete');
+    expect(stream.fault).toBeUndefined();
+  }
 });

@@ -1,26 +1,48 @@
-// drover/client: each of its calls on the built service, and the errors it reports for failed calls.
+// drover/client: each of its calls, and the errors it reports for failed calls.
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError, DroverClient } from '../../src/client/index.js';
+import { startDemoWorld } from '../../src/kinds/demo-world/server.js';
+import { type InjectedService, inject } from '../harness/inject.js';
+import { injectedFetch } from '../harness/injected-fetch.js';
 import { freePort } from '../harness/ports.js';
-import { type Service, startService, stopClean } from '../harness/service.js';
 
-let service: Service;
+/** Requests to it are injected. */
+const URL_OF_NONE = 'http://drover.invalid';
+const DEMO = fileURLToPath(new URL('../../workers/kinds/demo.ts', import.meta.url));
+
+let world: Awaited<ReturnType<typeof startDemoWorld>>;
+let service: InjectedService;
 let client: DroverClient;
 beforeAll(async () => {
-  service = await startService({
-    demo: true,
-    config: { pin: { capacity: 1 }, bots: [{ id: 'calm', kind: 'synthetic' }] },
+  world = await startDemoWorld();
+  service = await inject({
+    config: {
+      kinds: [DEMO],
+      pin: { capacity: 1 },
+      bots: [
+        ...['demo-1', 'demo-2', 'demo-3'].map((id) => ({
+          id,
+          kind: 'demo',
+          config: { world_url: world.httpUrl },
+        })),
+        { id: 'calm', kind: 'synthetic' },
+      ],
+    },
   });
-  const stranger = new DroverClient({ url: `${service.url}/` });
+  const stranger = new DroverClient({ url: `${URL_OF_NONE}/`, fetch: injectedFetch(service) });
   client = stranger.withToken(await stranger.exchangePin(service.pin));
 });
-afterAll(() => stopClean(service));
+afterAll(async () => {
+  await service?.close();
+  await world?.close();
+});
 
 /** The error that the call rejects with. */
 async function errorOf(call: Promise<unknown>): Promise<ApiError> {
@@ -35,7 +57,7 @@ async function errorOf(call: Promise<unknown>): Promise<ApiError> {
 describe('the calls of the client', () => {
   it('health, and the token and port in api-info', async () => {
     await client.health();
-    expect(client.url).toBe(service.url);
+    expect(client.url).toBe(URL_OF_NONE);
     expect(await client.apiInfo()).toEqual({ port: service.port, token: client.token });
     const { ticket, expires_at_ms } = await client.ticket();
     expect(ticket).not.toBe('');
@@ -115,7 +137,7 @@ describe('the calls of the client', () => {
   });
 
   it('wrong PINs and the lockout after too many', async () => {
-    const wrong = service.pin === '000000' ? '000001' : '000000';
+    const wrong = service.pin.replaceAll('1', '2');
     const first = await errorOf(client.exchangePin(wrong));
     expect(first).toMatchObject({ status: 401, message: 'wrong pin', isPassing: false });
     const locked = await errorOf(client.exchangePin(wrong));
@@ -238,10 +260,14 @@ describe('responses that are not from the service', () => {
 });
 
 it('a package can import drover/client', async () => {
+  const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const script =
     "import('drover/client').then(async ({ DroverClient }) => { await new DroverClient({ url: process.argv[1] }).health(); console.log('well'); })";
   const cwd = new URL('../..', import.meta.url).pathname;
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, service.url], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, url], {
     cwd,
   });
   expect(stdout).toBe('well\n');

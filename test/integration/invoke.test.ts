@@ -1,7 +1,19 @@
-// interface-seed §6.4 with the decision for POST /invoke: commands to one bot, to several, and to the service.
+// interface-seed §6.4 with the decision for POST /invoke: commands to one bot, to several, and to the service. A client
+// that disconnects: the command is cancelled, and the stream reports the reason.
 
+import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';
+import {
+  act,
+  create,
+  eventually,
+  FIXTURE_KINDS,
+  lineFrom,
+  POST,
+  snapshot,
+  statusFrom,
+} from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { waitForLog, waitForStatus } from '../harness/shapes.js';
 import { openStream, type SseStream } from '../harness/sse.js';
@@ -9,7 +21,9 @@ import { openStream, type SseStream } from '../harness/sse.js';
 let service: Service;
 let stream: SseStream;
 beforeAll(async () => {
-  service = await startService({ demo: true });
+  // No timeout that a test could confuse with a disconnect.
+  const config = { kinds: [FIXTURE_KINDS], hosts: { count: 2 }, invoke: { timeout_ms: 600_000 } };
+  service = await startService({ demo: true, config });
   stream = await openStream(`${service.url}/events`, { token: await service.token() });
   for (const id of ['demo-1', 'demo-2', 'demo-3']) await waitForStatus(stream, id, 'in_world');
 });
@@ -164,4 +178,94 @@ it('a malformed request is 400', async () => {
   ];
   for (const body of bad) expectError(await send(body), 400);
   expect((await invoke(null, 'ping')).json).toEqual({ result: 'pong' });
+});
+
+describe('a client that disconnects', () => {
+  beforeAll(async () => {
+    for (const id of ['one', 'two']) {
+      await create(service, { id, kind: 'faulty' });
+      await statusFrom(stream, 0, id, 'online');
+    }
+    // What the kind has heard is a variable of its module, which each host loads.
+    const [one, two] = await Promise.all(['one', 'two'].map((id) => snapshot(service, id)));
+    expect(one?.host).not.toBe(two?.host);
+  });
+
+  /** Sends the command to the bots and disconnects when all of them are running it. */
+  async function hangUp(target: string | string[]): Promise<void> {
+    const request = http.request(`${service.url}/invoke`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${await service.token()}`,
+        'content-type': 'application/json',
+      },
+    });
+    const failed = new Promise((resolve) => request.once('error', resolve));
+    request.end(JSON.stringify({ session_id: target, command: 'never', args: {} }));
+    for (const id of [target].flat()) {
+      await eventually(async () => (await heard(id)) === 'waiting', `${id} runs the command`);
+    }
+    request.destroy();
+    await failed;
+  }
+
+  const heard = async (id: string): Promise<unknown> =>
+    ((await invoke(id, 'heard')).json as { result: unknown }).result;
+
+  const cancelledLine = (from: number, id: string): Promise<unknown> =>
+    lineFrom(
+      stream,
+      from,
+      (log) =>
+        log.scope === 'dispatch' &&
+        log.session_id === id &&
+        log.level === 'error' &&
+        log.message === 'never failed: the client has gone, the command is cancelled',
+    );
+
+  it('the command’s signal is aborted, the stream says why, and the bot keeps running', async () => {
+    const from = stream.frames.length;
+    await hangUp('one');
+    await cancelledLine(from, 'one');
+    await eventually(async () => (await heard('one')) === 'aborted', 'the command is aborted');
+    expect(await snapshot(service, 'one')).toMatchObject({ status: 'online', restarts: 0 });
+  });
+
+  it('each command of a list is cancelled', async () => {
+    const from = stream.frames.length;
+    await hangUp(['one', 'two']);
+    for (const id of ['one', 'two']) {
+      await cancelledLine(from, id);
+      await eventually(async () => (await heard(id)) === 'aborted', `${id} is aborted`);
+    }
+  });
+
+  it('a disconnect does not cancel the command of another client', async () => {
+    const patient = invoke('one', 'never');
+    await eventually(async () => (await heard('one')) === 'waiting', 'it runs');
+    const from = stream.frames.length;
+    await hangUp('two');
+    await cancelledLine(from, 'two');
+    expect(await heard('one')).toBe('waiting');
+    await eventually(async () => (await heard('two')) === 'aborted', 'the command is aborted');
+    // The end of its bot ends the remaining command.
+    await act(service, 'one', 'stop');
+    expect((await patient).status).toBe(409);
+  });
+});
+
+// It stops the service.
+it('a command for many bots writes nothing to standard error', async () => {
+  const many = Array.from({ length: 30 }, (_, n) => `many-${n}`);
+  for (const id of many) {
+    await create(service, { id, kind: 'faulty' });
+    await statusFrom(stream, 0, id, 'online');
+  }
+  const answer = await POST(service, '/invoke', { session_id: many, command: 'heard', args: {} });
+  const { results } = answer.json as { results: Record<string, { result: string }> };
+  expect(Object.keys(results)).toEqual(many);
+  expect(Object.values(results).every((outcome) => typeof outcome.result === 'string')).toBe(true);
+  await stopClean(service);
+  expect(service.stderr()).toBe('');
 });

@@ -1,5 +1,7 @@
-// The journal as clients see it: pages and downloads of past events, statistics, and limits of tokens.
+// The journal as clients see it: pages and downloads of past events, statistics, and limits of tokens; its thread's
+// priority.
 
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
@@ -12,6 +14,7 @@ import {
   pastPage,
   seqOf,
 } from '../harness/history.js';
+import { skipWithout } from '../harness/needs.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 
@@ -21,6 +24,14 @@ const synthetic = (id: string, rate: number, labels: Record<string, string> = {}
   config: { events_per_second: rate, message_bytes: 80 },
   labels,
 });
+
+/** Niceness of each thread: field 19 of its stat. Field 2, the name, may contain spaces. */
+function niceness(pid: number | undefined): number[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+  });
+}
 
 describe('GET /api/events and /api/stats', () => {
   let home: string;
@@ -222,5 +233,14 @@ describe('GET /api/events and /api/stats', () => {
     const first = ofTurncoat.findIndex(({ event }) => event === 'session');
     expect(await seen(blue.token)).toEqual(idsOf(ofTurncoat.slice(first, at + 1)));
     await remove(service, 'turncoat');
+  });
+
+  it('only its thread has a lower priority than the others', async (context) => {
+    skipWithout(context, process.platform === 'linux', 'Linux');
+    const own = Math.max(...niceness(process.pid));
+    const yielding = (): number => niceness(service.child.pid).filter((nice) => nice > own).length;
+    await expect.poll(yielding).toBeGreaterThan(0);
+    // The journal thread, and any thread that LMDB starts from it.
+    expect(yielding()).toBeLessThan(3);
   });
 });
