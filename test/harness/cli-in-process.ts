@@ -127,10 +127,10 @@ function replaceProcess(
   const { exit, exitCode, env: envBefore } = process;
   const cwdBefore = process.cwd();
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin') as PropertyDescriptor;
-  const errorListeners = process.stdout.listeners('error');
   const restoreOutputs = (['stdout', 'stderr'] as const).map((name) => {
     const stream = process[name];
     const { write, isTTY, columns } = stream;
+    const listeners = stream.listeners('error');
     stream.write = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
       const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
       output[name] += text;
@@ -140,7 +140,12 @@ function replaceProcess(
       return true;
     };
     Object.assign(stream, { isTTY: terminal !== undefined, columns: terminal });
-    return () => Object.assign(stream, { write, isTTY, columns });
+    return () => {
+      Object.assign(stream, { write, isTTY, columns });
+      for (const listener of stream.listeners('error')) {
+        if (!listeners.includes(listener)) stream.off('error', listener as () => void);
+      }
+    };
   });
   const typed = Readable.from(input === '' ? [] : [input]);
   Object.defineProperty(process, 'stdin', { ...stdin, get: () => typed });
@@ -157,8 +162,5 @@ function replaceProcess(
     process.env = envBefore;
     Object.defineProperty(process, 'stdin', stdin);
     for (const restore of restoreOutputs) restore();
-    for (const listener of process.stdout.listeners('error')) {
-      if (!errorListeners.includes(listener)) process.stdout.off('error', listener as () => void);
-    }
   };
 }
