@@ -29,9 +29,9 @@ beforeAll(async () => {
     config: {
       http: { host: '127.0.0.1', port: 0, trusted_proxies: ['127.0.0.1'] },
       log: { access: 'all' },
-      stream: { heartbeat_ms: 100, retry_ms: 300 },
+      stream: { heartbeat_ms: 100, retry_ms: 100 },
       bots: [
-        { id: 'talker', kind: 'synthetic', config: { events_per_second: 50, message_bytes: 80 } },
+        { id: 'talker', kind: 'synthetic', config: { events_per_second: 200, message_bytes: 80 } },
         { id: 'quiet', kind: 'synthetic', config: { events_per_second: 1, message_bytes: 20 } },
       ],
     },
