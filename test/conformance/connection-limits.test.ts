@@ -39,10 +39,19 @@ describe.runIf(process.platform === 'linux')('many at once', () => {
     await connection.send(requestBytes('GET', '/health'));
     return { connection, answer: await connection.response() };
   };
-  /** Many at once, before they are counted. @returns those that were accepted. */
-  const flood = async (localAddress: string, count: number): Promise<RawConnection[]> => {
-    const asked = await Promise.all(Array.from({ length: count }, () => ask(localAddress)));
-    return asked.flatMap(({ connection, answer }) => (answer.status === 200 ? connection : []));
+  let floods = 0;
+  /**
+   * Opens many at once, before they are counted. If that happens in between, it tries again from another address.
+   * @returns those that were accepted, at least so many.
+   */
+  const flood = async (count: number, least: number): Promise<RawConnection[]> => {
+    for (;;) {
+      const address = `127.0.1.${++floods}`;
+      const asked = await Promise.all(Array.from({ length: count }, () => ask(address)));
+      const accepted = asked.filter(({ answer }) => answer.status === 200);
+      if (accepted.length >= least) return accepted.map(({ connection }) => connection);
+      for (const { connection } of accepted) connection.close();
+    }
   };
 
   it('connections above the limit of one address get 429, other addresses are served', async () => {
@@ -91,10 +100,9 @@ describe.runIf(process.platform === 'linux')('many at once', () => {
 
   it('connections above the limit that were opened before they were counted are closed with their next answers', async () => {
     const headers = { Authorization: `Bearer ${await service.token()}` };
-    let left = await flood('127.0.0.12', 60);
+    let left = await flood(60, isNode() ? 1 : LIMIT + 1);
     // node:http accepts no more in the first place.
     if (isNode()) expect(left.length).toBeLessThanOrEqual(LIMIT);
-    else expect(left.length).toBeGreaterThan(LIMIT);
     const targets = ['/health', '/api-info', '/nothing'];
     let turn = 0;
     const askAll = async (): Promise<number> => {
@@ -120,7 +128,7 @@ describe.runIf(process.platform === 'linux')('many at once', () => {
   it('a connection above the limit is closed with its next answer, also a large one and one without a body', async (context) => {
     skipWithout(context, !isNode(), 'uWebSockets.js: node:http accepts none above the limit');
     const headers = { Authorization: `Bearer ${await service.token()}` };
-    const left = await flood('127.0.0.13', 40);
+    const left = await flood(40, 20);
     /** Whether the next of them says that it is to be closed. */
     const next = async (method: string, target: string): Promise<boolean> => {
       const connection = left.pop();

@@ -13,6 +13,8 @@ export function quietStreamTests(given: () => Service): void {
     const events = async (scope: string): Promise<unknown[]> =>
       ((await call(service, 'GET', `/api/events?scope=${scope}`)).json as { events: unknown[] })
         .events;
+    const bot = async (): Promise<unknown> => (await call(service, 'GET', '/api/bots/only')).json;
+    await expect.poll(bot).toMatchObject({ status: 'running' });
     // The stream also has a line about its new token, which may come a little later than the token.
     await expect.poll(() => events('auth')).not.toEqual([]);
     const stream = await openStream(`${service.url}/events`, { token: await service.token() });
