@@ -52,8 +52,9 @@ it('Bad input: a port that another Drover has taken, with one front and with two
   const base = makeDir();
   context.onTestFinished(() => removeDir(base));
   const failing = failingIn(base);
-  for (const fronts of [1, 2]) {
-    const ended = await failing(['--port', String(service.port), ...frontFlags(fronts)]);
+  // An engine that cannot share a port has one front both times.
+  for (const fronts of new Set([1, 2].map((count) => frontFlags(count)[1] as string))) {
+    const ended = await failing(['--port', String(service.port), '--fronts', fronts]);
     expectRefusal(ended, new RegExp(`\\b${service.port}\\b`));
     expect((await tryPin(service, service.pin)).status).toBe(200);
   }
