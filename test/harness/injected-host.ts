@@ -7,17 +7,21 @@ import { Outbox } from '../../src/bot-host/outbox.js';
 import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import type { HostPool } from '../../src/main/bots/host-pool.js';
+import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import type { BotExit, HostMethods } from '../../src/shared/contract/threads.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
+import { withTimeout } from '../../src/shared/with-timeout.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 
 export class InjectedHost {
   readonly #kinds = new Map<string, BotKind>();
   readonly #host: BotHost;
+  readonly #runs = new HostedRuns();
+  readonly #graceMs: number;
   readonly number = 0;
   /** The last commands, oldest first, for incident reports. */
   readonly commands: string[] = [];
@@ -27,6 +31,7 @@ export class InjectedHost {
     broadcaster: Broadcaster,
     exited: (exit: BotExit) => void,
   ) {
+    this.#graceMs = hosts.stop_grace_ms;
     const inFlight = new InFlight(InFlight.create());
     const port = {
       postMessage({ bytes }: Batch): void {
@@ -43,7 +48,7 @@ export class InjectedHost {
     this.#host = new BotHost(this.#kinds, outbox, limits, {
       // Like every message between this host and main one turn of the loop later, as from another thread.
       exited: (exit) => void turn().then(() => exited(exit)),
-      settled: () => {},
+      settled: (run) => void turn().then(() => this.#runs.settle(run)),
     });
   }
 
@@ -51,7 +56,7 @@ export class InjectedHost {
   get pool(): HostPool {
     const pool = {
       count: 1,
-      clear: async () => false,
+      clear: (id: string) => this.#clear(id),
       place: async () => this,
       leave: () => {},
       admitDedicated: () => {},
@@ -70,7 +75,20 @@ export class InjectedHost {
 
   async startBot(input: Input<'start'>): Promise<void> {
     await turn();
-    this.#host.start(input);
+    this.#runs.add(input.run, input.id);
+    try {
+      this.#host.start(input);
+    } catch (thrown) {
+      this.#runs.settle(input.run);
+      throw thrown;
+    }
+  }
+
+  /** Waits for earlier runs of a bot, as the pool does; a run that ignores its signal needs a service as a process. */
+  async #clear(id: string): Promise<false> {
+    const free = this.#runs.whenFreeOf(id);
+    if (free) await withTimeout(free, this.#graceMs, () => {});
+    return false;
   }
 
   async stopBot(id: string, graceMs: number): Promise<void> {

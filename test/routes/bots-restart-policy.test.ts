@@ -165,6 +165,19 @@ it('a stop is final: a crash during the stop does not restart the bot', async ()
   await remove(service, id);
 });
 
+it('a bot that has crashed starts again when its last run is over, not before', async () => {
+  const config = { lock: randomUUID(), stop_ms: 300 };
+  await create(service, { id, kind: 'guarded', config, restart: { policy: 'never' } });
+  await statusFrom(stream, 0, id, 'online');
+  await invoke(service, id, 'break', { message: 'it holds its lock for a while' });
+  const from = stream.frames.length;
+  await statusFrom(stream, 0, id, 'failed');
+  await act(service, id, 'start');
+  await statusFrom(stream, from, id, 'online');
+  expectSingle(stream);
+  await remove(service, id);
+});
+
 it('updates of a bot in backoff do not cancel its restart', async () => {
   await mortal('throw', { max_restarts: 40, backoff_ms: 5, backoff_cap_ms: 5 }, 5);
   for (let n = 0; n < 100; n++) {
