@@ -29,8 +29,8 @@ beforeAll(async () => {
         max_json_depth: 10,
         max_header_bytes: 8192,
         body_timeout_ms: 300,
-        header_timeout_ms: 1000,
-        idle_timeout_ms: 1000,
+        header_timeout_ms: 3000,
+        idle_timeout_ms: 3000,
       },
     },
   });
