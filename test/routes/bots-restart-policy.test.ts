@@ -165,13 +165,17 @@ it('a stop is final: a crash during the stop does not restart the bot', async ()
   await remove(service, id);
 });
 
-it('a bot that has crashed starts again when its last run is over, not before', async () => {
+it('a bot that crashed while it stopped starts again when its last run is over, not before', async () => {
   const config = { lock: randomUUID(), stop_ms: 300 };
-  await create(service, { id, kind: 'guarded', config, restart: { policy: 'never' } });
+  await create(service, { id, kind: 'guarded', config, restart: { policy: 'always' } });
   await statusFrom(stream, 0, id, 'online');
-  await invoke(service, id, 'break', { message: 'it holds its lock for a while' });
-  const from = stream.frames.length;
-  await statusFrom(stream, 0, id, 'failed');
+  let from = stream.frames.length;
+  await Promise.all([
+    invoke(service, id, 'break', { message: 'while it stops' }),
+    act(service, id, 'stop'),
+  ]);
+  await statusFrom(stream, from, id, 'stopped');
+  from = stream.frames.length;
   await act(service, id, 'start');
   await statusFrom(stream, from, id, 'online');
   expectSingle(stream);
