@@ -66,8 +66,8 @@ beforeAll(async () => {
         path.join(dir, 'single.mjs'),
         FIXTURE_KINDS,
       ],
-      // Two of the kinds never finish loading and take this long.
-      hosts: { count: 2, max_heap_mb: 64, kind_load_ms: 6000 },
+      // Two of the kinds never finish loading and take this long; all others must finish on a busy machine.
+      hosts: { count: 2, max_heap_mb: 64, kind_load_ms: 10_000 },
       restart: { backoff_ms: 20 },
     },
     env: { DROVER_DRILLS_ENABLED: 'true' },
@@ -129,8 +129,8 @@ it('/api/kinds and the stream report each broken kind with the reason', async ()
   const reason = (module: string): string | undefined =>
     failed.find((one) => one.module.endsWith(module))?.error;
   expect(reason('throws.mjs')).toBe('thrown at import');
-  expect(reason('blocks.mjs')).toBe('it did not load within 6000 ms');
-  expect(reason('never-loaded.mjs')).toBe('it did not load within 6000 ms');
+  expect(reason('blocks.mjs')).toBe('it did not load within 10000 ms');
+  expect(reason('never-loaded.mjs')).toBe('it did not load within 10000 ms');
   expect(reason('no-such-directory')).toMatch(/^there is no file, directory or package .*no-such-/);
   expect(reason('exits.mjs')).toMatch(/^it ended its bot host while it was loaded: .*exited/);
   expect(reason('hoards.mjs')).toMatch(/^it ended its bot host while it was loaded: .*memory/);

@@ -55,7 +55,14 @@ const guarded = (more: object = {}, config: object = {}): object => ({
   config: { lock, ...config },
   ...more,
 });
-const online = (from = 0): Promise<Snapshot> => statusFrom(stream, from, id, 'online');
+/** Its last snapshot when it comes up: it publishes its status, then its data. */
+const online = (from = 0): Promise<Snapshot> =>
+  snapshotFrom(
+    stream,
+    from,
+    id,
+    ({ status, data }) => status === 'online' && data['note'] !== undefined,
+  );
 const patch = (body: unknown, bot = id) => call(service, 'PATCH', `/api/bots/${bot}`, { body });
 const times = <T>(count: number, what: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => what(n));
