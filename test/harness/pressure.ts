@@ -1,5 +1,6 @@
+import { expect } from 'vitest';
 import { call, type ServiceApi } from './api.js';
-import { act, statusFrom } from './bots.js';
+import { act, create, statusFrom } from './bots.js';
 import type { SseStream } from './sse.js';
 
 /** Response of `GET /api/pressure`, without the journal. */
@@ -47,4 +48,41 @@ export async function expectLifecycle(
   await act(service, id, 'restart');
   await statusFrom(stream, from, id, 'stopped');
   await statusFrom(stream, from, id, 'running');
+}
+
+/** The decision's report of a service with the running bot `only`, room for 50 bots, and one open stream; stops the bot. */
+export async function expectNothingShort(
+  service: ServiceApi,
+  { maxStreams, journal }: { maxStreams: number; journal: 'on' | 'off' },
+): Promise<void> {
+  await expect.poll(async () => (await getPressure(service)).report.running).toBe(1);
+  const { status, report } = await getPressure(service);
+  expect(status).toBe(200);
+  expect(report).toEqual({
+    running: 1,
+    capacity: 50,
+    short: [],
+    cpu: { used: expect.any(Number), limit: 0.98 },
+    memory: { used_bytes: expect.any(Number), limit_bytes: expect.any(Number) },
+    streams: { open: 1, limit: maxStreams },
+    queue: { used: expect.any(Number), limit: 0.9 },
+    bots: { present: 1, limit: 50 },
+    store: { state: 'on', reason: null },
+    journal: { state: journal, reason: null },
+  });
+  expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);
+  expect(report.memory.limit_bytes).toBeGreaterThan(report.memory.used_bytes);
+  await act(service, 'only', 'stop');
+  expect((await getPressure(service)).report).toMatchObject({ running: 0, bots: { present: 1 } });
+}
+
+/** Of a service whose streams are all open, among them `first`, which is closed. */
+export async function expectStreamsShort(service: ServiceApi, first: SseStream): Promise<void> {
+  expect(await getPressure(service)).toMatchObject({ status: 503, report: { short: ['streams'] } });
+  expect(await streamRefusal(service)).toEqual({ status: 503, error: 'too many streams are open' });
+  // It is the streams that are short, not the bots.
+  expect((await create(service, { id: 'new', kind: 'synthetic' })).status).toBe(201);
+  first.close();
+  await first.ended;
+  await expect.poll(async () => (await getPressure(service)).status).toBe(200);
 }

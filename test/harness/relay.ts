@@ -7,6 +7,10 @@ import { onTestFinished } from 'vitest';
 
 export class Relay {
   readonly url: string;
+  /** Of clients, since the beginning. */
+  connections = 0;
+  /** From the service to its clients. */
+  bytes = 0;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #hangs = false;
@@ -29,6 +33,11 @@ export class Relay {
   /** As when the service is killed: its connections break, and new ones are refused. */
   cut(): void {
     this.#server.close();
+    this.disconnect();
+  }
+
+  /** As when the network fails for a moment: its connections break, and new ones are accepted. */
+  disconnect(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -39,6 +48,7 @@ export class Relay {
   }
 
   #join(client: Socket, service: Socket): void {
+    this.connections += 1;
     for (const socket of [client, service]) {
       this.#sockets.add(socket);
       socket.on('error', () => {});
@@ -49,6 +59,9 @@ export class Relay {
       });
     }
     if (this.#hangs) return;
+    service.on('data', ({ length }) => {
+      this.bytes += length;
+    });
     client.pipe(service);
     service.pipe(client);
   }

@@ -1,10 +1,8 @@
 // drover/client: the live stream on the built service.
 
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   ApiError,
   DroverClient,
@@ -14,6 +12,7 @@ import {
 import { inject } from '../harness/inject.js';
 import { injectedFetch } from '../harness/injected-fetch.js';
 import { freePort } from '../harness/ports.js';
+import { Relay } from '../harness/relay.js';
 import {
   makeDir,
   removeDir,
@@ -81,20 +80,20 @@ describe('on the service', () => {
   });
 
   it('delivers each event once and in order when connections are cut at any point', async () => {
-    const proxy = await CuttableProxy.before(service.port);
-    const viaProxy = new DroverClient({ url: proxy.url, token: client.token });
+    const relay = await Relay.before(service.port);
+    const throughRelay = new DroverClient({ url: relay.url, token: client.token });
     const ids: string[] = [];
     const gaps: unknown[] = [];
-    const stream = viaProxy.stream({ backoff: FAST, onGap: (gap) => gaps.push(gap) });
+    const stream = throughRelay.stream({ backoff: FAST, onGap: (gap) => gaps.push(gap) });
     let next = 20_000;
     for await (const batch of stream.batches()) {
       for (const { id } of batch) if (id !== null) ids.push(id);
       // Cuts anywhere within a frame.
-      if (proxy.bytes > next) {
-        proxy.cut();
-        next = proxy.bytes + 20_000 + Math.random() * 40_000;
+      if (relay.bytes > next) {
+        relay.disconnect();
+        next = relay.bytes + 20_000 + Math.random() * 40_000;
       }
-      if (proxy.connections === 12) break;
+      if (relay.connections === 12) break;
     }
     expect(gaps).toEqual([]);
     const first = numberOf(ids[0] ?? '');
@@ -247,49 +246,3 @@ it('does not read ahead of a slow reader, which then receives a gap and what fol
   // The events that the ring has overwritten are reported as one gap.
   expect(gaps).toBe(1);
 });
-
-/** Stands between a client and the service, and can cut the connections. */
-class CuttableProxy {
-  bytes = 0;
-  connections = 0;
-  readonly url: string;
-  readonly #sockets = new Set<Socket>();
-
-  private constructor(port: number) {
-    this.url = `http://127.0.0.1:${port}`;
-  }
-
-  static async before(port: number): Promise<CuttableProxy> {
-    const server = createProxy().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const proxy = new CuttableProxy((server.address() as AddressInfo).port);
-    server.on('connection', (client) => proxy.#join(client, connect(port, '127.0.0.1')));
-    onTestFinished(() => {
-      server.close();
-      proxy.cut();
-    });
-    return proxy;
-  }
-
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  #join(client: Socket, service: Socket): void {
-    this.connections++;
-    for (const socket of [client, service]) {
-      this.#sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        this.#sockets.delete(socket);
-        client.destroy();
-        service.destroy();
-      });
-    }
-    service.on('data', ({ length }) => {
-      this.bytes += length;
-    });
-    client.pipe(service);
-    service.pipe(client);
-  }
-}

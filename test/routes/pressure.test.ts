@@ -4,7 +4,13 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import { act, create, remove, snapshot, watch } from '../harness/bots.js';
 import { type InjectedService, inject } from '../harness/inject.js';
-import { expectLifecycle, getPressure, streamRefusal } from '../harness/pressure.js';
+import {
+  expectLifecycle,
+  expectNothingShort,
+  expectStreamsShort,
+  getPressure,
+  streamRefusal,
+} from '../harness/pressure.js';
 import type { SseStream } from '../harness/sse.js';
 import { makeToken } from '../harness/tokens.js';
 
@@ -29,37 +35,13 @@ async function open(): Promise<SseStream> {
 it('says what runs, what may run, and that nothing is short', async () => {
   service = await inject({ config: { bots, pressure: { max_bots: 50 } } });
   await open();
-  await expect.poll(async () => (await getPressure(service)).report.running).toBe(1);
-  const { status, report } = await getPressure(service);
-  expect(status).toBe(200);
-  expect(report).toEqual({
-    running: 1,
-    capacity: 50,
-    short: [],
-    cpu: { used: expect.any(Number), limit: 0.98 },
-    memory: { used_bytes: expect.any(Number), limit_bytes: expect.any(Number) },
-    streams: { open: 1, limit: 20_000 },
-    queue: { used: expect.any(Number), limit: 0.9 },
-    bots: { present: 1, limit: 50 },
-    store: { state: 'on', reason: null },
-    journal: { state: 'off', reason: null },
-  });
-  expect(report.memory.used_bytes).toBeGreaterThan(20 * 2 ** 20);
-  expect(report.memory.limit_bytes).toBeGreaterThan(report.memory.used_bytes);
-  await act(service, 'only', 'stop');
-  expect((await getPressure(service)).report).toMatchObject({ running: 0, bots: { present: 1 } });
+  await expectNothingShort(service, { maxStreams: 20_000, journal: 'off' });
 });
 
 it('streams: full when there is room for no more, and then again not', async () => {
   service = await inject({ config: { bots, stream: { max_streams: 2 } } });
   const [first] = [await open(), await open()];
-  expect(await getPressure(service)).toMatchObject({ status: 503, report: { short: ['streams'] } });
-  expect(await streamRefusal(service)).toEqual({ status: 503, error: 'too many streams are open' });
-  // It is the streams that are short, not the bots.
-  expect((await create(service, { id: 'new', kind: 'synthetic' })).status).toBe(201);
-  first.close();
-  await first.ended;
-  await expect.poll(async () => (await getPressure(service)).status).toBe(200);
+  await expectStreamsShort(service, first);
   await open();
 });
 
