@@ -6,6 +6,7 @@ import { redactText, redactUrl } from './redact.js';
 
 /** As many as fetch follows. */
 const MAX_REDIRECTS = 20;
+const HTTP = /^https?:$/;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** They describe a body that is not sent any more. */
 const BODY_HEADERS = ['encoding', 'language', 'location', 'type', 'length'].map(
@@ -50,7 +51,7 @@ export async function fetchAsBot(
 
 async function exchange({ url, init }: Step, log: Logger, check: CheckPlace): Promise<Response> {
   const line = `${methodOf(init)} ${redactUrl(url)}`;
-  if (/^https?:$/.test(url.protocol)) {
+  if (HTTP.test(url.protocol)) {
     check(url.hostname, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
   }
   log.wire('http', 'outgoing', line);
@@ -68,7 +69,7 @@ async function exchange({ url, init }: Step, log: Logger, check: CheckPlace): Pr
 function redirected({ url, init }: Step, status: number, location: string): Step {
   if (!URL.canParse(location, url.href)) throw failure('the redirect has an invalid location');
   const target = new URL(location, url);
-  if (!/^https?:$/.test(target.protocol)) throw failure('the redirect leads to another scheme');
+  if (!HTTP.test(target.protocol)) throw failure('the redirect leads to another scheme');
   if (target.hash === '') target.hash = url.hash;
   const method = methodOf(init);
   const next: RequestInit = { ...init };

@@ -33,7 +33,7 @@ export class Clients {
 
   of(exchange: Pick<Exchange, 'address' | 'headers'>): Client {
     const client: Client = { address: exchange.address, scheme: this.#own };
-    if (!this.#trusts(client.address)) return client;
+    if (!this.areForwarded || !this.#trusts(client.address)) return client;
     const hops =
       this.#header === 'forwarded'
         ? forwardedHops(exchange.headers('forwarded'))

@@ -1,9 +1,4 @@
-import {
-  addressBytes,
-  addressKey,
-  addressKeyOf,
-  type CrowdedAddresses,
-} from '../shared/contract/addresses.js';
+import { addressBytes, addressKey, type CrowdedAddresses } from '../shared/contract/addresses.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { Networks } from '../shared/contract/networks.js';
 import { DroverError } from '../shared/errors.js';
@@ -61,8 +56,10 @@ export class Connections implements ConnectionGate {
   }
 
   #name(address: string | null): QuotaNames<'perAddress'> {
-    if (address === null || this.#trusted.has(addressBytes(address))) return {};
-    return { perAddress: this.#names.of(`address ${addressKeyOf(address)}`) };
+    if (address === null) return {};
+    const bytes = addressBytes(address);
+    if (this.#trusted.has(bytes)) return {};
+    return { perAddress: this.#names.of(`address ${addressKey(bytes)}`) };
   }
 }
 

@@ -48,13 +48,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
     }
   }
   const config = merged as Config;
-  try {
-    new Networks(config.http.trusted_proxies);
-  } catch (thrown) {
-    throw new StartupError(
-      `http.trusted_proxies: ${messageOf(thrown)}; docs/CONFIGURATION.md lists all keys`,
-    );
-  }
+  expectBuilds('http.trusted_proxies', () => new Networks(config.http.trusted_proxies));
   const { bots_ms: botsMs, streams_ms: streamsMs } = config.shutdown;
   // Each layer alone may be valid.
   if (botsMs + streamsMs > MAX_SHUTDOWN_MS) {
@@ -63,14 +57,17 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
         'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
     );
   }
-  try {
-    new NetworkRules(config.network.allow);
-  } catch (thrown) {
-    throw new StartupError(
-      `network.allow: ${messageOf(thrown)}; docs/CONFIGURATION.md lists all keys`,
-    );
-  }
+  expectBuilds('network.allow', () => new NetworkRules(config.network.allow));
   return config;
+}
+
+/** For what a schema cannot check: the value's own parser does. @throws StartupError */
+function expectBuilds(key: string, build: () => unknown): void {
+  try {
+    build();
+  } catch (thrown) {
+    throw new StartupError(`${key}: ${messageOf(thrown)}; docs/CONFIGURATION.md lists all keys`);
+  }
 }
 
 function readLayer(file: string | URL, source: string): Layer {

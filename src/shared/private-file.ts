@@ -1,11 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 
 /**
  * Writes a file that only its owner can read and change. A reader sees the old file or all of the new one, and the mode is right
- * from the first byte on, also if the old file had another. @throws Error of the system; then the old file is as it was.
+ * from the first byte on, also if the old file had another.
+ * @param owner of the file, which only root can give away. @throws Error of the system; then the old file is as it was.
  */
-export function writePrivateFile(path: string, text: string): void {
+export function writePrivateFile(
+  path: string,
+  text: string,
+  owner?: { uid: number; gid: number },
+): void {
   // Nobody can prepare a file or a link of this name.
   const fresh = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
@@ -13,6 +26,7 @@ export function writePrivateFile(path: string, text: string): void {
     try {
       // The umask may have removed more.
       fchmodSync(file, 0o600);
+      if (owner) fchownSync(file, owner.uid, owner.gid);
       writeFileSync(file, text);
     } finally {
       closeSync(file);

@@ -1,6 +1,7 @@
 // The only module that writes to standard output and standard error. What is printed can come from a bot, a server or a client,
 // and may be meant to control the operator's terminal.
 
+import { EACH_INVISIBLE } from './contract/escapes.js';
 import { messageOf } from './errors.js';
 
 /** Text in one of the terminal's colours (SGR). */
@@ -14,22 +15,17 @@ export const CLEAR_LINE = Symbol('clear line');
 
 export type Printed = string | Painted | typeof CLEAR_LINE;
 
-/** Control characters, and characters that change the direction of text. */
-const UNSAFE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to escape
-  /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-/** Text without unsafe characters, on one line: they are escaped as in JSON, which stays the same value. */
+/** Text without invisible characters, on one line: they are escaped as in JSON, which stays the same value. */
 export function safeText(text: string): string {
-  return text.replace(UNSAFE, escaped);
+  return text.replace(EACH_INVISIBLE, escaped);
 }
 
 /** The same for text of several lines: line breaks and tabs stay. */
 export function safeLines(text: string): string {
-  return text.replace(UNSAFE, (at) => (at === '\n' || at === '\t' ? at : escaped(at)));
+  return text.replace(EACH_INVISIBLE, (at) => (at === '\n' || at === '\t' ? at : escaped(at)));
 }
 
-/** Prints without unsafe characters but line breaks and tabs. @returns false when the reader is slow: await `drain`. */
+/** Prints without invisible characters but line breaks and tabs. @returns false when the reader is slow: await `drain`. */
 export function write(stream: NodeJS.WritableStream, ...parts: readonly Printed[]): boolean {
   return stream.write(parts.map(shown).join(''));
 }

@@ -7,5 +7,5 @@ export function serviceUrl(): string {
 
 /** A name for what all pages of an origin share. Other paths of the origin may belong to other services. */
 export function ownName(name: string): string {
-  return name + new URL('.', location.href).pathname.replace(/\/$/, '');
+  return name + new URL(serviceUrl()).pathname.replace(/\/$/, '');
 }

@@ -2,16 +2,7 @@
 // the service accepts it from there (src/main/access/token-files.ts).
 
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fchownSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { tokenFileName } from '../../main/access/token-files.js';
@@ -20,6 +11,7 @@ import { dataDirHolder } from '../../main/data-dir-lock.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import type { CreateTokenBody, NewToken, TokenFile } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
+import { writePrivateFile } from '../../shared/private-file.js';
 import { newToken, tokenDigest } from '../../shared/token-digest.js';
 import { validatorOf } from '../../shared/validators.js';
 import { EXIT } from '../exit-codes.js';
@@ -75,22 +67,12 @@ function expectValid(body: CreateTokenBody): void {
   }
 }
 
-/** Renamed when it is complete. */
 function leave(dir: string, path: string, token: TokenFile): void {
-  const fresh = `${path}.tmp`;
   try {
-    const { uid, gid } = statSync(dir);
-    const file = openSync(fresh, 'wx', 0o600);
-    try {
-      // Root may write anywhere, but the service's user must be able to read it.
-      if (process.geteuid?.() === 0) fchownSync(file, uid, gid);
-      writeFileSync(file, JSON.stringify(token));
-    } finally {
-      closeSync(file);
-    }
-    renameSync(fresh, path);
+    // Root may write anywhere, but the service's user must be able to read it.
+    const owner = process.geteuid?.() === 0 ? statSync(dir) : undefined;
+    writePrivateFile(path, JSON.stringify(token), owner);
   } catch (thrown) {
-    rmSync(fresh, { force: true });
     throw new CliError(
       EXIT.failed,
       `cannot create a token in the data directory ${dir}: ${messageOf(thrown)}; give the directory of the service, and run this as its user or as root`,

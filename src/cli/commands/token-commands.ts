@@ -101,7 +101,7 @@ async function createToken(name: string, options: CreateOptions): Promise<undefi
       : await createLocalToken(dataDir, body, timeout);
   // Only the token, for TOKEN=$(drover tokens create …).
   if (options.json) await printJson(created);
-  else await printLine(`${created.token}`);
+  else await printLine(created.token);
 }
 
 function createByRequest(body: CreateTokenBody, options: CreateOptions): Promise<NewToken> {

@@ -14,7 +14,7 @@ const EVERY_MS = 1000;
 const MAX_BYTES = 256 * 1024;
 /** Files of one search. The others follow with the next. */
 const MAX_FILES = 100;
-const NAME = /^new-token\.([0-9a-f-]{36})\.json$/;
+const NAME = /^new-token\.[0-9a-f-]{36}\.json$/;
 const OTHERS_WRITE = 0o022;
 
 /** The file of a token that waits to be accepted. */
@@ -82,7 +82,7 @@ export class TokenFiles {
   async #take(name: string): Promise<void> {
     const path = join(this.#dir, name);
     if (!this.#adopted.has(name)) {
-      await this.#adopt(await readToken(path, NAME.exec(name)?.[1] ?? ''));
+      await this.#adopt(await readToken(this.#dir, name));
       this.#adopted.add(name);
     }
     await unlink(path);
@@ -90,9 +90,9 @@ export class TokenFiles {
   }
 }
 
-async function readToken(path: string, id: string): Promise<TokenFile> {
+async function readToken(dir: string, name: string): Promise<TokenFile> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-  const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const file = await open(join(dir, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   let value: unknown;
   try {
     expectOwn(await file.stat());
@@ -102,7 +102,7 @@ async function readToken(path: string, id: string): Promise<TokenFile> {
   }
   const validate = validatorOf('TokenFile');
   if (!validate(value)) throw new Error(explainSchemaError('', validate.errors));
-  if (value.id !== id) throw new Error('its name and its id differ');
+  if (tokenFileName(value.id) !== name) throw new Error('its name and its id differ');
   return value;
 }
 

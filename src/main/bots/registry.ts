@@ -171,10 +171,12 @@ export class BotRegistry {
   ): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
-    const change = (config ?? {}) as JsonObject;
-    const merged = config === undefined ? spec.config : this.#merge(spec, change);
+    const change = config as JsonObject | undefined;
+    const merged = change === undefined ? spec.config : this.#merge(spec, change);
     this.#schemas.checkConfig(spec.kind, merged);
-    if (!mayRedirect) this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
+    if (change !== undefined && !mayRedirect) {
+      this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
+    }
     const changed: BotSpec = {
       ...spec,
       config: merged,

@@ -2,6 +2,7 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { Store } from './store.js';
+import type { Table } from './store-file.js';
 
 /** A bot as earlier versions stored it: `incarnation` was called `made`. */
 type StoredBot = BotSpec & { made?: string };
@@ -32,7 +33,7 @@ export class BotStore {
     return this.#store.write([{ table: 'bots', key: id }], true);
   }
 
-  get #bots(): ReturnType<typeof Store.prototype.table<StoredBot>> {
+  get #bots(): Table<StoredBot> {
     return this.#store.table<StoredBot>('bots');
   }
 }

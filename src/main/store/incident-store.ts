@@ -2,6 +2,7 @@
 
 import type { Incident, IncidentBot } from '../../shared/contract/bots.js';
 import type { Store } from './store.js';
+import type { Table } from './store-file.js';
 
 /** Stored incidents. One more removes the oldest. */
 const MAX_INCIDENTS = 1000;
@@ -118,7 +119,7 @@ export class IncidentStore {
     return incident.suspect;
   }
 
-  get #incidents(): ReturnType<typeof Store.prototype.table<StoredIncident>> {
+  get #incidents(): Table<StoredIncident> {
     return this.#store.table<StoredIncident>('incidents');
   }
 

@@ -8,6 +8,9 @@ import { reserveLockFile } from '../../shared/lmdb/lock-file.js';
 const TABLES = ['tokens', 'token_uses', 'bots', 'incidents'] as const;
 export type TableName = (typeof TABLES)[number];
 
+/** A table to read. */
+export type Table<V> = Pick<Database<V, string>, 'get' | 'getRange'>;
+
 /** Without a value the key is removed. */
 export interface Change {
   table: TableName;
@@ -47,7 +50,7 @@ export class StoreFile {
   }
 
   /** For tables whose type the caller knows. */
-  table<V>(name: TableName): Pick<Database<V, string>, 'get' | 'getRange'> {
+  table<V>(name: TableName): Table<V> {
     return this.#tables[name] as Database<V, string>;
   }
 

@@ -1,7 +1,7 @@
 // Runs in main. The files of the store by name: checks, copies and replaces them. Every step leaves a complete file of each name
 // if the machine stops in it. What is written is a new file: nobody has prepared it or a link of its name.
 
-import { constants, copyFileSync, renameSync, rmSync } from 'node:fs';
+import { constants, renameSync, rmSync } from 'node:fs';
 import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf } from '../../shared/errors.js';
@@ -34,8 +34,7 @@ export async function prepareStore(path: string, stopping?: AbortSignal): Promis
   // The lock file belongs to the old file.
   rmSync(lockFileOf(path), { force: true });
   if (copyFault === undefined) {
-    copyFileSync(copy, freshOf(path), constants.COPYFILE_EXCL);
-    await sync(freshOf(path), 'r+');
+    await copyToFresh(path);
     renameSync(freshOf(path), path);
     await syncDirectory(path);
     return [`${what}; its last copy has taken its place`];
@@ -57,6 +56,10 @@ export async function renewCopy(path: string, file: StoreFile): Promise<void> {
 /** Writes the file that {@link putRewritten} puts in place, without free pages, and the copy. @throws Error of the disk. */
 export async function rewrite(path: string, file: StoreFile): Promise<void> {
   await renewCopy(path, file);
+  await copyToFresh(path);
+}
+
+async function copyToFresh(path: string): Promise<void> {
   const { COPYFILE_EXCL } = constants;
   await complete(freshOf(path), (fresh) => copyFile(copyOf(path), fresh, COPYFILE_EXCL));
 }

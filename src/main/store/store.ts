@@ -5,9 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { StoreState } from '../../shared/contract/pressure.js';
 import { DroverError, messageOf, StartupError } from '../../shared/errors.js';
 import { sizeOf } from '../../shared/lmdb/file-fault.js';
-import type { Database } from '../../shared/lmdb/lmdb.js';
 import { Semaphore } from '../../shared/semaphore.js';
-import { type Change, StoreFile, type TableName } from './store-file.js';
+import { type Change, StoreFile, type Table, type TableName } from './store-file.js';
 import {
   copyOf,
   prepareStore,
@@ -88,7 +87,7 @@ export class Store {
   }
 
   /** To be called for each use: the file can be replaced meanwhile. @throws DroverError `not_stored`. */
-  table<V>(name: TableName): Pick<Database<V, string>, 'get' | 'getRange'> {
+  table<V>(name: TableName): Table<V> {
     if (!this.#file) throw this.#refusal();
     return this.#file.table<V>(name);
   }

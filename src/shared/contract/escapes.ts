@@ -16,7 +16,7 @@ export function withoutEscapes(text: string): string {
 /** Control characters, and characters that change the direction of text or end a line; for a class of an expression. */
 const INVISIBLE =
   '\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
-const EACH_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'g');
+export const EACH_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'g');
 
 /** For schemas: a text without them. */
 export const ONLY_VISIBLE = `^[^${INVISIBLE}]*$`;
