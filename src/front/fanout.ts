@@ -23,6 +23,7 @@ import { Keepalive, type KeepaliveOptions } from './keepalive.js';
 import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
 import { Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
+import { SubscriberList } from './subscriber-list.js';
 
 /** Longest time that streams block requests, in ms. */
 const SLICE_MS = 2;
@@ -55,13 +56,12 @@ export class Fanout {
   readonly #counters: Counters;
   /** Blocked streams that this pass has swept. */
   #blocked = 0;
-  readonly #subscribers: Subscriber[] = [];
+  readonly #subscribers = new SubscriberList();
   readonly #groups = new Map<string, SubscriberGroup>();
   readonly #arena = new GatherArena();
   /** `idle` waits for the doorbell, `resting` after a pass. */
   #state: 'idle' | 'passing' | 'resting' = 'idle';
   #head = 0;
-  #at = 0;
   /** Another pass was requested during this one. */
   #woken = false;
   /** A subscriber could accept more at once. */
@@ -98,13 +98,13 @@ export class Fanout {
   }
 
   get size(): number {
-    return this.#subscribers.length;
+    return this.#subscribers.size;
   }
 
   /** Adds a stream. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
     const { filter, removed } = wanted;
-    const subscriber = new Subscriber(sink, this.#group(filter), this.#subscribers.length, removed);
+    const subscriber = new Subscriber(sink, this.#group(filter), removed);
     this.#subscribers.push(subscriber);
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
     if (replays) this.#replays.add(subscriber);
@@ -119,17 +119,7 @@ export class Fanout {
     this.#replays.remove(subscriber);
     const { filter } = subscriber.group;
     if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
-    // The last one fills the hole. During a pass, one that was already served fills it, so that none is skipped.
-    let hole = subscriber.index;
-    if (hole < this.#at) {
-      this.#at -= 1;
-      this.#move(this.#at, hole);
-      hole = this.#at;
-    }
-    const last = this.#subscribers.length - 1;
-    if (hole !== last) this.#move(last, hole);
-    this.#subscribers.pop();
-    subscriber.index = -1;
+    this.#subscribers.remove(subscriber);
     subscriber.removed();
     this.#checkClosed();
   }
@@ -155,7 +145,7 @@ export class Fanout {
     this.wake();
     this.#checkClosed();
     await withTimeout(closing.done.promise, withinMs, () => {
-      for (const subscriber of [...this.#subscribers]) subscriber.sink.close();
+      for (const subscriber of this.#subscribers.all()) subscriber.sink.close();
     });
     this.stop();
   }
@@ -171,7 +161,7 @@ export class Fanout {
     // There are new frames since the last pass, so nothing gathered before is reusable.
     this.#arena.restart();
     this.#head = this.#options.reader.head();
-    this.#at = 0;
+    this.#subscribers.begin();
     this.#woken = false;
     this.#behind = false;
     this.#passMs = 0;
@@ -183,8 +173,8 @@ export class Fanout {
   #slice(): void {
     const began = performance.now();
     let count = 0;
-    while (this.#at < this.#subscribers.length) {
-      const subscriber = this.#subscribers[this.#at++] as Subscriber;
+    let subscriber = this.#subscribers.next();
+    for (; subscriber; subscriber = this.#subscribers.next()) {
       if (this.#serve(subscriber, this.#head)) this.#behind = true;
       if (this.#sweeping) {
         this.#keepalive.sweep(subscriber, began);
@@ -302,13 +292,7 @@ export class Fanout {
     return group;
   }
 
-  #move(from: number, to: number): void {
-    const moved = this.#subscribers[from] as Subscriber;
-    this.#subscribers[to] = moved;
-    moved.index = to;
-  }
-
   #checkClosed(): void {
-    if (this.#closing && this.#subscribers.length === 0) this.#closing.done.resolve();
+    if (this.#closing && this.size === 0) this.#closing.done.resolve();
   }
 }

@@ -20,7 +20,7 @@ export class Subscriber {
   /** Called when it has left the fan-out. */
   readonly removed: () => void;
   /** Index in the fan-out's list, -1 after it has left. */
-  index: number;
+  index = -1;
   /** Sequence number of the next frame that it gets. */
   cursor = 0;
   /** Becomes {@link initialState} as soon as the snapshots are current. */
@@ -34,10 +34,9 @@ export class Subscriber {
   /** When it was last written to, by performance.now(). */
   writtenAt = 0;
 
-  constructor(sink: StreamSink, group: SubscriberGroup, index: number, removed: () => void) {
+  constructor(sink: StreamSink, group: SubscriberGroup, removed: () => void) {
     this.sink = sink;
     this.group = group;
-    this.index = index;
     this.removed = removed;
   }
 
