@@ -106,6 +106,7 @@ export class Fanout {
     const { filter, removed } = wanted;
     const subscriber = new Subscriber(sink, this.#group(filter), removed);
     this.#subscribers.push(subscriber);
+    this.#keepalive.begin();
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
     if (replays) this.#replays.add(subscriber);
     // Not sent at once: a request handler calls this, and its cork has room for the headers only.
@@ -121,6 +122,7 @@ export class Fanout {
     if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
     this.#subscribers.remove(subscriber);
     subscriber.removed();
+    if (this.size === 0) this.#noStreams();
     this.#checkClosed();
   }
 
@@ -203,6 +205,13 @@ export class Fanout {
   #rest(): void {
     if (this.#behind) {
       setImmediate(() => this.#begin());
+      return;
+    }
+    // Without streams nobody waits for a frame: REST reads take the mirror to the head before they answer. The front wakes
+    // only so often that the ring does not lap the mirror.
+    if (this.size === 0 && !this.#woken) {
+      this.#state = 'idle';
+      this.#options.reader.armForStep();
       return;
     }
     this.#state = 'resting';
@@ -290,6 +299,11 @@ export class Fanout {
     }
     group.members += 1;
     return group;
+  }
+
+  #noStreams(): void {
+    this.#keepalive.end();
+    this.#counters.set(FRONT_CELLS.blocked, 0);
   }
 
   #checkClosed(): void {

@@ -23,23 +23,36 @@ export interface KeepaliveActions {
 }
 
 /**
- * Runs in a front thread. Owns the sweep timer. A sweep sends heartbeats and closes stalled streams. It runs inside the
+ * Runs in a front thread. Owns the sweep timer, which runs while there are streams. A sweep sends heartbeats and closes stalled streams. It runs inside the
  * fan-out's passes, so that 10,000 heartbeats are sliced like everything else.
  */
 export class Keepalive {
   readonly #options: KeepaliveOptions;
   readonly #actions: KeepaliveActions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #sweepMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
   #due = false;
 
   constructor(options: KeepaliveOptions, actions: KeepaliveActions) {
     this.#options = options;
     this.#actions = actions;
-    const sweepMs = Math.min(SWEEP_MS, options.heartbeatMs, options.stallMs);
-    this.#timer = setInterval(() => {
+    this.#sweepMs = Math.min(SWEEP_MS, options.heartbeatMs, options.stallMs);
+  }
+
+  /** There is a stream: sweeps from now on. */
+  begin(): void {
+    if (this.#isStopped) return;
+    this.#timer ??= setInterval(() => {
       this.#due = true;
-      actions.wake();
-    }, sweepMs);
+      this.#actions.wake();
+    }, this.#sweepMs);
+  }
+
+  /** There is no stream any more. */
+  end(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Whether the next pass has to sweep. Resets until the timer fires again. */
@@ -74,8 +87,9 @@ export class Keepalive {
     }
   }
 
-  /** Stops the timer. */
+  /** Ends for good: a timer would keep the thread alive. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#isStopped = true;
+    this.end();
   }
 }

@@ -24,6 +24,16 @@ const LINE = 64;
 const CELLS_PER_LINE = LINE / 8;
 export const RECORD_BYTES = 32;
 
+/**
+ * What an ARMED cell asks the writer for: nothing, to be woken at the next publish, or only when the ring has moved by a step
+ * (STEPS to a ring).
+ */
+export const AWAKE = 0n;
+export const ARMED_FOR_NEXT = 1n;
+export const ARMED_FOR_STEP = 2n;
+/** Space on the ring is reclaimed in so many steps. A reader that wakes at each step is never lapped while it sleeps. */
+export const RING_STEPS = 16;
+
 /** Value of a front's READING cell while it reads nothing. Any other value is the lowest sequence number it reads. */
 export const IDLE = -1n;
 

@@ -4,6 +4,9 @@
 // only from the protected sequence number on. ring-writer.ts has the proof.
 
 import {
+  ARMED_FOR_NEXT,
+  ARMED_FOR_STEP,
+  AWAKE,
   armedCell,
   HEAD,
   IDLE,
@@ -185,11 +188,19 @@ export class RingReader {
    */
   arm(seen: number): boolean {
     const { cells } = this.#ring;
-    Atomics.store(cells, this.#armed, 1n);
+    Atomics.store(cells, this.#armed, ARMED_FOR_NEXT);
     if (this.head() === seen) return true;
     // The writer may have seen the cell in between; then a spurious wake-up comes, which is harmless.
-    Atomics.store(cells, this.#armed, 0n);
+    Atomics.store(cells, this.#armed, AWAKE);
     return false;
+  }
+
+  /**
+   * Asks the writer to wake this front only when the ring has moved by a step: for a front that sends nothing, but must not
+   * be lapped. Frames that were published meanwhile do not wake it.
+   */
+  armForStep(): void {
+    Atomics.store(this.#ring.cells, this.#armed, ARMED_FOR_STEP);
   }
 
   #word(seq: number, field: number): number {
@@ -205,6 +216,6 @@ export class RingReader {
 export function releaseReader(shared: SharedRing, front: number): void {
   const { cells } = openRing(shared);
   Atomics.store(cells, readingCell(front), IDLE);
-  Atomics.store(cells, armedCell(front), 0n);
+  Atomics.store(cells, armedCell(front), AWAKE);
   Atomics.notify(cells, readingCell(front));
 }

@@ -12,6 +12,8 @@
 // the writer stored HEAD after it wrote them, so the store and the load order the plain accesses too.
 
 import {
+  ARMED_FOR_NEXT,
+  AWAKE,
   armedCell,
   type FrameMeta,
   HEAD,
@@ -23,6 +25,7 @@ import {
   openRing,
   POSITION_STRIDE,
   RECORD_BYTES,
+  RING_STEPS,
   type RingViews,
   readingCell,
   SCOPE_WORD,
@@ -52,6 +55,8 @@ export class RingWriter {
   /** The bytes before this position, and the slots before this frame, may be overwritten: no reader is there. */
   #clearBytes: number;
   #clearSlots: number;
+  /** The ring has moved by a step since the last publish. */
+  #hasStepped = false;
   /** Frames that are numbered and indexed but not yet in the byte ring, and their text in one: writing many at once
    * costs a fraction of writing each. */
   #pending: string[] = [];
@@ -69,8 +74,8 @@ export class RingWriter {
     const ring = openRing(shared);
     this.#ring = ring;
     this.#slotMask = ring.slots - 1;
-    this.#stepBytes = Math.floor(ring.bytes / 16);
-    this.#stepSlots = Math.max(1, ring.slots >> 4);
+    this.#stepBytes = Math.floor(ring.bytes / RING_STEPS);
+    this.#stepSlots = Math.max(1, Math.floor(ring.slots / RING_STEPS));
     this.#maxPending = Math.min(MAX_PENDING_UNITS, this.#stepBytes);
     const head = Number(Atomics.load(ring.cells, HEAD));
     this.#tail = Number(Atomics.load(ring.cells, TAIL));
@@ -143,7 +148,8 @@ export class RingWriter {
 
   /**
    * Shows readers all frames written so far.
-   * @returns the fronts that sleep and have to be woken; each is named once for each time it armed its doorbell.
+   * @returns the fronts that sleep and have to be woken; each is named once for each time it armed its doorbell. One that
+   * sleeps until the ring has moved by a step is named with the first publish after that.
    */
   publish(): number[] {
     this.#write();
@@ -152,10 +158,11 @@ export class RingWriter {
     const wake: number[] = [];
     for (let front = 0; front < fronts; front++) {
       const cell = armedCell(front);
-      if (Atomics.load(cells, cell) === 1n && Atomics.exchange(cells, cell, 0n) === 1n) {
-        wake.push(front);
-      }
+      const armed = Atomics.load(cells, cell);
+      if (armed !== ARMED_FOR_NEXT && (armed === AWAKE || !this.#hasStepped)) continue;
+      if (Atomics.exchange(cells, cell, AWAKE) !== AWAKE) wake.push(front);
     }
+    this.#hasStepped = false;
     return wake;
   }
 
@@ -208,6 +215,7 @@ export class RingWriter {
     }
     this.#clearBytes = Math.max(this.#clearBytes, toPosition);
     this.#clearSlots = Math.max(this.#clearSlots, toSlot);
+    this.#hasStepped = true;
   }
 
   /** Returns when no front reads a freed frame. */

@@ -134,6 +134,8 @@ async function play(front: TestFront, script: readonly Step[], keepsUp: boolean)
     const { streams } = front;
     if (step.do === 'publish') {
       front.publish(structuredClone(step.items));
+      // Without streams the front sleeps through a frame; a REST read would take its mirror to the head.
+      if (keepsUp && front.fanout.size === 0) front.mirror.sync();
       if (keepsUp) while (front.mirror.next < front.head) await setTimeout(1);
     } else if (step.do === 'turn') await turn();
     else if (step.do === 'open') {
@@ -521,6 +523,37 @@ describe('with time', () => {
       ),
       { numRuns: 100 },
     );
+  });
+
+  it('a front without streams sleeps through frames, is not lapped, and wakes for the first stream', async () => {
+    const front = open(65_536, 1024);
+    await step(10);
+    const bell = vi.spyOn(front.fanout, 'wake');
+    for (let n = 0; n < 20; n++) {
+      front.publish([logLine()]);
+      await step(10);
+    }
+    // The first frame is also the first step of the ring.
+    expect(bell.mock.calls.length).toBeLessThanOrEqual(1);
+    for (let n = 0; n < 5000; n++) {
+      front.publish([logLine()]);
+      await step(1);
+    }
+    expect(bell.mock.calls.length).toBeLessThan(400);
+    expect(front.rebases).toBe(0);
+    const stream = front.open();
+    await step(10);
+    front.publish([logLine({ message: 'at once' })]);
+    await step(1);
+    expect(stream.socket.text).toContain('at once');
+    front.drop(stream);
+    bell.mockClear();
+    for (let n = 0; n < 20; n++) {
+      front.publish([logLine()]);
+      await step(10);
+    }
+    expect(bell.mock.calls.length).toBeLessThanOrEqual(2);
+    front.checkAll();
   });
 
   it('finish without subscribers resolves at once', async () => {

@@ -300,6 +300,36 @@ describe('the doorbell', () => {
     expect(readers[1]?.arm(3)).toBe(true);
     expect(writer.publish()).toEqual([1]);
   });
+
+  it('of a front that sleeps for a step rings rarely, and before the front is lapped', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(256, 1024),
+        fc.integer({ min: 1, max: 60 }),
+        fc.integer({ min: 1, max: 3 }),
+        (slots, length, perPublish) => {
+          const { writer, reader } = testRing(65_536, slots);
+          let seen = reader.head();
+          let publishes = 0;
+          let rings = 0;
+          reader.armForStep();
+          for (let at = 0; at < 3000; at++) {
+            for (let n = 0; n < perPublish; n++) writer.append(frameText(at, length), NO_META);
+            publishes += 1;
+            if (writer.publish().length === 0) continue;
+            rings += 1;
+            expect(reader.protect(seen)).toBe(true);
+            reader.release();
+            seen = reader.head();
+            reader.armForStep();
+          }
+          expect(rings).toBeGreaterThan(0);
+          expect(publishes / rings).toBeGreaterThan(3);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
 });
 
 describe('the layout', () => {
