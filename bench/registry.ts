@@ -1,6 +1,7 @@
 // All benches.
 
 import { bots } from './bots.js';
+import { crowd } from './crowd.js';
 import { fanout } from './fanout.js';
 import type { Bench } from './harness/bench.js';
 import { http } from './http.js';
@@ -18,6 +19,7 @@ export const BENCHES: readonly Bench[] = [
   isolation,
   ingest,
   slowClients,
+  crowd,
   idleMemory,
   bots,
   journal,

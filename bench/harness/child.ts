@@ -108,12 +108,12 @@ export class Child {
   }
 
   /** Stops it, by force if necessary. @returns how it ended: `exit code 0`, `SIGKILL`, … */
-  async stop(): Promise<string> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<string> {
     this.#stopping = true;
     if (this.#ended === undefined) {
       const exited = once(this.#process, 'exit');
       const timer = setTimeout(() => this.kill(), STOP_WITHIN_MS);
-      this.#process.kill('SIGTERM');
+      this.#process.kill(signal);
       await exited;
       clearTimeout(timer);
     }

@@ -43,24 +43,34 @@ const SETTLED_WITHIN_MS = 60_000;
 /** Concurrent requests to create bots. */
 const CREATORS = 16;
 
+/** What a run of the service has in common with the one that follows it. */
+interface Place {
+  name: string;
+  dataDirectory: string;
+  configFile: string;
+  /** 0 for any free port. */
+  port: number;
+}
+
 export class Drover {
   readonly server: Server;
   readonly pin: string;
   readonly token: string;
-  readonly #dataDirectory: string;
+  readonly #place: Place;
 
-  private constructor(server: Server, pin: string, token: string, dataDirectory: string) {
+  private constructor(server: Server, pin: string, token: string, place: Place) {
     this.server = server;
     this.pin = pin;
     this.token = token;
-    this.#dataDirectory = dataDirectory;
+    this.#place = place;
   }
 
   /**
-   * Starts the service without bots, on a free port, with a new data directory.
+   * Starts the service without bots, with a new data directory.
    * @param settings overrides of the defaults, as in a configuration file.
+   * @param port needed for {@link restartKilled}: a port that the system chose may be taken for a minute after the end.
    */
-  static async start(name = 'drover', settings: Settings = {}): Promise<Drover> {
+  static async start(name = 'drover', settings: Settings = {}, port = 0): Promise<Drover> {
     const { http, stream } = settings;
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
@@ -74,34 +84,27 @@ export class Drover {
         stream: { ...ONE_CLIENT.stream, ...stream },
       }),
     );
-    let pin: string | undefined;
-    const server = await Server.start({
-      name,
-      script: LINKED_SERVICE_SCRIPT,
-      linked: true,
-      args: [
-        '--config',
-        configFile,
-        '--host',
-        '127.0.0.1',
-        '--port',
-        '0',
-        '--data-dir',
-        dataDirectory,
-        '--no-demo',
-      ],
-      onLine: (line) => {
-        pin ??= /^PIN=(\d{6}) at /.exec(line)?.[1];
-      },
-    });
+    const place: Place = { name, dataDirectory, configFile, port };
+    const { server, pin } = await launch(place);
     try {
-      if (pin === undefined) throw new Error(`${name} printed no PIN before it listened`);
       const { token } = await post<{ token: string }>(server.url, '/auth/pin', { pin });
-      return new Drover(server, pin, token, dataDirectory);
+      return new Drover(server, pin, token, place);
     } catch (error) {
       await server.stop();
       throw error;
     }
+  }
+
+  /**
+   * Ends the service by SIGKILL and starts it again on its port and data. This object is not to be used after that.
+   * @param starting called when the new process is about to start.
+   */
+  async restartKilled(starting: () => void = () => {}): Promise<Drover> {
+    await this.server.kill();
+    starting();
+    const { server, pin } = await launch(this.#place);
+    // Its token is still valid.
+    return new Drover(server, pin, this.token, this.#place);
   }
 
   get authorization(): string {
@@ -146,10 +149,32 @@ export class Drover {
     await post(this.server.url, '/invoke', body, this.authorization);
   }
 
+  /** @returns the id of the newest event in the journal. */
+  async newestEvent(): Promise<string | undefined> {
+    const path = '/api/events?limit=1';
+    const { events } = await get<{ events: { id: string }[] }>(
+      this.server.url,
+      path,
+      this.authorization,
+    );
+    return events[0]?.id;
+  }
+
+  /** A metric without labels. @throws Error if there is none of this name. */
+  async metric(name: string): Promise<number> {
+    const { url } = this.server;
+    const response = await fetch(`${url}/metrics`, {
+      headers: { authorization: this.authorization },
+    });
+    const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(await response.text())?.[1];
+    if (value === undefined) throw new Error(`${url}/metrics has no ${name}`);
+    return Number(value);
+  }
+
   /** Stops the service and removes its data. @returns how it ended; normally `exit code 0`. */
   async stop(): Promise<string> {
     const ended = await this.server.stop();
-    removeDirectory(this.#dataDirectory);
+    removeDirectory(this.#place.dataDirectory);
     return ended;
   }
 
@@ -169,6 +194,39 @@ export class Drover {
       await delay(100);
     }
   }
+}
+
+async function launch({
+  name,
+  dataDirectory,
+  configFile,
+  port,
+}: Place): Promise<{ server: Server; pin: string }> {
+  let pin: string | undefined;
+  const server = await Server.start({
+    name,
+    script: LINKED_SERVICE_SCRIPT,
+    linked: true,
+    args: [
+      '--config',
+      configFile,
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--data-dir',
+      dataDirectory,
+      '--no-demo',
+    ],
+    onLine: (line) => {
+      pin ??= /^PIN=(\d{6}) at /.exec(line)?.[1];
+    },
+  });
+  if (pin === undefined) {
+    await server.stop();
+    throw new Error(`${name} printed no PIN before it listened`);
+  }
+  return { server, pin };
 }
 
 function get<T>(url: string, path: string, authorization: string): Promise<T> {

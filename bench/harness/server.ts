@@ -60,6 +60,11 @@ export class Server {
     return sampleResident(this.pid);
   }
 
+  /** Ends it by SIGKILL. */
+  kill(): Promise<string> {
+    return this.#child.stop('SIGKILL');
+  }
+
   /** @returns how it ended; normally `exit code 0`. */
   stop(): Promise<string> {
     return this.#child.stop();

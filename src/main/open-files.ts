@@ -9,7 +9,7 @@ const OWN_FILES = 32;
 const FILES_PER_THREAD = 8;
 /** Main, broadcaster, journal, demo world. */
 const OTHER_THREADS = 4;
-/** Reserved for connections of bots, dedicated hosts, and files that are opened for a moment. */
+/** Reserved for connections of bots, dedicated hosts, and files that are opened for a moment, unless it is configured. */
 const RESERVED_SHARE = 1 / 4;
 const MIN_RESERVED = 64;
 /** Share of lowered connections that streams may take: the others are for requests. */
@@ -61,7 +61,7 @@ export function fitToOpenFiles(
 
 function connectionsFor({ http, hosts }: Config, cores: number, files: number): number {
   const threads = http.fronts + (hosts.count ?? cores) + OTHER_THREADS;
-  const reserved = Math.max(MIN_RESERVED, files * RESERVED_SHARE);
+  const reserved = Math.max(MIN_RESERVED, http.reserved_files ?? files * RESERVED_SHARE);
   const left = files - OWN_FILES - FILES_PER_THREAD * threads - reserved;
   return Math.max(1, Math.floor(Math.max(left, files * RESERVED_SHARE)));
 }

@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -56,7 +56,7 @@ const _errs4 = errors;
 if(errors === _errs4){
 if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
 let missing1;
-if(((((((((((((((((((data1.host === undefined) && (missing1 = "host")) || ((data1.port === undefined) && (missing1 = "port"))) || ((data1.fronts === undefined) && (missing1 = "fronts"))) || ((data1.max_body_bytes === undefined) && (missing1 = "max_body_bytes"))) || ((data1.max_bodies_bytes === undefined) && (missing1 = "max_bodies_bytes"))) || ((data1.body_timeout_ms === undefined) && (missing1 = "body_timeout_ms"))) || ((data1.cors_origins === undefined) && (missing1 = "cors_origins"))) || ((data1.allowed_hosts === undefined) && (missing1 = "allowed_hosts"))) || ((data1.trusted_proxies === undefined) && (missing1 = "trusted_proxies"))) || ((data1.forwarded_header === undefined) && (missing1 = "forwarded_header"))) || ((data1.max_json_depth === undefined) && (missing1 = "max_json_depth"))) || ((data1.max_url_bytes === undefined) && (missing1 = "max_url_bytes"))) || ((data1.max_header_bytes === undefined) && (missing1 = "max_header_bytes"))) || ((data1.header_timeout_ms === undefined) && (missing1 = "header_timeout_ms"))) || ((data1.idle_timeout_ms === undefined) && (missing1 = "idle_timeout_ms"))) || ((data1.max_connections === undefined) && (missing1 = "max_connections"))) || ((data1.max_connections_per_address === undefined) && (missing1 = "max_connections_per_address"))) || ((data1.max_requests_in_flight === undefined) && (missing1 = "max_requests_in_flight"))){
+if((((((((((((((((((((data1.host === undefined) && (missing1 = "host")) || ((data1.port === undefined) && (missing1 = "port"))) || ((data1.fronts === undefined) && (missing1 = "fronts"))) || ((data1.max_body_bytes === undefined) && (missing1 = "max_body_bytes"))) || ((data1.max_bodies_bytes === undefined) && (missing1 = "max_bodies_bytes"))) || ((data1.body_timeout_ms === undefined) && (missing1 = "body_timeout_ms"))) || ((data1.cors_origins === undefined) && (missing1 = "cors_origins"))) || ((data1.allowed_hosts === undefined) && (missing1 = "allowed_hosts"))) || ((data1.trusted_proxies === undefined) && (missing1 = "trusted_proxies"))) || ((data1.forwarded_header === undefined) && (missing1 = "forwarded_header"))) || ((data1.max_json_depth === undefined) && (missing1 = "max_json_depth"))) || ((data1.max_url_bytes === undefined) && (missing1 = "max_url_bytes"))) || ((data1.max_header_bytes === undefined) && (missing1 = "max_header_bytes"))) || ((data1.header_timeout_ms === undefined) && (missing1 = "header_timeout_ms"))) || ((data1.idle_timeout_ms === undefined) && (missing1 = "idle_timeout_ms"))) || ((data1.max_connections === undefined) && (missing1 = "max_connections"))) || ((data1.reserved_files === undefined) && (missing1 = "reserved_files"))) || ((data1.max_connections_per_address === undefined) && (missing1 = "max_connections_per_address"))) || ((data1.max_requests_in_flight === undefined) && (missing1 = "max_requests_in_flight"))){
 validate0.errors = [{instancePath:instancePath+"/http",schemaPath:"#/properties/http/required",keyword:"required",params:{missingProperty: missing1},message:"must have required property '"+missing1+"'"}];
 return false;
 }
@@ -582,24 +582,85 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_connections_per_address !== undefined){
-let data21 = data1.max_connections_per_address;
+if(data1.reserved_files !== undefined){
+let data21 = data1.reserved_files;
 const _errs45 = errors;
+const _errs46 = errors;
+let valid8 = false;
+const _errs47 = errors;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
+const err0 = {instancePath:instancePath+"/http/reserved_files",schemaPath:"#/properties/http/properties/reserved_files/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err0];
 }
-if(errors === _errs45){
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(errors === _errs47){
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 1000000 || isNaN(data21)){
-validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+const err1 = {instancePath:instancePath+"/http/reserved_files",schemaPath:"#/properties/http/properties/reserved_files/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+else {
+if(data21 < 0 || isNaN(data21)){
+const err2 = {instancePath:instancePath+"/http/reserved_files",schemaPath:"#/properties/http/properties/reserved_files/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+}
+var _valid0 = _errs47 === errors;
+valid8 = valid8 || _valid0;
+if(!valid8){
+const _errs49 = errors;
+if(data21 !== null){
+const err3 = {instancePath:instancePath+"/http/reserved_files",schemaPath:"#/properties/http/properties/reserved_files/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+var _valid0 = _errs49 === errors;
+valid8 = valid8 || _valid0;
+}
+if(!valid8){
+const err4 = {instancePath:instancePath+"/http/reserved_files",schemaPath:"#/properties/http/properties/reserved_files/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+validate0.errors = vErrors;
 return false;
 }
 else {
-if(data21 < 1 || isNaN(data21)){
-validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
-return false;
+errors = _errs46;
+if(vErrors !== null){
+if(_errs46){
+vErrors.length = _errs46;
 }
+else {
+vErrors = null;
 }
 }
 }
@@ -609,31 +670,59 @@ else {
 var valid1 = true;
 }
 if(valid1){
-if(data1.max_requests_in_flight !== undefined){
-let data22 = data1.max_requests_in_flight;
-const _errs47 = errors;
+if(data1.max_connections_per_address !== undefined){
+let data22 = data1.max_connections_per_address;
+const _errs51 = errors;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-validate0.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs47){
+if(errors === _errs51){
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1000000 || isNaN(data22)){
-validate0.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
 if(data22 < 1 || isNaN(data22)){
+validate0.errors = [{instancePath:instancePath+"/http/max_connections_per_address",schemaPath:"#/properties/http/properties/max_connections_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid1 = _errs51 === errors;
+}
+else {
+var valid1 = true;
+}
+if(valid1){
+if(data1.max_requests_in_flight !== undefined){
+let data23 = data1.max_requests_in_flight;
+const _errs53 = errors;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+validate0.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs53){
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 > 1000000 || isNaN(data23)){
+validate0.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+return false;
+}
+else {
+if(data23 < 1 || isNaN(data23)){
 validate0.errors = [{instancePath:instancePath+"/http/max_requests_in_flight",schemaPath:"#/properties/http/properties/max_requests_in_flight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid1 = _errs47 === errors;
+var valid1 = _errs53 === errors;
 }
 else {
 var valid1 = true;
+}
 }
 }
 }
@@ -667,103 +756,27 @@ var valid0 = true;
 }
 if(valid0){
 if(data.tls !== undefined){
-let data23 = data.tls;
-const _errs49 = errors;
-if(errors === _errs49){
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+let data24 = data.tls;
+const _errs55 = errors;
+if(errors === _errs55){
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
 let missing2;
-if(((((data23.cert === undefined) && (missing2 = "cert")) || ((data23.key === undefined) && (missing2 = "key"))) || ((data23.ciphers === undefined) && (missing2 = "ciphers"))) || ((data23.hsts_max_age_days === undefined) && (missing2 = "hsts_max_age_days"))){
+if(((((data24.cert === undefined) && (missing2 = "cert")) || ((data24.key === undefined) && (missing2 = "key"))) || ((data24.ciphers === undefined) && (missing2 = "ciphers"))) || ((data24.hsts_max_age_days === undefined) && (missing2 = "hsts_max_age_days"))){
 validate0.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/required",keyword:"required",params:{missingProperty: missing2},message:"must have required property '"+missing2+"'"}];
 return false;
 }
 else {
-const _errs51 = errors;
-for(const key2 in data23){
+const _errs57 = errors;
+for(const key2 in data24){
 if(!((((key2 === "cert") || (key2 === "key")) || (key2 === "ciphers")) || (key2 === "hsts_max_age_days"))){
 validate0.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/tls/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs51 === errors){
-if(data23.cert !== undefined){
-let data24 = data23.cert;
-const _errs52 = errors;
-const _errs53 = errors;
-let valid9 = false;
-const _errs54 = errors;
-if(errors === _errs54){
-if(typeof data24 === "string"){
-if(func2(data24) < 1){
-const err0 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-var _valid0 = _errs54 === errors;
-valid9 = valid9 || _valid0;
-if(!valid9){
-const _errs56 = errors;
-if(data24 !== null){
-const err2 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-var _valid0 = _errs56 === errors;
-valid9 = valid9 || _valid0;
-}
-if(!valid9){
-const err3 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs53;
-if(vErrors !== null){
-if(_errs53){
-vErrors.length = _errs53;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid8 = _errs52 === errors;
-}
-else {
-var valid8 = true;
-}
-if(valid8){
-if(data23.key !== undefined){
-let data25 = data23.key;
+if(_errs57 === errors){
+if(data24.cert !== undefined){
+let data25 = data24.cert;
 const _errs58 = errors;
 const _errs59 = errors;
 let valid10 = false;
@@ -771,18 +784,7 @@ const _errs60 = errors;
 if(errors === _errs60){
 if(typeof data25 === "string"){
 if(func2(data25) < 1){
-const err4 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err5 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -792,12 +794,8 @@ vErrors.push(err5);
 errors++;
 }
 }
-var _valid1 = _errs60 === errors;
-valid10 = valid10 || _valid1;
-if(!valid10){
-const _errs62 = errors;
-if(data25 !== null){
-const err6 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+else {
+const err6 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -806,16 +804,31 @@ vErrors.push(err6);
 }
 errors++;
 }
-var _valid1 = _errs62 === errors;
-valid10 = valid10 || _valid1;
 }
+var _valid1 = _errs60 === errors;
+valid10 = valid10 || _valid1;
 if(!valid10){
-const err7 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const _errs62 = errors;
+if(data25 !== null){
+const err7 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err7];
 }
 else {
 vErrors.push(err7);
+}
+errors++;
+}
+var _valid1 = _errs62 === errors;
+valid10 = valid10 || _valid1;
+}
+if(!valid10){
+const err8 = {instancePath:instancePath+"/tls/cert",schemaPath:"#/properties/tls/properties/cert/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
 }
 errors++;
 validate0.errors = vErrors;
@@ -832,47 +845,123 @@ vErrors = null;
 }
 }
 }
-var valid8 = _errs58 === errors;
+var valid9 = _errs58 === errors;
 }
 else {
-var valid8 = true;
+var valid9 = true;
 }
-if(valid8){
-if(data23.ciphers !== undefined){
-let data26 = data23.ciphers;
+if(valid9){
+if(data24.key !== undefined){
+let data26 = data24.key;
 const _errs64 = errors;
-if(errors === _errs64){
-if(Array.isArray(data26)){
-if(data26.length < 1){
+const _errs65 = errors;
+let valid11 = false;
+const _errs66 = errors;
+if(errors === _errs66){
+if(typeof data26 === "string"){
+if(func2(data26) < 1){
+const err9 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+var _valid2 = _errs66 === errors;
+valid11 = valid11 || _valid2;
+if(!valid11){
+const _errs68 = errors;
+if(data26 !== null){
+const err11 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+var _valid2 = _errs68 === errors;
+valid11 = valid11 || _valid2;
+}
+if(!valid11){
+const err12 = {instancePath:instancePath+"/tls/key",schemaPath:"#/properties/tls/properties/key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs65;
+if(vErrors !== null){
+if(_errs65){
+vErrors.length = _errs65;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid9 = _errs64 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data24.ciphers !== undefined){
+let data27 = data24.ciphers;
+const _errs70 = errors;
+if(errors === _errs70){
+if(Array.isArray(data27)){
+if(data27.length < 1){
 validate0.errors = [{instancePath:instancePath+"/tls/ciphers",schemaPath:"#/properties/tls/properties/ciphers/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
 return false;
 }
 else {
-var valid11 = true;
-const len3 = data26.length;
+var valid12 = true;
+const len3 = data27.length;
 for(let i6=0; i6<len3; i6++){
-let data27 = data26[i6];
-const _errs66 = errors;
-if(typeof data27 !== "string"){
+let data28 = data27[i6];
+const _errs72 = errors;
+if(typeof data28 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/tls/ciphers/" + i6,schemaPath:"#/properties/tls/properties/ciphers/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((((((((((((((data27 === "ECDHE-ECDSA-AES128-GCM-SHA256") || (data27 === "ECDHE-RSA-AES128-GCM-SHA256")) || (data27 === "ECDHE-ECDSA-AES256-GCM-SHA384")) || (data27 === "ECDHE-RSA-AES256-GCM-SHA384")) || (data27 === "ECDHE-ECDSA-CHACHA20-POLY1305")) || (data27 === "ECDHE-RSA-CHACHA20-POLY1305")) || (data27 === "ECDHE-ECDSA-AES128-SHA")) || (data27 === "ECDHE-RSA-AES128-SHA")) || (data27 === "ECDHE-ECDSA-AES256-SHA")) || (data27 === "ECDHE-RSA-AES256-SHA")) || (data27 === "AES128-GCM-SHA256")) || (data27 === "AES256-GCM-SHA384")) || (data27 === "AES128-SHA")) || (data27 === "AES256-SHA"))){
+if(!((((((((((((((data28 === "ECDHE-ECDSA-AES128-GCM-SHA256") || (data28 === "ECDHE-RSA-AES128-GCM-SHA256")) || (data28 === "ECDHE-ECDSA-AES256-GCM-SHA384")) || (data28 === "ECDHE-RSA-AES256-GCM-SHA384")) || (data28 === "ECDHE-ECDSA-CHACHA20-POLY1305")) || (data28 === "ECDHE-RSA-CHACHA20-POLY1305")) || (data28 === "ECDHE-ECDSA-AES128-SHA")) || (data28 === "ECDHE-RSA-AES128-SHA")) || (data28 === "ECDHE-ECDSA-AES256-SHA")) || (data28 === "ECDHE-RSA-AES256-SHA")) || (data28 === "AES128-GCM-SHA256")) || (data28 === "AES256-GCM-SHA384")) || (data28 === "AES128-SHA")) || (data28 === "AES256-SHA"))){
 validate0.errors = [{instancePath:instancePath+"/tls/ciphers/" + i6,schemaPath:"#/properties/tls/properties/ciphers/items/enum",keyword:"enum",params:{allowedValues: schema0.properties.tls.properties.ciphers.items.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid11 = _errs66 === errors;
-if(!valid11){
+var valid12 = _errs72 === errors;
+if(!valid12){
 break;
 }
 }
-if(valid11){
-let i7 = data26.length;
+if(valid12){
+let i7 = data27.length;
 let j3;
 if(i7 > 1){
 const indices3 = {};
 for(;i7--;){
-let item3 = data26[i7];
+let item3 = data27[i7];
 if(typeof item3 !== "string"){
 continue;
 }
@@ -893,37 +982,37 @@ validate0.errors = [{instancePath:instancePath+"/tls/ciphers",schemaPath:"#/prop
 return false;
 }
 }
-var valid8 = _errs64 === errors;
+var valid9 = _errs70 === errors;
 }
 else {
-var valid8 = true;
+var valid9 = true;
 }
-if(valid8){
-if(data23.hsts_max_age_days !== undefined){
-let data28 = data23.hsts_max_age_days;
-const _errs68 = errors;
-if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+if(valid9){
+if(data24.hsts_max_age_days !== undefined){
+let data29 = data24.hsts_max_age_days;
+const _errs74 = errors;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
 validate0.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs68){
-if((typeof data28 == "number") && (isFinite(data28))){
-if(data28 > 3650 || isNaN(data28)){
+if(errors === _errs74){
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 > 3650 || isNaN(data29)){
 validate0.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/maximum",keyword:"maximum",params:{comparison: "<=", limit: 3650},message:"must be <= 3650"}];
 return false;
 }
 else {
-if(data28 < 0 || isNaN(data28)){
+if(data29 < 0 || isNaN(data29)){
 validate0.errors = [{instancePath:instancePath+"/tls/hsts_max_age_days",schemaPath:"#/properties/tls/properties/hsts_max_age_days/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid8 = _errs68 === errors;
+var valid9 = _errs74 === errors;
 }
 else {
-var valid8 = true;
+var valid9 = true;
 }
 }
 }
@@ -936,140 +1025,22 @@ validate0.errors = [{instancePath:instancePath+"/tls",schemaPath:"#/properties/t
 return false;
 }
 }
-var valid0 = _errs49 === errors;
+var valid0 = _errs55 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.data_dir !== undefined){
-let data29 = data.data_dir;
-const _errs70 = errors;
-const _errs71 = errors;
-let valid13 = false;
-const _errs72 = errors;
-if(errors === _errs72){
-if(typeof data29 === "string"){
-if(func2(data29) < 1){
-const err8 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-var _valid2 = _errs72 === errors;
-valid13 = valid13 || _valid2;
-if(!valid13){
-const _errs74 = errors;
-if(data29 !== null){
-const err10 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-var _valid2 = _errs74 === errors;
-valid13 = valid13 || _valid2;
-}
-if(!valid13){
-const err11 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs71;
-if(vErrors !== null){
-if(_errs71){
-vErrors.length = _errs71;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid0 = _errs70 === errors;
-}
-else {
-var valid0 = true;
-}
-if(valid0){
-if(data.auth !== undefined){
-let data30 = data.auth;
+let data30 = data.data_dir;
 const _errs76 = errors;
-if(errors === _errs76){
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-let missing3;
-if(((data30.pin === undefined) && (missing3 = "pin")) || ((data30.pin_idle_days === undefined) && (missing3 = "pin_idle_days"))){
-validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
-return false;
-}
-else {
+const _errs77 = errors;
+let valid14 = false;
 const _errs78 = errors;
-for(const key3 in data30){
-if(!((key3 === "pin") || (key3 === "pin_idle_days"))){
-validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs78 === errors){
-if(data30.pin !== undefined){
-const _errs79 = errors;
-if(typeof data30.pin !== "boolean"){
-validate0.errors = [{instancePath:instancePath+"/auth/pin",schemaPath:"#/properties/auth/properties/pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
-return false;
-}
-var valid14 = _errs79 === errors;
-}
-else {
-var valid14 = true;
-}
-if(valid14){
-if(data30.pin_idle_days !== undefined){
-let data32 = data30.pin_idle_days;
-const _errs81 = errors;
-const _errs82 = errors;
-let valid15 = false;
-const _errs83 = errors;
-if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
-const err12 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(errors === _errs83){
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 > 36500 || isNaN(data32)){
-const err13 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+if(errors === _errs78){
+if(typeof data30 === "string"){
+if(func2(data30) < 1){
+const err13 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/0/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1078,9 +1049,9 @@ vErrors.push(err13);
 }
 errors++;
 }
+}
 else {
-if(data32 < 1 || isNaN(data32)){
-const err14 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+const err14 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1090,14 +1061,12 @@ vErrors.push(err14);
 errors++;
 }
 }
-}
-}
-var _valid3 = _errs83 === errors;
-valid15 = valid15 || _valid3;
-if(!valid15){
-const _errs85 = errors;
-if(data32 !== null){
-const err15 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid3 = _errs78 === errors;
+valid14 = valid14 || _valid3;
+if(!valid14){
+const _errs80 = errors;
+if(data30 !== null){
+const err15 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1106,11 +1075,11 @@ vErrors.push(err15);
 }
 errors++;
 }
-var _valid3 = _errs85 === errors;
-valid15 = valid15 || _valid3;
+var _valid3 = _errs80 === errors;
+valid14 = valid14 || _valid3;
 }
-if(!valid15){
-const err16 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid14){
+const err16 = {instancePath:instancePath+"/data_dir",schemaPath:"#/properties/data_dir/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1122,20 +1091,140 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs82;
+errors = _errs77;
 if(vErrors !== null){
-if(_errs82){
-vErrors.length = _errs82;
+if(_errs77){
+vErrors.length = _errs77;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid14 = _errs81 === errors;
+var valid0 = _errs76 === errors;
 }
 else {
-var valid14 = true;
+var valid0 = true;
+}
+if(valid0){
+if(data.auth !== undefined){
+let data31 = data.auth;
+const _errs82 = errors;
+if(errors === _errs82){
+if(data31 && typeof data31 == "object" && !Array.isArray(data31)){
+let missing3;
+if(((data31.pin === undefined) && (missing3 = "pin")) || ((data31.pin_idle_days === undefined) && (missing3 = "pin_idle_days"))){
+validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/required",keyword:"required",params:{missingProperty: missing3},message:"must have required property '"+missing3+"'"}];
+return false;
+}
+else {
+const _errs84 = errors;
+for(const key3 in data31){
+if(!((key3 === "pin") || (key3 === "pin_idle_days"))){
+validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/auth/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs84 === errors){
+if(data31.pin !== undefined){
+const _errs85 = errors;
+if(typeof data31.pin !== "boolean"){
+validate0.errors = [{instancePath:instancePath+"/auth/pin",schemaPath:"#/properties/auth/properties/pin/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid15 = _errs85 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data31.pin_idle_days !== undefined){
+let data33 = data31.pin_idle_days;
+const _errs87 = errors;
+const _errs88 = errors;
+let valid16 = false;
+const _errs89 = errors;
+if(!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33)))){
+const err17 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(errors === _errs89){
+if((typeof data33 == "number") && (isFinite(data33))){
+if(data33 > 36500 || isNaN(data33)){
+const err18 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 36500},message:"must be <= 36500"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+else {
+if(data33 < 1 || isNaN(data33)){
+const err19 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+}
+var _valid4 = _errs89 === errors;
+valid16 = valid16 || _valid4;
+if(!valid16){
+const _errs91 = errors;
+if(data33 !== null){
+const err20 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+var _valid4 = _errs91 === errors;
+valid16 = valid16 || _valid4;
+}
+if(!valid16){
+const err21 = {instancePath:instancePath+"/auth/pin_idle_days",schemaPath:"#/properties/auth/properties/pin_idle_days/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs88;
+if(vErrors !== null){
+if(_errs88){
+vErrors.length = _errs88;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid15 = _errs87 === errors;
+}
+else {
+var valid15 = true;
 }
 }
 }
@@ -1146,84 +1235,84 @@ validate0.errors = [{instancePath:instancePath+"/auth",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs76 === errors;
+var valid0 = _errs82 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pin !== undefined){
-let data33 = data.pin;
-const _errs87 = errors;
-if(errors === _errs87){
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+let data34 = data.pin;
+const _errs93 = errors;
+if(errors === _errs93){
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
 let missing4;
-if(((data33.capacity === undefined) && (missing4 = "capacity")) || ((data33.refill_per_minute === undefined) && (missing4 = "refill_per_minute"))){
+if(((data34.capacity === undefined) && (missing4 = "capacity")) || ((data34.refill_per_minute === undefined) && (missing4 = "refill_per_minute"))){
 validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/required",keyword:"required",params:{missingProperty: missing4},message:"must have required property '"+missing4+"'"}];
 return false;
 }
 else {
-const _errs89 = errors;
-for(const key4 in data33){
+const _errs95 = errors;
+for(const key4 in data34){
 if(!((key4 === "capacity") || (key4 === "refill_per_minute"))){
 validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/pin/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs89 === errors){
-if(data33.capacity !== undefined){
-let data34 = data33.capacity;
-const _errs90 = errors;
-if(!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34)))){
+if(_errs95 === errors){
+if(data34.capacity !== undefined){
+let data35 = data34.capacity;
+const _errs96 = errors;
+if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
 validate0.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs90){
-if((typeof data34 == "number") && (isFinite(data34))){
-if(data34 > 1000 || isNaN(data34)){
+if(errors === _errs96){
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 > 1000 || isNaN(data35)){
 validate0.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data34 < 1 || isNaN(data34)){
+if(data35 < 1 || isNaN(data35)){
 validate0.errors = [{instancePath:instancePath+"/pin/capacity",schemaPath:"#/properties/pin/properties/capacity/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid16 = _errs90 === errors;
+var valid17 = _errs96 === errors;
 }
 else {
-var valid16 = true;
+var valid17 = true;
 }
-if(valid16){
-if(data33.refill_per_minute !== undefined){
-let data35 = data33.refill_per_minute;
-const _errs92 = errors;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
+if(valid17){
+if(data34.refill_per_minute !== undefined){
+let data36 = data34.refill_per_minute;
+const _errs98 = errors;
+if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
 validate0.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs92){
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 > 60000 || isNaN(data35)){
+if(errors === _errs98){
+if((typeof data36 == "number") && (isFinite(data36))){
+if(data36 > 60000 || isNaN(data36)){
 validate0.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
 }
 else {
-if(data35 < 1 || isNaN(data35)){
+if(data36 < 1 || isNaN(data36)){
 validate0.errors = [{instancePath:instancePath+"/pin/refill_per_minute",schemaPath:"#/properties/pin/properties/refill_per_minute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid16 = _errs92 === errors;
+var valid17 = _errs98 === errors;
 }
 else {
-var valid16 = true;
+var valid17 = true;
 }
 }
 }
@@ -1234,207 +1323,207 @@ validate0.errors = [{instancePath:instancePath+"/pin",schemaPath:"#/properties/p
 return false;
 }
 }
-var valid0 = _errs87 === errors;
+var valid0 = _errs93 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.stream !== undefined){
-let data36 = data.stream;
-const _errs94 = errors;
-if(errors === _errs94){
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+let data37 = data.stream;
+const _errs100 = errors;
+if(errors === _errs100){
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
 let missing5;
-if((((((((data36.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data36.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data36.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data36.max_streams === undefined) && (missing5 = "max_streams"))) || ((data36.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data36.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data36.retry_ms === undefined) && (missing5 = "retry_ms"))){
+if((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
-const _errs96 = errors;
-for(const key5 in data36){
+const _errs102 = errors;
+for(const key5 in data37){
 if(!(((((((key5 === "ring_bytes") || (key5 === "heartbeat_ms")) || (key5 === "stall_ms")) || (key5 === "max_streams")) || (key5 === "max_streams_per_token")) || (key5 === "max_streams_per_address")) || (key5 === "retry_ms"))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs96 === errors){
-if(data36.ring_bytes !== undefined){
-let data37 = data36.ring_bytes;
-const _errs97 = errors;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+if(_errs102 === errors){
+if(data37.ring_bytes !== undefined){
+let data38 = data37.ring_bytes;
+const _errs103 = errors;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
 validate0.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs97){
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 4294967296 || isNaN(data37)){
+if(errors === _errs103){
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 4294967296 || isNaN(data38)){
 validate0.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4294967296},message:"must be <= 4294967296"}];
 return false;
 }
 else {
-if(data37 < 262144 || isNaN(data37)){
+if(data38 < 262144 || isNaN(data38)){
 validate0.errors = [{instancePath:instancePath+"/stream/ring_bytes",schemaPath:"#/properties/stream/properties/ring_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 262144},message:"must be >= 262144"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs97 === errors;
+var valid18 = _errs103 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.heartbeat_ms !== undefined){
-let data38 = data36.heartbeat_ms;
-const _errs99 = errors;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+if(valid18){
+if(data37.heartbeat_ms !== undefined){
+let data39 = data37.heartbeat_ms;
+const _errs105 = errors;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
 validate0.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs99){
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 45000 || isNaN(data38)){
+if(errors === _errs105){
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 45000 || isNaN(data39)){
 validate0.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 45000},message:"must be <= 45000"}];
 return false;
 }
 else {
-if(data38 < 100 || isNaN(data38)){
+if(data39 < 100 || isNaN(data39)){
 validate0.errors = [{instancePath:instancePath+"/stream/heartbeat_ms",schemaPath:"#/properties/stream/properties/heartbeat_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs99 === errors;
+var valid18 = _errs105 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.stall_ms !== undefined){
-let data39 = data36.stall_ms;
-const _errs101 = errors;
-if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+if(valid18){
+if(data37.stall_ms !== undefined){
+let data40 = data37.stall_ms;
+const _errs107 = errors;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
 validate0.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs101){
-if((typeof data39 == "number") && (isFinite(data39))){
-if(data39 < 100 || isNaN(data39)){
+if(errors === _errs107){
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 < 100 || isNaN(data40)){
 validate0.errors = [{instancePath:instancePath+"/stream/stall_ms",schemaPath:"#/properties/stream/properties/stall_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
-var valid17 = _errs101 === errors;
+var valid18 = _errs107 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.max_streams !== undefined){
-let data40 = data36.max_streams;
-const _errs103 = errors;
-if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+if(valid18){
+if(data37.max_streams !== undefined){
+let data41 = data37.max_streams;
+const _errs109 = errors;
+if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs103){
-if((typeof data40 == "number") && (isFinite(data40))){
-if(data40 > 1000000 || isNaN(data40)){
+if(errors === _errs109){
+if((typeof data41 == "number") && (isFinite(data41))){
+if(data41 > 1000000 || isNaN(data41)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data40 < 1 || isNaN(data40)){
+if(data41 < 1 || isNaN(data41)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs103 === errors;
+var valid18 = _errs109 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.max_streams_per_token !== undefined){
-let data41 = data36.max_streams_per_token;
-const _errs105 = errors;
-if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
+if(valid18){
+if(data37.max_streams_per_token !== undefined){
+let data42 = data37.max_streams_per_token;
+const _errs111 = errors;
+if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs105){
-if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 1000000 || isNaN(data41)){
+if(errors === _errs111){
+if((typeof data42 == "number") && (isFinite(data42))){
+if(data42 > 1000000 || isNaN(data42)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data41 < 1 || isNaN(data41)){
+if(data42 < 1 || isNaN(data42)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs105 === errors;
+var valid18 = _errs111 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.max_streams_per_address !== undefined){
-let data42 = data36.max_streams_per_address;
-const _errs107 = errors;
-if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
+if(valid18){
+if(data37.max_streams_per_address !== undefined){
+let data43 = data37.max_streams_per_address;
+const _errs113 = errors;
+if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs107){
-if((typeof data42 == "number") && (isFinite(data42))){
-if(data42 > 1000000 || isNaN(data42)){
+if(errors === _errs113){
+if((typeof data43 == "number") && (isFinite(data43))){
+if(data43 > 1000000 || isNaN(data43)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data42 < 1 || isNaN(data42)){
+if(data43 < 1 || isNaN(data43)){
 validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid17 = _errs107 === errors;
+var valid18 = _errs113 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
-if(valid17){
-if(data36.retry_ms !== undefined){
-let data43 = data36.retry_ms;
-const _errs109 = errors;
-if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
+if(valid18){
+if(data37.retry_ms !== undefined){
+let data44 = data37.retry_ms;
+const _errs115 = errors;
+if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
 validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs109){
-if((typeof data43 == "number") && (isFinite(data43))){
-if(data43 < 0 || isNaN(data43)){
+if(errors === _errs115){
+if((typeof data44 == "number") && (isFinite(data44))){
+if(data44 < 0 || isNaN(data44)){
 validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid17 = _errs109 === errors;
+var valid18 = _errs115 === errors;
 }
 else {
-var valid17 = true;
+var valid18 = true;
 }
 }
 }
@@ -1450,256 +1539,256 @@ validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs94 === errors;
+var valid0 = _errs100 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data44 = data.hosts;
-const _errs111 = errors;
-if(errors === _errs111){
-if(data44 && typeof data44 == "object" && !Array.isArray(data44)){
+let data45 = data.hosts;
+const _errs117 = errors;
+if(errors === _errs117){
+if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
 let missing6;
-if((((((((data44.count === undefined) && (missing6 = "count")) || ((data44.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data44.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data44.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data44.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data44.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data44.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((data45.count === undefined) && (missing6 = "count")) || ((data45.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data45.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data45.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data45.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data45.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data45.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-const _errs113 = errors;
-for(const key6 in data44){
+const _errs119 = errors;
+for(const key6 in data45){
 if(!(((((((key6 === "count") || (key6 === "max_dedicated")) || (key6 === "max_heap_mb")) || (key6 === "in_flight_bytes")) || (key6 === "stop_grace_ms")) || (key6 === "kind_load_ms")) || (key6 === "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs113 === errors){
-if(data44.count !== undefined){
-let data45 = data44.count;
-const _errs114 = errors;
-const _errs115 = errors;
-let valid19 = false;
-const _errs116 = errors;
-if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
-const err17 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs119 === errors){
+if(data45.count !== undefined){
+let data46 = data45.count;
+const _errs120 = errors;
+const _errs121 = errors;
+let valid20 = false;
+const _errs122 = errors;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const err22 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err22];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err22);
 }
 errors++;
 }
-if(errors === _errs116){
-if((typeof data45 == "number") && (isFinite(data45))){
-if(data45 > 256 || isNaN(data45)){
-const err18 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(errors === _errs122){
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 256 || isNaN(data46)){
+const err23 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
-vErrors = [err18];
+vErrors = [err23];
 }
 else {
-vErrors.push(err18);
+vErrors.push(err23);
 }
 errors++;
 }
 else {
-if(data45 < 1 || isNaN(data45)){
-const err19 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(data46 < 1 || isNaN(data46)){
+const err24 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err24];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err24);
 }
 errors++;
 }
 }
 }
 }
-var _valid4 = _errs116 === errors;
-valid19 = valid19 || _valid4;
-if(!valid19){
-const _errs118 = errors;
-if(data45 !== null){
-const err20 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid5 = _errs122 === errors;
+valid20 = valid20 || _valid5;
+if(!valid20){
+const _errs124 = errors;
+if(data46 !== null){
+const err25 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err25];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err25);
 }
 errors++;
 }
-var _valid4 = _errs118 === errors;
-valid19 = valid19 || _valid4;
+var _valid5 = _errs124 === errors;
+valid20 = valid20 || _valid5;
 }
-if(!valid19){
-const err21 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid20){
+const err26 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err26];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err26);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs115;
+errors = _errs121;
 if(vErrors !== null){
-if(_errs115){
-vErrors.length = _errs115;
+if(_errs121){
+vErrors.length = _errs121;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid18 = _errs114 === errors;
+var valid19 = _errs120 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.max_dedicated !== undefined){
-let data46 = data44.max_dedicated;
-const _errs120 = errors;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+if(valid19){
+if(data45.max_dedicated !== undefined){
+let data47 = data45.max_dedicated;
+const _errs126 = errors;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs120){
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 1024 || isNaN(data46)){
+if(errors === _errs126){
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 1024 || isNaN(data47)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
 return false;
 }
 else {
-if(data46 < 0 || isNaN(data46)){
+if(data47 < 0 || isNaN(data47)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid18 = _errs120 === errors;
+var valid19 = _errs126 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.max_heap_mb !== undefined){
-let data47 = data44.max_heap_mb;
-const _errs122 = errors;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+if(valid19){
+if(data45.max_heap_mb !== undefined){
+let data48 = data45.max_heap_mb;
+const _errs128 = errors;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs122){
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 < 32 || isNaN(data47)){
+if(errors === _errs128){
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 < 32 || isNaN(data48)){
 validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
 }
-var valid18 = _errs122 === errors;
+var valid19 = _errs128 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.in_flight_bytes !== undefined){
-let data48 = data44.in_flight_bytes;
-const _errs124 = errors;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
+if(valid19){
+if(data45.in_flight_bytes !== undefined){
+let data49 = data45.in_flight_bytes;
+const _errs130 = errors;
+if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs124){
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 < 65536 || isNaN(data48)){
+if(errors === _errs130){
+if((typeof data49 == "number") && (isFinite(data49))){
+if(data49 < 65536 || isNaN(data49)){
 validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
 return false;
 }
 }
 }
-var valid18 = _errs124 === errors;
+var valid19 = _errs130 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.stop_grace_ms !== undefined){
-let data49 = data44.stop_grace_ms;
-const _errs126 = errors;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
+if(valid19){
+if(data45.stop_grace_ms !== undefined){
+let data50 = data45.stop_grace_ms;
+const _errs132 = errors;
+if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs126){
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 60000 || isNaN(data49)){
+if(errors === _errs132){
+if((typeof data50 == "number") && (isFinite(data50))){
+if(data50 > 60000 || isNaN(data50)){
 validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
 }
 else {
-if(data49 < 0 || isNaN(data49)){
+if(data50 < 0 || isNaN(data50)){
 validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid18 = _errs126 === errors;
+var valid19 = _errs132 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.kind_load_ms !== undefined){
-let data50 = data44.kind_load_ms;
-const _errs128 = errors;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
+if(valid19){
+if(data45.kind_load_ms !== undefined){
+let data51 = data45.kind_load_ms;
+const _errs134 = errors;
+if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs128){
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 < 100 || isNaN(data50)){
+if(errors === _errs134){
+if((typeof data51 == "number") && (isFinite(data51))){
+if(data51 < 100 || isNaN(data51)){
 validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
-var valid18 = _errs128 === errors;
+var valid19 = _errs134 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
-if(valid18){
-if(data44.bot_lines_per_second !== undefined){
-let data51 = data44.bot_lines_per_second;
-const _errs130 = errors;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
+if(valid19){
+if(data45.bot_lines_per_second !== undefined){
+let data52 = data45.bot_lines_per_second;
+const _errs136 = errors;
+if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs130){
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 < 0 || isNaN(data51)){
+if(errors === _errs136){
+if((typeof data52 == "number") && (isFinite(data52))){
+if(data52 < 0 || isNaN(data52)){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid18 = _errs130 === errors;
+var valid19 = _errs136 === errors;
 }
 else {
-var valid18 = true;
+var valid19 = true;
 }
 }
 }
@@ -1715,119 +1804,119 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs111 === errors;
+var valid0 = _errs117 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data52 = data.network;
-const _errs132 = errors;
-if(errors === _errs132){
-if(data52 && typeof data52 == "object" && !Array.isArray(data52)){
+let data53 = data.network;
+const _errs138 = errors;
+if(errors === _errs138){
+if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
 let missing7;
-if((data52.allow === undefined) && (missing7 = "allow")){
+if((data53.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs134 = errors;
-for(const key7 in data52){
+const _errs140 = errors;
+for(const key7 in data53){
 if(!(key7 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs134 === errors){
-if(data52.allow !== undefined){
-let data53 = data52.allow;
-const _errs136 = errors;
-let valid21 = false;
-const _errs137 = errors;
-if(errors === _errs137){
-if(Array.isArray(data53)){
-var valid22 = true;
-const len4 = data53.length;
+if(_errs140 === errors){
+if(data53.allow !== undefined){
+let data54 = data53.allow;
+const _errs142 = errors;
+let valid22 = false;
+const _errs143 = errors;
+if(errors === _errs143){
+if(Array.isArray(data54)){
+var valid23 = true;
+const len4 = data54.length;
 for(let i8=0; i8<len4; i8++){
-let data54 = data53[i8];
-const _errs139 = errors;
-if(errors === _errs139){
-if(typeof data54 === "string"){
-if(func2(data54) < 1){
-const err22 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+let data55 = data54[i8];
+const _errs145 = errors;
+if(errors === _errs145){
+if(typeof data55 === "string"){
+if(func2(data55) < 1){
+const err27 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err22];
+vErrors = [err27];
 }
 else {
-vErrors.push(err22);
+vErrors.push(err27);
 }
 errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err28 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err28];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err28);
 }
 errors++;
 }
 }
-var valid22 = _errs139 === errors;
-if(!valid22){
+var valid23 = _errs145 === errors;
+if(!valid23){
 break;
 }
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err29 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err29];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err29);
 }
 errors++;
 }
 }
-var _valid5 = _errs137 === errors;
-valid21 = valid21 || _valid5;
-if(!valid21){
-const _errs141 = errors;
-if(data53 !== null){
-const err25 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid6 = _errs143 === errors;
+valid22 = valid22 || _valid6;
+if(!valid22){
+const _errs147 = errors;
+if(data54 !== null){
+const err30 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err30];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err30);
 }
 errors++;
 }
-var _valid5 = _errs141 === errors;
-valid21 = valid21 || _valid5;
+var _valid6 = _errs147 === errors;
+valid22 = valid22 || _valid6;
 }
-if(!valid21){
-const err26 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid22){
+const err31 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err26];
+vErrors = [err31];
 }
 else {
-vErrors.push(err26);
+vErrors.push(err31);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs136;
+errors = _errs142;
 if(vErrors !== null){
-if(_errs136){
-vErrors.length = _errs136;
+if(_errs142){
+vErrors.length = _errs142;
 }
 else {
 vErrors = null;
@@ -1843,42 +1932,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs132 === errors;
+var valid0 = _errs138 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data55 = data.invoke;
-const _errs143 = errors;
-if(errors === _errs143){
-if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+let data56 = data.invoke;
+const _errs149 = errors;
+if(errors === _errs149){
+if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
 let missing8;
-if((data55.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data56.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs145 = errors;
-for(const key8 in data55){
+const _errs151 = errors;
+for(const key8 in data56){
 if(!(key8 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs145 === errors){
-if(data55.timeout_ms !== undefined){
-let data56 = data55.timeout_ms;
-const _errs146 = errors;
-if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+if(_errs151 === errors){
+if(data56.timeout_ms !== undefined){
+let data57 = data56.timeout_ms;
+const _errs152 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs146){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 < 10 || isNaN(data56)){
+if(errors === _errs152){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 < 10 || isNaN(data57)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -1893,84 +1982,84 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs143 === errors;
+var valid0 = _errs149 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data57 = data.shutdown;
-const _errs148 = errors;
-if(errors === _errs148){
-if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
+let data58 = data.shutdown;
+const _errs154 = errors;
+if(errors === _errs154){
+if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
 let missing9;
-if(((data57.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data57.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data58.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data58.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs150 = errors;
-for(const key9 in data57){
+const _errs156 = errors;
+for(const key9 in data58){
 if(!((key9 === "bots_ms") || (key9 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs150 === errors){
-if(data57.bots_ms !== undefined){
-let data58 = data57.bots_ms;
-const _errs151 = errors;
-if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+if(_errs156 === errors){
+if(data58.bots_ms !== undefined){
+let data59 = data58.bots_ms;
+const _errs157 = errors;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs151){
-if((typeof data58 == "number") && (isFinite(data58))){
-if(data58 > 7500 || isNaN(data58)){
+if(errors === _errs157){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 7500 || isNaN(data59)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data58 < 0 || isNaN(data58)){
+if(data59 < 0 || isNaN(data59)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid24 = _errs151 === errors;
+var valid25 = _errs157 === errors;
 }
 else {
-var valid24 = true;
+var valid25 = true;
 }
-if(valid24){
-if(data57.streams_ms !== undefined){
-let data59 = data57.streams_ms;
-const _errs153 = errors;
-if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+if(valid25){
+if(data58.streams_ms !== undefined){
+let data60 = data58.streams_ms;
+const _errs159 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs153){
-if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 > 7500 || isNaN(data59)){
+if(errors === _errs159){
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 > 7500 || isNaN(data60)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data59 < 0 || isNaN(data59)){
+if(data60 < 0 || isNaN(data60)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid24 = _errs153 === errors;
+var valid25 = _errs159 === errors;
 }
 else {
-var valid24 = true;
+var valid25 = true;
 }
 }
 }
@@ -1981,39 +2070,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs148 === errors;
+var valid0 = _errs154 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data60 = data.log;
-const _errs155 = errors;
-if(errors === _errs155){
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+let data61 = data.log;
+const _errs161 = errors;
+if(errors === _errs161){
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
 let missing10;
-if((data60.access === undefined) && (missing10 = "access")){
+if((data61.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs157 = errors;
-for(const key10 in data60){
+const _errs163 = errors;
+for(const key10 in data61){
 if(!(key10 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs157 === errors){
-if(data60.access !== undefined){
-let data61 = data60.access;
-if(typeof data61 !== "string"){
+if(_errs163 === errors){
+if(data61.access !== undefined){
+let data62 = data61.access;
+if(typeof data62 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data61 === "off") || (data61 === "errors")) || (data61 === "all"))){
+if(!(((data62 === "off") || (data62 === "errors")) || (data62 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2026,70 +2115,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs155 === errors;
+var valid0 = _errs161 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data62 = data.pressure;
-const _errs160 = errors;
-if(errors === _errs160){
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+let data63 = data.pressure;
+const _errs166 = errors;
+if(errors === _errs166){
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
 let missing11;
-if(((((data62.max_bots === undefined) && (missing11 = "max_bots")) || ((data62.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data62.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data62.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data63.max_bots === undefined) && (missing11 = "max_bots")) || ((data63.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data63.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data63.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs162 = errors;
-for(const key11 in data62){
+const _errs168 = errors;
+for(const key11 in data63){
 if(!((((key11 === "max_bots") || (key11 === "max_cpu")) || (key11 === "max_memory_mb")) || (key11 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs162 === errors){
-if(data62.max_bots !== undefined){
-let data63 = data62.max_bots;
-const _errs163 = errors;
-if(!(((typeof data63 == "number") && (!(data63 % 1) && !isNaN(data63))) && (isFinite(data63)))){
+if(_errs168 === errors){
+if(data63.max_bots !== undefined){
+let data64 = data63.max_bots;
+const _errs169 = errors;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs163){
-if((typeof data63 == "number") && (isFinite(data63))){
-if(data63 > 1000000 || isNaN(data63)){
+if(errors === _errs169){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 > 1000000 || isNaN(data64)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data63 < 1 || isNaN(data63)){
+if(data64 < 1 || isNaN(data64)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid26 = _errs163 === errors;
+var valid27 = _errs169 === errors;
 }
 else {
-var valid26 = true;
+var valid27 = true;
 }
-if(valid26){
-if(data62.max_cpu !== undefined){
-let data64 = data62.max_cpu;
-const _errs165 = errors;
-if(errors === _errs165){
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 > 1 || isNaN(data64)){
+if(valid27){
+if(data63.max_cpu !== undefined){
+let data65 = data63.max_cpu;
+const _errs171 = errors;
+if(errors === _errs171){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 > 1 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data64 < 0.01 || isNaN(data64)){
+if(data65 < 0.01 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2100,99 +2189,99 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid26 = _errs165 === errors;
+var valid27 = _errs171 === errors;
 }
 else {
-var valid26 = true;
+var valid27 = true;
 }
-if(valid26){
-if(data62.max_memory_mb !== undefined){
-let data65 = data62.max_memory_mb;
-const _errs167 = errors;
-const _errs168 = errors;
-let valid27 = false;
-const _errs169 = errors;
-if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
-const err27 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid27){
+if(data63.max_memory_mb !== undefined){
+let data66 = data63.max_memory_mb;
+const _errs173 = errors;
+const _errs174 = errors;
+let valid28 = false;
+const _errs175 = errors;
+if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
+const err32 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err32];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err32);
 }
 errors++;
 }
-if(errors === _errs169){
-if((typeof data65 == "number") && (isFinite(data65))){
-if(data65 < 1 || isNaN(data65)){
-const err28 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs175){
+if((typeof data66 == "number") && (isFinite(data66))){
+if(data66 < 1 || isNaN(data66)){
+const err33 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err33];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err33);
 }
 errors++;
 }
 }
 }
-var _valid6 = _errs169 === errors;
-valid27 = valid27 || _valid6;
-if(!valid27){
-const _errs171 = errors;
-if(data65 !== null){
-const err29 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid7 = _errs175 === errors;
+valid28 = valid28 || _valid7;
+if(!valid28){
+const _errs177 = errors;
+if(data66 !== null){
+const err34 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err34];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err34);
 }
 errors++;
 }
-var _valid6 = _errs171 === errors;
-valid27 = valid27 || _valid6;
+var _valid7 = _errs177 === errors;
+valid28 = valid28 || _valid7;
 }
-if(!valid27){
-const err30 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid28){
+const err35 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err35];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err35);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs168;
+errors = _errs174;
 if(vErrors !== null){
-if(_errs168){
-vErrors.length = _errs168;
+if(_errs174){
+vErrors.length = _errs174;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid26 = _errs167 === errors;
+var valid27 = _errs173 === errors;
 }
 else {
-var valid26 = true;
+var valid27 = true;
 }
-if(valid26){
-if(data62.max_queue !== undefined){
-let data66 = data62.max_queue;
-const _errs173 = errors;
-if(errors === _errs173){
-if((typeof data66 == "number") && (isFinite(data66))){
-if(data66 > 1 || isNaN(data66)){
+if(valid27){
+if(data63.max_queue !== undefined){
+let data67 = data63.max_queue;
+const _errs179 = errors;
+if(errors === _errs179){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 > 1 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data66 < 0.01 || isNaN(data66)){
+if(data67 < 0.01 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2203,10 +2292,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid26 = _errs173 === errors;
+var valid27 = _errs179 === errors;
 }
 else {
-var valid26 = true;
+var valid27 = true;
 }
 }
 }
@@ -2219,82 +2308,82 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs160 === errors;
+var valid0 = _errs166 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data67 = data.journal;
-const _errs175 = errors;
-if(errors === _errs175){
-if(data67 && typeof data67 == "object" && !Array.isArray(data67)){
+let data68 = data.journal;
+const _errs181 = errors;
+if(errors === _errs181){
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
 let missing12;
-if((((((data67.enabled === undefined) && (missing12 = "enabled")) || ((data67.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data67.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data67.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data67.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data68.enabled === undefined) && (missing12 = "enabled")) || ((data68.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data68.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data68.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data68.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs177 = errors;
-for(const key12 in data67){
+const _errs183 = errors;
+for(const key12 in data68){
 if(!(((((key12 === "enabled") || (key12 === "max_bytes")) || (key12 === "max_age_hours")) || (key12 === "flush_ms")) || (key12 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs177 === errors){
-if(data67.enabled !== undefined){
-const _errs178 = errors;
-if(typeof data67.enabled !== "boolean"){
+if(_errs183 === errors){
+if(data68.enabled !== undefined){
+const _errs184 = errors;
+if(typeof data68.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid28 = _errs178 === errors;
+var valid29 = _errs184 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
-if(valid28){
-if(data67.max_bytes !== undefined){
-let data69 = data67.max_bytes;
-const _errs180 = errors;
-if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
+if(valid29){
+if(data68.max_bytes !== undefined){
+let data70 = data68.max_bytes;
+const _errs186 = errors;
+if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs180){
-if((typeof data69 == "number") && (isFinite(data69))){
-if(data69 > 1099511627776 || isNaN(data69)){
+if(errors === _errs186){
+if((typeof data70 == "number") && (isFinite(data70))){
+if(data70 > 1099511627776 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data69 < 1048576 || isNaN(data69)){
+if(data70 < 1048576 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid28 = _errs180 === errors;
+var valid29 = _errs186 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
-if(valid28){
-if(data67.max_age_hours !== undefined){
-let data70 = data67.max_age_hours;
-const _errs182 = errors;
-if(errors === _errs182){
-if((typeof data70 == "number") && (isFinite(data70))){
-if(data70 > 87600 || isNaN(data70)){
+if(valid29){
+if(data68.max_age_hours !== undefined){
+let data71 = data68.max_age_hours;
+const _errs188 = errors;
+if(errors === _errs188){
+if((typeof data71 == "number") && (isFinite(data71))){
+if(data71 > 87600 || isNaN(data71)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data70 < 0.01 || isNaN(data70)){
+if(data71 < 0.01 || isNaN(data71)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2305,105 +2394,47 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid28 = _errs182 === errors;
+var valid29 = _errs188 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
-if(valid28){
-if(data67.flush_ms !== undefined){
-let data71 = data67.flush_ms;
-const _errs184 = errors;
-if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+if(valid29){
+if(data68.flush_ms !== undefined){
+let data72 = data68.flush_ms;
+const _errs190 = errors;
+if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs184){
-if((typeof data71 == "number") && (isFinite(data71))){
-if(data71 > 10000 || isNaN(data71)){
+if(errors === _errs190){
+if((typeof data72 == "number") && (isFinite(data72))){
+if(data72 > 10000 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data71 < 5 || isNaN(data71)){
+if(data72 < 5 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid28 = _errs184 === errors;
+var valid29 = _errs190 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
-if(valid28){
-if(data67.fsync !== undefined){
-let data72 = data67.fsync;
-const _errs186 = errors;
-const _errs187 = errors;
-let valid29 = false;
-const _errs188 = errors;
-if(typeof data72 !== "string"){
-const err31 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err31];
-}
-else {
-vErrors.push(err31);
-}
-errors++;
-}
-if("always" !== data72){
-const err32 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-var _valid7 = _errs188 === errors;
-valid29 = valid29 || _valid7;
-if(!valid29){
-const _errs190 = errors;
-if(typeof data72 !== "string"){
-const err33 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-if("background" !== data72){
-const err34 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-var _valid7 = _errs190 === errors;
-valid29 = valid29 || _valid7;
-if(!valid29){
+if(valid29){
+if(data68.fsync !== undefined){
+let data73 = data68.fsync;
 const _errs192 = errors;
-if(typeof data72 !== "string"){
-const err35 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-if("never" !== data72){
-const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+const _errs193 = errors;
+let valid30 = false;
+const _errs194 = errors;
+if(typeof data73 !== "string"){
+const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2412,12 +2443,8 @@ vErrors.push(err36);
 }
 errors++;
 }
-var _valid7 = _errs192 === errors;
-valid29 = valid29 || _valid7;
-}
-}
-if(!valid29){
-const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data73){
+const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2425,24 +2452,86 @@ else {
 vErrors.push(err37);
 }
 errors++;
+}
+var _valid8 = _errs194 === errors;
+valid30 = valid30 || _valid8;
+if(!valid30){
+const _errs196 = errors;
+if(typeof data73 !== "string"){
+const err38 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+if("background" !== data73){
+const err39 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+var _valid8 = _errs196 === errors;
+valid30 = valid30 || _valid8;
+if(!valid30){
+const _errs198 = errors;
+if(typeof data73 !== "string"){
+const err40 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if("never" !== data73){
+const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+var _valid8 = _errs198 === errors;
+valid30 = valid30 || _valid8;
+}
+}
+if(!valid30){
+const err42 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs187;
+errors = _errs193;
 if(vErrors !== null){
-if(_errs187){
-vErrors.length = _errs187;
+if(_errs193){
+vErrors.length = _errs193;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid28 = _errs186 === errors;
+var valid29 = _errs192 === errors;
 }
 else {
-var valid28 = true;
+var valid29 = true;
 }
 }
 }
@@ -2456,69 +2545,69 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs175 === errors;
+var valid0 = _errs181 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data73 = data.demo;
-const _errs194 = errors;
-if(errors === _errs194){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let data74 = data.demo;
+const _errs200 = errors;
+if(errors === _errs200){
+if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
 let missing13;
-if(((data73.enabled === undefined) && (missing13 = "enabled")) || ((data73.bots === undefined) && (missing13 = "bots"))){
+if(((data74.enabled === undefined) && (missing13 = "enabled")) || ((data74.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs196 = errors;
-for(const key13 in data73){
+const _errs202 = errors;
+for(const key13 in data74){
 if(!((key13 === "enabled") || (key13 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs196 === errors){
-if(data73.enabled !== undefined){
-const _errs197 = errors;
-if(typeof data73.enabled !== "boolean"){
+if(_errs202 === errors){
+if(data74.enabled !== undefined){
+const _errs203 = errors;
+if(typeof data74.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid30 = _errs197 === errors;
+var valid31 = _errs203 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
-if(valid30){
-if(data73.bots !== undefined){
-let data75 = data73.bots;
-const _errs199 = errors;
-if(!(((typeof data75 == "number") && (!(data75 % 1) && !isNaN(data75))) && (isFinite(data75)))){
+if(valid31){
+if(data74.bots !== undefined){
+let data76 = data74.bots;
+const _errs205 = errors;
+if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs199){
-if((typeof data75 == "number") && (isFinite(data75))){
-if(data75 > 10000 || isNaN(data75)){
+if(errors === _errs205){
+if((typeof data76 == "number") && (isFinite(data76))){
+if(data76 > 10000 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data75 < 0 || isNaN(data75)){
+if(data76 < 0 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid30 = _errs199 === errors;
+var valid31 = _errs205 === errors;
 }
 else {
-var valid30 = true;
+var valid31 = true;
 }
 }
 }
@@ -2529,34 +2618,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs194 === errors;
+var valid0 = _errs200 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data76 = data.drills;
-const _errs201 = errors;
-if(errors === _errs201){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let data77 = data.drills;
+const _errs207 = errors;
+if(errors === _errs207){
+if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
 let missing14;
-if((data76.enabled === undefined) && (missing14 = "enabled")){
+if((data77.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs203 = errors;
-for(const key14 in data76){
+const _errs209 = errors;
+for(const key14 in data77){
 if(!(key14 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs203 === errors){
-if(data76.enabled !== undefined){
-if(typeof data76.enabled !== "boolean"){
+if(_errs209 === errors){
+if(data77.enabled !== undefined){
+if(typeof data77.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2569,25 +2658,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs201 === errors;
+var valid0 = _errs207 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data78 = data.kinds;
-const _errs206 = errors;
-if(errors === _errs206){
-if(Array.isArray(data78)){
-var valid32 = true;
-const len5 = data78.length;
+let data79 = data.kinds;
+const _errs212 = errors;
+if(errors === _errs212){
+if(Array.isArray(data79)){
+var valid33 = true;
+const len5 = data79.length;
 for(let i9=0; i9<len5; i9++){
-let data79 = data78[i9];
-const _errs208 = errors;
-if(errors === _errs208){
-if(typeof data79 === "string"){
-if(func2(data79) < 1){
+let data80 = data79[i9];
+const _errs214 = errors;
+if(errors === _errs214){
+if(typeof data80 === "string"){
+if(func2(data80) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2597,8 +2686,8 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid32 = _errs208 === errors;
-if(!valid32){
+var valid33 = _errs214 === errors;
+if(!valid33){
 break;
 }
 }
@@ -2608,98 +2697,40 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs206 === errors;
+var valid0 = _errs212 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data80 = data.restart;
-const _errs210 = errors;
-if(errors === _errs210){
-if(data80 && typeof data80 == "object" && !Array.isArray(data80)){
+let data81 = data.restart;
+const _errs216 = errors;
+if(errors === _errs216){
+if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
 let missing15;
-if(((((((data80.policy === undefined) && (missing15 = "policy")) || ((data80.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data80.window_ms === undefined) && (missing15 = "window_ms"))) || ((data80.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data80.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data80.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
+if(((((((data81.policy === undefined) && (missing15 = "policy")) || ((data81.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data81.window_ms === undefined) && (missing15 = "window_ms"))) || ((data81.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data81.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data81.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs212 = errors;
-for(const key15 in data80){
+const _errs218 = errors;
+for(const key15 in data81){
 if(!((((((key15 === "policy") || (key15 === "max_restarts")) || (key15 === "window_ms")) || (key15 === "backoff_ms")) || (key15 === "backoff_cap_ms")) || (key15 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs212 === errors){
-if(data80.policy !== undefined){
-let data81 = data80.policy;
-const _errs213 = errors;
-const _errs214 = errors;
-let valid34 = false;
-const _errs215 = errors;
-if(typeof data81 !== "string"){
-const err38 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-if("always" !== data81){
-const err39 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-var _valid8 = _errs215 === errors;
-valid34 = valid34 || _valid8;
-if(!valid34){
-const _errs217 = errors;
-if(typeof data81 !== "string"){
-const err40 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-if("on-failure" !== data81){
-const err41 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-}
-var _valid8 = _errs217 === errors;
-valid34 = valid34 || _valid8;
-if(!valid34){
+if(_errs218 === errors){
+if(data81.policy !== undefined){
+let data82 = data81.policy;
 const _errs219 = errors;
-if(typeof data81 !== "string"){
-const err42 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-if("never" !== data81){
-const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+const _errs220 = errors;
+let valid35 = false;
+const _errs221 = errors;
+if(typeof data82 !== "string"){
+const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2708,12 +2739,8 @@ vErrors.push(err43);
 }
 errors++;
 }
-var _valid8 = _errs219 === errors;
-valid34 = valid34 || _valid8;
-}
-}
-if(!valid34){
-const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data82){
+const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2721,135 +2748,197 @@ else {
 vErrors.push(err44);
 }
 errors++;
+}
+var _valid9 = _errs221 === errors;
+valid35 = valid35 || _valid9;
+if(!valid35){
+const _errs223 = errors;
+if(typeof data82 !== "string"){
+const err45 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if("on-failure" !== data82){
+const err46 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+var _valid9 = _errs223 === errors;
+valid35 = valid35 || _valid9;
+if(!valid35){
+const _errs225 = errors;
+if(typeof data82 !== "string"){
+const err47 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if("never" !== data82){
+const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+var _valid9 = _errs225 === errors;
+valid35 = valid35 || _valid9;
+}
+}
+if(!valid35){
+const err49 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs214;
+errors = _errs220;
 if(vErrors !== null){
-if(_errs214){
-vErrors.length = _errs214;
+if(_errs220){
+vErrors.length = _errs220;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid33 = _errs213 === errors;
+var valid34 = _errs219 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data80.max_restarts !== undefined){
-let data82 = data80.max_restarts;
-const _errs221 = errors;
-if(!(((typeof data82 == "number") && (!(data82 % 1) && !isNaN(data82))) && (isFinite(data82)))){
+if(valid34){
+if(data81.max_restarts !== undefined){
+let data83 = data81.max_restarts;
+const _errs227 = errors;
+if(!(((typeof data83 == "number") && (!(data83 % 1) && !isNaN(data83))) && (isFinite(data83)))){
 validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs221){
-if((typeof data82 == "number") && (isFinite(data82))){
-if(data82 > 1000 || isNaN(data82)){
+if(errors === _errs227){
+if((typeof data83 == "number") && (isFinite(data83))){
+if(data83 > 1000 || isNaN(data83)){
 validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data82 < 0 || isNaN(data82)){
+if(data83 < 0 || isNaN(data83)){
 validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid33 = _errs221 === errors;
+var valid34 = _errs227 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data80.window_ms !== undefined){
-let data83 = data80.window_ms;
-const _errs223 = errors;
-if(!(((typeof data83 == "number") && (!(data83 % 1) && !isNaN(data83))) && (isFinite(data83)))){
+if(valid34){
+if(data81.window_ms !== undefined){
+let data84 = data81.window_ms;
+const _errs229 = errors;
+if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs223){
-if((typeof data83 == "number") && (isFinite(data83))){
-if(data83 < 1000 || isNaN(data83)){
+if(errors === _errs229){
+if((typeof data84 == "number") && (isFinite(data84))){
+if(data84 < 1000 || isNaN(data84)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid33 = _errs223 === errors;
+var valid34 = _errs229 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data80.backoff_ms !== undefined){
-let data84 = data80.backoff_ms;
-const _errs225 = errors;
-if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
+if(valid34){
+if(data81.backoff_ms !== undefined){
+let data85 = data81.backoff_ms;
+const _errs231 = errors;
+if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs225){
-if((typeof data84 == "number") && (isFinite(data84))){
-if(data84 < 0 || isNaN(data84)){
+if(errors === _errs231){
+if((typeof data85 == "number") && (isFinite(data85))){
+if(data85 < 0 || isNaN(data85)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid33 = _errs225 === errors;
+var valid34 = _errs231 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data80.backoff_cap_ms !== undefined){
-let data85 = data80.backoff_cap_ms;
-const _errs227 = errors;
-if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
+if(valid34){
+if(data81.backoff_cap_ms !== undefined){
+let data86 = data81.backoff_cap_ms;
+const _errs233 = errors;
+if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs227){
-if((typeof data85 == "number") && (isFinite(data85))){
-if(data85 < 0 || isNaN(data85)){
+if(errors === _errs233){
+if((typeof data86 == "number") && (isFinite(data86))){
+if(data86 < 0 || isNaN(data86)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid33 = _errs227 === errors;
+var valid34 = _errs233 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data80.healthy_ms !== undefined){
-let data86 = data80.healthy_ms;
-const _errs229 = errors;
-if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
+if(valid34){
+if(data81.healthy_ms !== undefined){
+let data87 = data81.healthy_ms;
+const _errs235 = errors;
+if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs229){
-if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 < 0 || isNaN(data86)){
+if(errors === _errs235){
+if((typeof data87 == "number") && (isFinite(data87))){
+if(data87 < 0 || isNaN(data87)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid33 = _errs229 === errors;
+var valid34 = _errs235 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
 }
 }
@@ -2864,42 +2953,42 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs210 === errors;
+var valid0 = _errs216 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data87 = data.watchdog;
-const _errs231 = errors;
-if(errors === _errs231){
-if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+let data88 = data.watchdog;
+const _errs237 = errors;
+if(errors === _errs237){
+if(data88 && typeof data88 == "object" && !Array.isArray(data88)){
 let missing16;
-if((data87.hang_ms === undefined) && (missing16 = "hang_ms")){
+if((data88.hang_ms === undefined) && (missing16 = "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-const _errs233 = errors;
-for(const key16 in data87){
+const _errs239 = errors;
+for(const key16 in data88){
 if(!(key16 === "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs233 === errors){
-if(data87.hang_ms !== undefined){
-let data88 = data87.hang_ms;
-const _errs234 = errors;
-if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+if(_errs239 === errors){
+if(data88.hang_ms !== undefined){
+let data89 = data88.hang_ms;
+const _errs240 = errors;
+if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs234){
-if((typeof data88 == "number") && (isFinite(data88))){
-if(data88 < 500 || isNaN(data88)){
+if(errors === _errs240){
+if((typeof data89 == "number") && (isFinite(data89))){
+if(data89 < 500 || isNaN(data89)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
@@ -2914,57 +3003,57 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs231 === errors;
+var valid0 = _errs237 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data89 = data.bots;
-const _errs236 = errors;
-if(errors === _errs236){
-if(Array.isArray(data89)){
-var valid36 = true;
-const len6 = data89.length;
+let data90 = data.bots;
+const _errs242 = errors;
+if(errors === _errs242){
+if(Array.isArray(data90)){
+var valid37 = true;
+const len6 = data90.length;
 for(let i10=0; i10<len6; i10++){
-let data90 = data89[i10];
-const _errs238 = errors;
-if(errors === _errs238){
-if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
-if(data90.config === undefined){
-data90.config = {};
+let data91 = data90[i10];
+const _errs244 = errors;
+if(errors === _errs244){
+if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
+if(data91.config === undefined){
+data91.config = {};
 }
-if(data90.labels === undefined){
-data90.labels = {};
+if(data91.labels === undefined){
+data91.labels = {};
 }
-if(data90.dedicated === undefined){
-data90.dedicated = false;
+if(data91.dedicated === undefined){
+data91.dedicated = false;
 }
-if(data90.desired === undefined){
-data90.desired = "running";
+if(data91.desired === undefined){
+data91.desired = "running";
 }
 let missing17;
-if(((((((data90.id === undefined) && (missing17 = "id")) || ((data90.kind === undefined) && (missing17 = "kind"))) || ((data90.config === undefined) && (missing17 = "config"))) || ((data90.labels === undefined) && (missing17 = "labels"))) || ((data90.dedicated === undefined) && (missing17 = "dedicated"))) || ((data90.desired === undefined) && (missing17 = "desired"))){
+if(((((((data91.id === undefined) && (missing17 = "id")) || ((data91.kind === undefined) && (missing17 = "kind"))) || ((data91.config === undefined) && (missing17 = "config"))) || ((data91.labels === undefined) && (missing17 = "labels"))) || ((data91.dedicated === undefined) && (missing17 = "dedicated"))) || ((data91.desired === undefined) && (missing17 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs240 = errors;
-for(const key17 in data90){
+const _errs246 = errors;
+for(const key17 in data91){
 if(!(((((((key17 === "id") || (key17 === "kind")) || (key17 === "config")) || (key17 === "labels")) || (key17 === "restart")) || (key17 === "dedicated")) || (key17 === "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs240 === errors){
-if(data90.id !== undefined){
-let data91 = data90.id;
-const _errs241 = errors;
-if(errors === _errs241){
-if(typeof data91 === "string"){
-if(!pattern3.test(data91)){
+if(_errs246 === errors){
+if(data91.id !== undefined){
+let data92 = data91.id;
+const _errs247 = errors;
+if(errors === _errs247){
+if(typeof data92 === "string"){
+if(!pattern3.test(data92)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -2974,65 +3063,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid37 = _errs241 === errors;
+var valid38 = _errs247 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-if(data90.kind !== undefined){
-const _errs243 = errors;
-if(typeof data90.kind !== "string"){
+if(valid38){
+if(data91.kind !== undefined){
+const _errs249 = errors;
+if(typeof data91.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid37 = _errs243 === errors;
+var valid38 = _errs249 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-let data93 = data90.config;
-const _errs245 = errors;
-if(errors === _errs245){
-if(!(data93 && typeof data93 == "object" && !Array.isArray(data93))){
+if(valid38){
+let data94 = data91.config;
+const _errs251 = errors;
+if(errors === _errs251){
+if(!(data94 && typeof data94 == "object" && !Array.isArray(data94))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid37 = _errs245 === errors;
-if(valid37){
-let data94 = data90.labels;
-const _errs247 = errors;
-if(errors === _errs247){
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
-if(Object.keys(data94).length > 32){
+var valid38 = _errs251 === errors;
+if(valid38){
+let data95 = data91.labels;
+const _errs253 = errors;
+if(errors === _errs253){
+if(data95 && typeof data95 == "object" && !Array.isArray(data95)){
+if(Object.keys(data95).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs249 = errors;
-for(const key18 in data94){
+const _errs255 = errors;
+for(const key18 in data95){
 if(!(pattern4.test(key18))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs249 === errors){
-var valid38 = true;
-for(const key19 in data94){
+if(_errs255 === errors){
+var valid39 = true;
+for(const key19 in data95){
 if(pattern4.test(key19)){
-let data95 = data94[key19];
-const _errs250 = errors;
-if(errors === _errs250){
-if(typeof data95 === "string"){
-if(func2(data95) > 128){
+let data96 = data95[key19];
+const _errs256 = errors;
+if(errors === _errs256){
+if(typeof data96 === "string"){
+if(func2(data96) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data95)){
+if(!pattern6.test(data96)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -3043,8 +3132,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19
 return false;
 }
 }
-var valid38 = _errs250 === errors;
-if(!valid38){
+var valid39 = _errs256 === errors;
+if(!valid39){
 break;
 }
 }
@@ -3057,88 +3146,30 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid37 = _errs247 === errors;
-if(valid37){
-if(data90.restart !== undefined){
-let data96 = data90.restart;
-const _errs252 = errors;
-if(errors === _errs252){
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-const _errs254 = errors;
-for(const key20 in data96){
+var valid38 = _errs253 === errors;
+if(valid38){
+if(data91.restart !== undefined){
+let data97 = data91.restart;
+const _errs258 = errors;
+if(errors === _errs258){
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+const _errs260 = errors;
+for(const key20 in data97){
 if(!((((((key20 === "policy") || (key20 === "max_restarts")) || (key20 === "window_ms")) || (key20 === "backoff_ms")) || (key20 === "backoff_cap_ms")) || (key20 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs254 === errors){
-if(data96.policy !== undefined){
-let data97 = data96.policy;
-const _errs255 = errors;
-const _errs256 = errors;
-let valid40 = false;
-const _errs257 = errors;
-if(typeof data97 !== "string"){
-const err45 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err45];
-}
-else {
-vErrors.push(err45);
-}
-errors++;
-}
-if("always" !== data97){
-const err46 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err46];
-}
-else {
-vErrors.push(err46);
-}
-errors++;
-}
-var _valid9 = _errs257 === errors;
-valid40 = valid40 || _valid9;
-if(!valid40){
-const _errs259 = errors;
-if(typeof data97 !== "string"){
-const err47 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err47];
-}
-else {
-vErrors.push(err47);
-}
-errors++;
-}
-if("on-failure" !== data97){
-const err48 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err48];
-}
-else {
-vErrors.push(err48);
-}
-errors++;
-}
-var _valid9 = _errs259 === errors;
-valid40 = valid40 || _valid9;
-if(!valid40){
+if(_errs260 === errors){
+if(data97.policy !== undefined){
+let data98 = data97.policy;
 const _errs261 = errors;
-if(typeof data97 !== "string"){
-const err49 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err49];
-}
-else {
-vErrors.push(err49);
-}
-errors++;
-}
-if("never" !== data97){
-const err50 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+const _errs262 = errors;
+let valid41 = false;
+const _errs263 = errors;
+if(typeof data98 !== "string"){
+const err50 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3147,12 +3178,8 @@ vErrors.push(err50);
 }
 errors++;
 }
-var _valid9 = _errs261 === errors;
-valid40 = valid40 || _valid9;
-}
-}
-if(!valid40){
-const err51 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data98){
+const err51 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3160,135 +3187,197 @@ else {
 vErrors.push(err51);
 }
 errors++;
+}
+var _valid10 = _errs263 === errors;
+valid41 = valid41 || _valid10;
+if(!valid41){
+const _errs265 = errors;
+if(typeof data98 !== "string"){
+const err52 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+if("on-failure" !== data98){
+const err53 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+var _valid10 = _errs265 === errors;
+valid41 = valid41 || _valid10;
+if(!valid41){
+const _errs267 = errors;
+if(typeof data98 !== "string"){
+const err54 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+if("never" !== data98){
+const err55 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+var _valid10 = _errs267 === errors;
+valid41 = valid41 || _valid10;
+}
+}
+if(!valid41){
+const err56 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs256;
+errors = _errs262;
 if(vErrors !== null){
-if(_errs256){
-vErrors.length = _errs256;
+if(_errs262){
+vErrors.length = _errs262;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid39 = _errs255 === errors;
+var valid40 = _errs261 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data96.max_restarts !== undefined){
-let data98 = data96.max_restarts;
-const _errs263 = errors;
-if(!(((typeof data98 == "number") && (!(data98 % 1) && !isNaN(data98))) && (isFinite(data98)))){
+if(valid40){
+if(data97.max_restarts !== undefined){
+let data99 = data97.max_restarts;
+const _errs269 = errors;
+if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs263){
-if((typeof data98 == "number") && (isFinite(data98))){
-if(data98 > 1000 || isNaN(data98)){
+if(errors === _errs269){
+if((typeof data99 == "number") && (isFinite(data99))){
+if(data99 > 1000 || isNaN(data99)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
 }
 else {
-if(data98 < 0 || isNaN(data98)){
+if(data99 < 0 || isNaN(data99)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid39 = _errs263 === errors;
+var valid40 = _errs269 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data96.window_ms !== undefined){
-let data99 = data96.window_ms;
-const _errs265 = errors;
-if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
+if(valid40){
+if(data97.window_ms !== undefined){
+let data100 = data97.window_ms;
+const _errs271 = errors;
+if(!(((typeof data100 == "number") && (!(data100 % 1) && !isNaN(data100))) && (isFinite(data100)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs265){
-if((typeof data99 == "number") && (isFinite(data99))){
-if(data99 < 1000 || isNaN(data99)){
+if(errors === _errs271){
+if((typeof data100 == "number") && (isFinite(data100))){
+if(data100 < 1000 || isNaN(data100)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid39 = _errs265 === errors;
+var valid40 = _errs271 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data96.backoff_ms !== undefined){
-let data100 = data96.backoff_ms;
-const _errs267 = errors;
-if(!(((typeof data100 == "number") && (!(data100 % 1) && !isNaN(data100))) && (isFinite(data100)))){
+if(valid40){
+if(data97.backoff_ms !== undefined){
+let data101 = data97.backoff_ms;
+const _errs273 = errors;
+if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs267){
-if((typeof data100 == "number") && (isFinite(data100))){
-if(data100 < 0 || isNaN(data100)){
+if(errors === _errs273){
+if((typeof data101 == "number") && (isFinite(data101))){
+if(data101 < 0 || isNaN(data101)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid39 = _errs267 === errors;
+var valid40 = _errs273 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data96.backoff_cap_ms !== undefined){
-let data101 = data96.backoff_cap_ms;
-const _errs269 = errors;
-if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
+if(valid40){
+if(data97.backoff_cap_ms !== undefined){
+let data102 = data97.backoff_cap_ms;
+const _errs275 = errors;
+if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs269){
-if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 < 0 || isNaN(data101)){
+if(errors === _errs275){
+if((typeof data102 == "number") && (isFinite(data102))){
+if(data102 < 0 || isNaN(data102)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid39 = _errs269 === errors;
+var valid40 = _errs275 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
-if(valid39){
-if(data96.healthy_ms !== undefined){
-let data102 = data96.healthy_ms;
-const _errs271 = errors;
-if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
+if(valid40){
+if(data97.healthy_ms !== undefined){
+let data103 = data97.healthy_ms;
+const _errs277 = errors;
+if(!(((typeof data103 == "number") && (!(data103 % 1) && !isNaN(data103))) && (isFinite(data103)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs271){
-if((typeof data102 == "number") && (isFinite(data102))){
-if(data102 < 0 || isNaN(data102)){
+if(errors === _errs277){
+if((typeof data103 == "number") && (isFinite(data103))){
+if(data103 < 0 || isNaN(data103)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid39 = _errs271 === errors;
+var valid40 = _errs277 === errors;
 }
 else {
-var valid39 = true;
+var valid40 = true;
 }
 }
 }
@@ -3302,95 +3391,95 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid37 = _errs252 === errors;
+var valid38 = _errs258 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-const _errs273 = errors;
-if(typeof data90.dedicated !== "boolean"){
+if(valid38){
+const _errs279 = errors;
+if(typeof data91.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid37 = _errs273 === errors;
-if(valid37){
-let data104 = data90.desired;
-const _errs275 = errors;
-const _errs276 = errors;
-let valid41 = false;
-const _errs277 = errors;
-if(typeof data104 !== "string"){
-const err52 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var valid38 = _errs279 === errors;
+if(valid38){
+let data105 = data91.desired;
+const _errs281 = errors;
+const _errs282 = errors;
+let valid42 = false;
+const _errs283 = errors;
+if(typeof data105 !== "string"){
+const err57 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err52];
+vErrors = [err57];
 }
 else {
-vErrors.push(err52);
+vErrors.push(err57);
 }
 errors++;
 }
-if("running" !== data104){
-const err53 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data105){
+const err58 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err53];
+vErrors = [err58];
 }
 else {
-vErrors.push(err53);
+vErrors.push(err58);
 }
 errors++;
 }
-var _valid10 = _errs277 === errors;
-valid41 = valid41 || _valid10;
-if(!valid41){
-const _errs279 = errors;
-if(typeof data104 !== "string"){
-const err54 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid11 = _errs283 === errors;
+valid42 = valid42 || _valid11;
+if(!valid42){
+const _errs285 = errors;
+if(typeof data105 !== "string"){
+const err59 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err54];
+vErrors = [err59];
 }
 else {
-vErrors.push(err54);
+vErrors.push(err59);
 }
 errors++;
 }
-if("stopped" !== data104){
-const err55 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data105){
+const err60 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err55];
+vErrors = [err60];
 }
 else {
-vErrors.push(err55);
+vErrors.push(err60);
 }
 errors++;
 }
-var _valid10 = _errs279 === errors;
-valid41 = valid41 || _valid10;
+var _valid11 = _errs285 === errors;
+valid42 = valid42 || _valid11;
 }
-if(!valid41){
-const err56 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid42){
+const err61 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err56];
+vErrors = [err61];
 }
 else {
-vErrors.push(err56);
+vErrors.push(err61);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs276;
+errors = _errs282;
 if(vErrors !== null){
-if(_errs276){
-vErrors.length = _errs276;
+if(_errs282){
+vErrors.length = _errs282;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid37 = _errs275 === errors;
+var valid38 = _errs281 === errors;
 }
 }
 }
@@ -3405,8 +3494,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid36 = _errs238 === errors;
-if(!valid36){
+var valid37 = _errs244 === errors;
+if(!valid37){
 break;
 }
 }
@@ -3416,7 +3505,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs236 === errors;
+var valid0 = _errs242 === errors;
 }
 else {
 var valid0 = true;

@@ -134,6 +134,13 @@ export const Config = Type.Object(
           description:
             'Maximum number of open connections; further ones get 503 and are closed. Lowered at the start if the process may not open that many files; see docs/OPERATIONS.md.',
         }),
+        reserved_files: Type.Union(
+          [Type.Integer({ minimum: 0, maximum: 1_000_000 }), Type.Null()],
+          {
+            description:
+              'Open files that connections to the service may not take: those of bots, of dedicated hosts and what is opened for a moment; null for a quarter of all. See docs/OPERATIONS.md.',
+          },
+        ),
         max_connections_per_address: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,

@@ -42,6 +42,14 @@ it('what is configured lower stays', () => {
   });
 });
 
+it('a service without bots that connect may use nearly all files for streams', () => {
+  const http = { ...DEFAULTS.http, max_connections: 19_400, reserved_files: 400 };
+  const full = { ...DEFAULTS, http };
+  expect(fitToOpenFiles(full, 2, 20_000)).toEqual({ config: full, warning: null });
+  const none = { ...DEFAULTS, http: { ...http, max_connections: 25_000, reserved_files: 0 } };
+  expect(fitToOpenFiles(none, 2, 20_000).config.http.max_connections).toBeLessThan(19_900);
+});
+
 it('files are left for threads, bots and the service, however few there are', () => {
   for (let files = 16; files < 40_000; files += 7) {
     const { max_connections } = fitToOpenFiles(DEFAULTS, 64, files).config.http;
