@@ -52,7 +52,8 @@ const {
 } = start.config;
 
 const { kind, line } = await loadEngine(wantedEngine, http.fronts);
-const { maxWriteBytes } = kind;
+const writeSizes = kind.writeSizes(tls.cert !== null);
+const maxWriteBytes = writeSizes[0] as number;
 
 // Shared memory.
 const counters = new Counters(start.counts.counters, start.counts.block);
@@ -73,7 +74,11 @@ const journal = new JournalClient(journaling);
 const fanout = new Fanout({
   reader,
   epoch: stream.epoch,
-  maxWriteBytes,
+  writes: {
+    sizes: writeSizes,
+    maxHeldBytes: streaming.max_held_bytes,
+    shared: kind.sharesWrites,
+  },
   snapshots: new SnapshotFrames(mirror, maxWriteBytes),
   journal,
   heartbeatMs: streaming.heartbeat_ms,

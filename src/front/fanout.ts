@@ -24,6 +24,7 @@ import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
 import { Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
 import { SubscriberList } from './subscriber-list.js';
+import { WriteSizes, type WriteSizesOptions } from './write-sizes.js';
 
 /** Longest time that streams block requests, in ms. */
 const SLICE_MS = 2;
@@ -37,13 +38,13 @@ const MIN_REST_MS = 1;
  * as the pass fell behind (86 % delivered), one of 5 ms keeps up.
  */
 const MAX_REST_MS = 5;
-/** Subscribers between two reads of the clock. */
+/** Subscribers, or bytes written, between two reads of the clock. */
 const CLOCK_EVERY = 16;
+const CLOCK_BYTES = 256 * 1024;
 
 export interface FanoutOptions extends KeepaliveOptions {
   reader: RingReader;
-  /** The most bytes that one write sends in one piece. */
-  maxWriteBytes: number;
+  writes: WriteSizesOptions;
   /** Snapshot frames for a new or lost subscriber; keeps the mirror current. */
   snapshots: SnapshotFrames;
   /** Frames that have left the ring. */
@@ -67,6 +68,9 @@ export class Fanout {
   /** A subscriber could accept more at once. */
   #behind = false;
   #passMs = 0;
+  /** Bytes written since the clock was last read. */
+  #unclockedBytes = 0;
+  readonly #sizes: WriteSizes;
   readonly #keepalive: Keepalive;
   readonly #starts: StreamStarts;
   /** Streams that are behind the ring. */
@@ -77,7 +81,8 @@ export class Fanout {
 
   constructor(options: FanoutOptions) {
     this.#options = options;
-    this.#replays = new Replays(options.journal, options.maxWriteBytes, {
+    this.#sizes = new WriteSizes(options.writes);
+    this.#replays = new Replays(options.journal, options.writes.sizes[0] as number, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       missing: (subscriber, next) => this.#missing(subscriber, next),
       lost: (subscriber) => this.#lost(subscriber),
@@ -118,6 +123,7 @@ export class Fanout {
   remove(subscriber: Subscriber): void {
     if (subscriber.index === -1) return;
     this.#replays.remove(subscriber);
+    this.#sizes.release(subscriber);
     const { filter } = subscriber.group;
     if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
     this.#subscribers.remove(subscriber);
@@ -129,6 +135,7 @@ export class Fanout {
   /** The client accepts bytes again. */
   writable(subscriber: Subscriber): void {
     subscriber.blockedAt = 0;
+    this.#sizes.release(subscriber);
     // uWebSockets keeps the rest of its buffer until the next write; a silent stream would wait for its heartbeat.
     this.#write(subscriber, HEARTBEAT);
     this.wake();
@@ -183,8 +190,13 @@ export class Fanout {
         if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
       // One scan of a filter can take long.
-      const look = ++count % CLOCK_EVERY === 0 || subscriber.group.filter !== null;
-      if (look && performance.now() - began > SLICE_MS) {
+      const look =
+        ++count % CLOCK_EVERY === 0 ||
+        this.#unclockedBytes >= CLOCK_BYTES ||
+        subscriber.group.filter !== null;
+      if (!look) continue;
+      this.#unclockedBytes = 0;
+      if (performance.now() - began > SLICE_MS) {
         this.#options.reader.release();
         this.#passMs += performance.now() - began;
         setImmediate(() => this.#slice());
@@ -255,7 +267,11 @@ export class Fanout {
       else subscriber.start = this.#starts.over(subscriber);
       return;
     }
-    const { bytes, next } = subscriber.group.next(subscriber.cursor, head);
+    const { bytes, next } = subscriber.group.next(
+      subscriber.cursor,
+      head,
+      this.#sizes.next(subscriber),
+    );
     subscriber.cursor = next;
     if (bytes.length === 0) return;
     this.#counters.add(FRONT_CELLS.frames, subscriber.group.frames);
@@ -280,8 +296,14 @@ export class Fanout {
     const now = performance.now();
     this.#counters.add(FRONT_CELLS.bytes, bytes.length);
     this.#counters.add(FRONT_CELLS.writes, 1);
+    this.#unclockedBytes += bytes.length;
     subscriber.writtenAt = now;
-    if (!subscriber.sink.write(bytes)) subscriber.blockedAt = now;
+    if (subscriber.sink.write(bytes)) {
+      this.#sizes.accepted(subscriber, bytes.length);
+    } else {
+      subscriber.blockedAt = now;
+      this.#sizes.blocked(subscriber, bytes);
+    }
   }
 
   #end(subscriber: Subscriber): void {
@@ -293,8 +315,7 @@ export class Fanout {
     const key = filter?.key ?? '';
     let group = this.#groups.get(key);
     if (!group) {
-      const { reader, maxWriteBytes } = this.#options;
-      group = new SubscriberGroup(reader, filter, maxWriteBytes, this.#arena);
+      group = new SubscriberGroup(this.#options.reader, filter, this.#arena);
       this.#groups.set(key, group);
     }
     group.members += 1;

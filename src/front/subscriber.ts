@@ -33,6 +33,12 @@ export class Subscriber {
   blockedAt = 0;
   /** When it was last written to, by performance.now(). */
   writtenAt = 0;
+  /** Index of the size of its writes. */
+  writeLevel = 0;
+  /** Bytes that it has accepted since it was last blocked. */
+  accepted = 0;
+  /** The write at which it blocked: what the socket did not accept of it is in the process. Undefined while it takes bytes. */
+  held: Uint8Array | undefined;
 
   constructor(sink: StreamSink, group: SubscriberGroup, removed: () => void) {
     this.sink = sink;

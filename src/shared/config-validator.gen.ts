@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -1335,14 +1335,14 @@ const _errs100 = errors;
 if(errors === _errs100){
 if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
 let missing5;
-if((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))){
+if(((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_held_bytes === undefined) && (missing5 = "max_held_bytes"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
 const _errs102 = errors;
 for(const key5 in data37){
-if(!(((((((key5 === "ring_bytes") || (key5 === "heartbeat_ms")) || (key5 === "stall_ms")) || (key5 === "max_streams")) || (key5 === "max_streams_per_token")) || (key5 === "max_streams_per_address")) || (key5 === "retry_ms"))){
+if(!((((((((key5 === "ring_bytes") || (key5 === "heartbeat_ms")) || (key5 === "stall_ms")) || (key5 === "max_held_bytes")) || (key5 === "max_streams")) || (key5 === "max_streams_per_token")) || (key5 === "max_streams_per_address")) || (key5 === "retry_ms"))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -1424,22 +1424,22 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data37.max_streams !== undefined){
-let data41 = data37.max_streams;
+if(data37.max_held_bytes !== undefined){
+let data41 = data37.max_held_bytes;
 const _errs109 = errors;
 if(!(((typeof data41 == "number") && (!(data41 % 1) && !isNaN(data41))) && (isFinite(data41)))){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_held_bytes",schemaPath:"#/properties/stream/properties/max_held_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs109){
 if((typeof data41 == "number") && (isFinite(data41))){
-if(data41 > 1000000 || isNaN(data41)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+if(data41 > 4294967296 || isNaN(data41)){
+validate0.errors = [{instancePath:instancePath+"/stream/max_held_bytes",schemaPath:"#/properties/stream/properties/max_held_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4294967296},message:"must be <= 4294967296"}];
 return false;
 }
 else {
-if(data41 < 1 || isNaN(data41)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+if(data41 < 1048576 || isNaN(data41)){
+validate0.errors = [{instancePath:instancePath+"/stream/max_held_bytes",schemaPath:"#/properties/stream/properties/max_held_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
@@ -1451,22 +1451,22 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data37.max_streams_per_token !== undefined){
-let data42 = data37.max_streams_per_token;
+if(data37.max_streams !== undefined){
+let data42 = data37.max_streams;
 const _errs111 = errors;
 if(!(((typeof data42 == "number") && (!(data42 % 1) && !isNaN(data42))) && (isFinite(data42)))){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs111){
 if((typeof data42 == "number") && (isFinite(data42))){
 if(data42 > 1000000 || isNaN(data42)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
 if(data42 < 1 || isNaN(data42)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams",schemaPath:"#/properties/stream/properties/max_streams/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -1478,22 +1478,22 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data37.max_streams_per_address !== undefined){
-let data43 = data37.max_streams_per_address;
+if(data37.max_streams_per_token !== undefined){
+let data43 = data37.max_streams_per_token;
 const _errs113 = errors;
 if(!(((typeof data43 == "number") && (!(data43 % 1) && !isNaN(data43))) && (isFinite(data43)))){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs113){
 if((typeof data43 == "number") && (isFinite(data43))){
 if(data43 > 1000000 || isNaN(data43)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
 if(data43 < 1 || isNaN(data43)){
-validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_token",schemaPath:"#/properties/stream/properties/max_streams_per_token/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
@@ -1505,18 +1505,24 @@ else {
 var valid18 = true;
 }
 if(valid18){
-if(data37.retry_ms !== undefined){
-let data44 = data37.retry_ms;
+if(data37.max_streams_per_address !== undefined){
+let data44 = data37.max_streams_per_address;
 const _errs115 = errors;
 if(!(((typeof data44 == "number") && (!(data44 % 1) && !isNaN(data44))) && (isFinite(data44)))){
-validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs115){
 if((typeof data44 == "number") && (isFinite(data44))){
-if(data44 < 0 || isNaN(data44)){
-validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data44 > 1000000 || isNaN(data44)){
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
+}
+else {
+if(data44 < 1 || isNaN(data44)){
+validate0.errors = [{instancePath:instancePath+"/stream/max_streams_per_address",schemaPath:"#/properties/stream/properties/max_streams_per_address/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
 }
 }
 }
@@ -1524,6 +1530,28 @@ var valid18 = _errs115 === errors;
 }
 else {
 var valid18 = true;
+}
+if(valid18){
+if(data37.retry_ms !== undefined){
+let data45 = data37.retry_ms;
+const _errs117 = errors;
+if(!(((typeof data45 == "number") && (!(data45 % 1) && !isNaN(data45))) && (isFinite(data45)))){
+validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs117){
+if((typeof data45 == "number") && (isFinite(data45))){
+if(data45 < 0 || isNaN(data45)){
+validate0.errors = [{instancePath:instancePath+"/stream/retry_ms",schemaPath:"#/properties/stream/properties/retry_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid18 = _errs117 === errors;
+}
+else {
+var valid18 = true;
+}
 }
 }
 }
@@ -1546,32 +1574,32 @@ var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data45 = data.hosts;
-const _errs117 = errors;
-if(errors === _errs117){
-if(data45 && typeof data45 == "object" && !Array.isArray(data45)){
+let data46 = data.hosts;
+const _errs119 = errors;
+if(errors === _errs119){
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
 let missing6;
-if((((((((data45.count === undefined) && (missing6 = "count")) || ((data45.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data45.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data45.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data45.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data45.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data45.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((data46.count === undefined) && (missing6 = "count")) || ((data46.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data46.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data46.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data46.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data46.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data46.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-const _errs119 = errors;
-for(const key6 in data45){
+const _errs121 = errors;
+for(const key6 in data46){
 if(!(((((((key6 === "count") || (key6 === "max_dedicated")) || (key6 === "max_heap_mb")) || (key6 === "in_flight_bytes")) || (key6 === "stop_grace_ms")) || (key6 === "kind_load_ms")) || (key6 === "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs119 === errors){
-if(data45.count !== undefined){
-let data46 = data45.count;
-const _errs120 = errors;
-const _errs121 = errors;
-let valid20 = false;
+if(_errs121 === errors){
+if(data46.count !== undefined){
+let data47 = data46.count;
 const _errs122 = errors;
-if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+const _errs123 = errors;
+let valid20 = false;
+const _errs124 = errors;
+if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
 const err22 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err22];
@@ -1581,9 +1609,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(errors === _errs122){
-if((typeof data46 == "number") && (isFinite(data46))){
-if(data46 > 256 || isNaN(data46)){
+if(errors === _errs124){
+if((typeof data47 == "number") && (isFinite(data47))){
+if(data47 > 256 || isNaN(data47)){
 const err23 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err23];
@@ -1594,7 +1622,7 @@ vErrors.push(err23);
 errors++;
 }
 else {
-if(data46 < 1 || isNaN(data46)){
+if(data47 < 1 || isNaN(data47)){
 const err24 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err24];
@@ -1607,11 +1635,11 @@ errors++;
 }
 }
 }
-var _valid5 = _errs122 === errors;
+var _valid5 = _errs124 === errors;
 valid20 = valid20 || _valid5;
 if(!valid20){
-const _errs124 = errors;
-if(data46 !== null){
+const _errs126 = errors;
+if(data47 !== null){
 const err25 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err25];
@@ -1621,7 +1649,7 @@ vErrors.push(err25);
 }
 errors++;
 }
-var _valid5 = _errs124 === errors;
+var _valid5 = _errs126 === errors;
 valid20 = valid20 || _valid5;
 }
 if(!valid20){
@@ -1637,61 +1665,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs121;
+errors = _errs123;
 if(vErrors !== null){
-if(_errs121){
-vErrors.length = _errs121;
+if(_errs123){
+vErrors.length = _errs123;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs120 === errors;
+var valid19 = _errs122 === errors;
 }
 else {
 var valid19 = true;
 }
 if(valid19){
-if(data45.max_dedicated !== undefined){
-let data47 = data45.max_dedicated;
-const _errs126 = errors;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs126){
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 1024 || isNaN(data47)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
-return false;
-}
-else {
-if(data47 < 0 || isNaN(data47)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid19 = _errs126 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data45.max_heap_mb !== undefined){
-let data48 = data45.max_heap_mb;
+if(data46.max_dedicated !== undefined){
+let data48 = data46.max_dedicated;
 const _errs128 = errors;
 if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs128){
 if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 < 32 || isNaN(data48)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
+if(data48 > 1024 || isNaN(data48)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
 return false;
+}
+else {
+if(data48 < 0 || isNaN(data48)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -1701,17 +1708,17 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data45.in_flight_bytes !== undefined){
-let data49 = data45.in_flight_bytes;
+if(data46.max_heap_mb !== undefined){
+let data49 = data46.max_heap_mb;
 const _errs130 = errors;
 if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs130){
 if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 < 65536 || isNaN(data49)){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
+if(data49 < 32 || isNaN(data49)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
@@ -1722,24 +1729,18 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data45.stop_grace_ms !== undefined){
-let data50 = data45.stop_grace_ms;
+if(data46.in_flight_bytes !== undefined){
+let data50 = data46.in_flight_bytes;
 const _errs132 = errors;
 if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs132){
 if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 > 60000 || isNaN(data50)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+if(data50 < 65536 || isNaN(data50)){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
 return false;
-}
-else {
-if(data50 < 0 || isNaN(data50)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
 }
 }
 }
@@ -1749,18 +1750,24 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data45.kind_load_ms !== undefined){
-let data51 = data45.kind_load_ms;
+if(data46.stop_grace_ms !== undefined){
+let data51 = data46.stop_grace_ms;
 const _errs134 = errors;
 if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs134){
 if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 < 100 || isNaN(data51)){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+if(data51 > 60000 || isNaN(data51)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
+}
+else {
+if(data51 < 0 || isNaN(data51)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -1770,22 +1777,43 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data45.bot_lines_per_second !== undefined){
-let data52 = data45.bot_lines_per_second;
+if(data46.kind_load_ms !== undefined){
+let data52 = data46.kind_load_ms;
 const _errs136 = errors;
 if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs136){
 if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 < 0 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data52 < 100 || isNaN(data52)){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 var valid19 = _errs136 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data46.bot_lines_per_second !== undefined){
+let data53 = data46.bot_lines_per_second;
+const _errs138 = errors;
+if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs138){
+if((typeof data53 == "number") && (isFinite(data53))){
+if(data53 < 0 || isNaN(data53)){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid19 = _errs138 === errors;
 }
 else {
 var valid19 = true;
@@ -1804,47 +1832,47 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs117 === errors;
+var valid0 = _errs119 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data53 = data.network;
-const _errs138 = errors;
-if(errors === _errs138){
-if(data53 && typeof data53 == "object" && !Array.isArray(data53)){
+let data54 = data.network;
+const _errs140 = errors;
+if(errors === _errs140){
+if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
 let missing7;
-if((data53.allow === undefined) && (missing7 = "allow")){
+if((data54.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs140 = errors;
-for(const key7 in data53){
+const _errs142 = errors;
+for(const key7 in data54){
 if(!(key7 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs140 === errors){
-if(data53.allow !== undefined){
-let data54 = data53.allow;
-const _errs142 = errors;
+if(_errs142 === errors){
+if(data54.allow !== undefined){
+let data55 = data54.allow;
+const _errs144 = errors;
 let valid22 = false;
-const _errs143 = errors;
-if(errors === _errs143){
-if(Array.isArray(data54)){
-var valid23 = true;
-const len4 = data54.length;
-for(let i8=0; i8<len4; i8++){
-let data55 = data54[i8];
 const _errs145 = errors;
 if(errors === _errs145){
-if(typeof data55 === "string"){
-if(func2(data55) < 1){
+if(Array.isArray(data55)){
+var valid23 = true;
+const len4 = data55.length;
+for(let i8=0; i8<len4; i8++){
+let data56 = data55[i8];
+const _errs147 = errors;
+if(errors === _errs147){
+if(typeof data56 === "string"){
+if(func2(data56) < 1){
 const err27 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err27];
@@ -1866,7 +1894,7 @@ vErrors.push(err28);
 errors++;
 }
 }
-var valid23 = _errs145 === errors;
+var valid23 = _errs147 === errors;
 if(!valid23){
 break;
 }
@@ -1883,11 +1911,11 @@ vErrors.push(err29);
 errors++;
 }
 }
-var _valid6 = _errs143 === errors;
+var _valid6 = _errs145 === errors;
 valid22 = valid22 || _valid6;
 if(!valid22){
-const _errs147 = errors;
-if(data54 !== null){
+const _errs149 = errors;
+if(data55 !== null){
 const err30 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err30];
@@ -1897,7 +1925,7 @@ vErrors.push(err30);
 }
 errors++;
 }
-var _valid6 = _errs147 === errors;
+var _valid6 = _errs149 === errors;
 valid22 = valid22 || _valid6;
 }
 if(!valid22){
@@ -1913,10 +1941,10 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs142;
+errors = _errs144;
 if(vErrors !== null){
-if(_errs142){
-vErrors.length = _errs142;
+if(_errs144){
+vErrors.length = _errs144;
 }
 else {
 vErrors = null;
@@ -1932,42 +1960,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs138 === errors;
+var valid0 = _errs140 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data56 = data.invoke;
-const _errs149 = errors;
-if(errors === _errs149){
-if(data56 && typeof data56 == "object" && !Array.isArray(data56)){
+let data57 = data.invoke;
+const _errs151 = errors;
+if(errors === _errs151){
+if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
 let missing8;
-if((data56.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data57.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs151 = errors;
-for(const key8 in data56){
+const _errs153 = errors;
+for(const key8 in data57){
 if(!(key8 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs151 === errors){
-if(data56.timeout_ms !== undefined){
-let data57 = data56.timeout_ms;
-const _errs152 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+if(_errs153 === errors){
+if(data57.timeout_ms !== undefined){
+let data58 = data57.timeout_ms;
+const _errs154 = errors;
+if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs152){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 < 10 || isNaN(data57)){
+if(errors === _errs154){
+if((typeof data58 == "number") && (isFinite(data58))){
+if(data58 < 10 || isNaN(data58)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -1982,81 +2010,81 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs149 === errors;
+var valid0 = _errs151 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data58 = data.shutdown;
-const _errs154 = errors;
-if(errors === _errs154){
-if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
+let data59 = data.shutdown;
+const _errs156 = errors;
+if(errors === _errs156){
+if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
 let missing9;
-if(((data58.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data58.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data59.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data59.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs156 = errors;
-for(const key9 in data58){
+const _errs158 = errors;
+for(const key9 in data59){
 if(!((key9 === "bots_ms") || (key9 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs156 === errors){
-if(data58.bots_ms !== undefined){
-let data59 = data58.bots_ms;
-const _errs157 = errors;
-if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+if(_errs158 === errors){
+if(data59.bots_ms !== undefined){
+let data60 = data59.bots_ms;
+const _errs159 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs157){
-if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 > 7500 || isNaN(data59)){
+if(errors === _errs159){
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 > 7500 || isNaN(data60)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data59 < 0 || isNaN(data59)){
+if(data60 < 0 || isNaN(data60)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs157 === errors;
+var valid25 = _errs159 === errors;
 }
 else {
 var valid25 = true;
 }
 if(valid25){
-if(data58.streams_ms !== undefined){
-let data60 = data58.streams_ms;
-const _errs159 = errors;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+if(data59.streams_ms !== undefined){
+let data61 = data59.streams_ms;
+const _errs161 = errors;
+if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs159){
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 > 7500 || isNaN(data60)){
+if(errors === _errs161){
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 > 7500 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data60 < 0 || isNaN(data60)){
+if(data61 < 0 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs159 === errors;
+var valid25 = _errs161 === errors;
 }
 else {
 var valid25 = true;
@@ -2070,39 +2098,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs154 === errors;
+var valid0 = _errs156 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data61 = data.log;
-const _errs161 = errors;
-if(errors === _errs161){
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+let data62 = data.log;
+const _errs163 = errors;
+if(errors === _errs163){
+if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
 let missing10;
-if((data61.access === undefined) && (missing10 = "access")){
+if((data62.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs163 = errors;
-for(const key10 in data61){
+const _errs165 = errors;
+for(const key10 in data62){
 if(!(key10 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs163 === errors){
-if(data61.access !== undefined){
-let data62 = data61.access;
-if(typeof data62 !== "string"){
+if(_errs165 === errors){
+if(data62.access !== undefined){
+let data63 = data62.access;
+if(typeof data63 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data62 === "off") || (data62 === "errors")) || (data62 === "all"))){
+if(!(((data63 === "off") || (data63 === "errors")) || (data63 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2115,70 +2143,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs161 === errors;
+var valid0 = _errs163 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data63 = data.pressure;
-const _errs166 = errors;
-if(errors === _errs166){
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+let data64 = data.pressure;
+const _errs168 = errors;
+if(errors === _errs168){
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
 let missing11;
-if(((((data63.max_bots === undefined) && (missing11 = "max_bots")) || ((data63.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data63.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data63.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data64.max_bots === undefined) && (missing11 = "max_bots")) || ((data64.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data64.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data64.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs168 = errors;
-for(const key11 in data63){
+const _errs170 = errors;
+for(const key11 in data64){
 if(!((((key11 === "max_bots") || (key11 === "max_cpu")) || (key11 === "max_memory_mb")) || (key11 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs168 === errors){
-if(data63.max_bots !== undefined){
-let data64 = data63.max_bots;
-const _errs169 = errors;
-if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
+if(_errs170 === errors){
+if(data64.max_bots !== undefined){
+let data65 = data64.max_bots;
+const _errs171 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs169){
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 > 1000000 || isNaN(data64)){
+if(errors === _errs171){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 > 1000000 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data64 < 1 || isNaN(data64)){
+if(data65 < 1 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid27 = _errs169 === errors;
+var valid27 = _errs171 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data63.max_cpu !== undefined){
-let data65 = data63.max_cpu;
-const _errs171 = errors;
-if(errors === _errs171){
-if((typeof data65 == "number") && (isFinite(data65))){
-if(data65 > 1 || isNaN(data65)){
+if(data64.max_cpu !== undefined){
+let data66 = data64.max_cpu;
+const _errs173 = errors;
+if(errors === _errs173){
+if((typeof data66 == "number") && (isFinite(data66))){
+if(data66 > 1 || isNaN(data66)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data65 < 0.01 || isNaN(data65)){
+if(data66 < 0.01 || isNaN(data66)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2189,19 +2217,19 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid27 = _errs171 === errors;
+var valid27 = _errs173 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data63.max_memory_mb !== undefined){
-let data66 = data63.max_memory_mb;
-const _errs173 = errors;
-const _errs174 = errors;
-let valid28 = false;
+if(data64.max_memory_mb !== undefined){
+let data67 = data64.max_memory_mb;
 const _errs175 = errors;
-if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
+const _errs176 = errors;
+let valid28 = false;
+const _errs177 = errors;
+if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
 const err32 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err32];
@@ -2211,9 +2239,9 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(errors === _errs175){
-if((typeof data66 == "number") && (isFinite(data66))){
-if(data66 < 1 || isNaN(data66)){
+if(errors === _errs177){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 < 1 || isNaN(data67)){
 const err33 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err33];
@@ -2225,11 +2253,11 @@ errors++;
 }
 }
 }
-var _valid7 = _errs175 === errors;
+var _valid7 = _errs177 === errors;
 valid28 = valid28 || _valid7;
 if(!valid28){
-const _errs177 = errors;
-if(data66 !== null){
+const _errs179 = errors;
+if(data67 !== null){
 const err34 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err34];
@@ -2239,7 +2267,7 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid7 = _errs177 === errors;
+var _valid7 = _errs179 === errors;
 valid28 = valid28 || _valid7;
 }
 if(!valid28){
@@ -2255,33 +2283,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs174;
+errors = _errs176;
 if(vErrors !== null){
-if(_errs174){
-vErrors.length = _errs174;
+if(_errs176){
+vErrors.length = _errs176;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid27 = _errs173 === errors;
+var valid27 = _errs175 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data63.max_queue !== undefined){
-let data67 = data63.max_queue;
-const _errs179 = errors;
-if(errors === _errs179){
-if((typeof data67 == "number") && (isFinite(data67))){
-if(data67 > 1 || isNaN(data67)){
+if(data64.max_queue !== undefined){
+let data68 = data64.max_queue;
+const _errs181 = errors;
+if(errors === _errs181){
+if((typeof data68 == "number") && (isFinite(data68))){
+if(data68 > 1 || isNaN(data68)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data67 < 0.01 || isNaN(data67)){
+if(data68 < 0.01 || isNaN(data68)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2292,7 +2320,7 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid27 = _errs179 === errors;
+var valid27 = _errs181 === errors;
 }
 else {
 var valid27 = true;
@@ -2308,64 +2336,37 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs166 === errors;
+var valid0 = _errs168 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data68 = data.journal;
-const _errs181 = errors;
-if(errors === _errs181){
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+let data69 = data.journal;
+const _errs183 = errors;
+if(errors === _errs183){
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
 let missing12;
-if((((((data68.enabled === undefined) && (missing12 = "enabled")) || ((data68.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data68.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data68.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data68.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data69.enabled === undefined) && (missing12 = "enabled")) || ((data69.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data69.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data69.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data69.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs183 = errors;
-for(const key12 in data68){
+const _errs185 = errors;
+for(const key12 in data69){
 if(!(((((key12 === "enabled") || (key12 === "max_bytes")) || (key12 === "max_age_hours")) || (key12 === "flush_ms")) || (key12 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs183 === errors){
-if(data68.enabled !== undefined){
-const _errs184 = errors;
-if(typeof data68.enabled !== "boolean"){
+if(_errs185 === errors){
+if(data69.enabled !== undefined){
+const _errs186 = errors;
+if(typeof data69.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
-}
-var valid29 = _errs184 === errors;
-}
-else {
-var valid29 = true;
-}
-if(valid29){
-if(data68.max_bytes !== undefined){
-let data70 = data68.max_bytes;
-const _errs186 = errors;
-if(!(((typeof data70 == "number") && (!(data70 % 1) && !isNaN(data70))) && (isFinite(data70)))){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs186){
-if((typeof data70 == "number") && (isFinite(data70))){
-if(data70 > 1099511627776 || isNaN(data70)){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
-return false;
-}
-else {
-if(data70 < 1048576 || isNaN(data70)){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
-return false;
-}
-}
-}
 }
 var valid29 = _errs186 === errors;
 }
@@ -2373,17 +2374,44 @@ else {
 var valid29 = true;
 }
 if(valid29){
-if(data68.max_age_hours !== undefined){
-let data71 = data68.max_age_hours;
+if(data69.max_bytes !== undefined){
+let data71 = data69.max_bytes;
 const _errs188 = errors;
+if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs188){
 if((typeof data71 == "number") && (isFinite(data71))){
-if(data71 > 87600 || isNaN(data71)){
+if(data71 > 1099511627776 || isNaN(data71)){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
+return false;
+}
+else {
+if(data71 < 1048576 || isNaN(data71)){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
+return false;
+}
+}
+}
+}
+var valid29 = _errs188 === errors;
+}
+else {
+var valid29 = true;
+}
+if(valid29){
+if(data69.max_age_hours !== undefined){
+let data72 = data69.max_age_hours;
+const _errs190 = errors;
+if(errors === _errs190){
+if((typeof data72 == "number") && (isFinite(data72))){
+if(data72 > 87600 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data71 < 0.01 || isNaN(data71)){
+if(data72 < 0.01 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2394,46 +2422,46 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid29 = _errs188 === errors;
-}
-else {
-var valid29 = true;
-}
-if(valid29){
-if(data68.flush_ms !== undefined){
-let data72 = data68.flush_ms;
-const _errs190 = errors;
-if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs190){
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 10000 || isNaN(data72)){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
-return false;
-}
-else {
-if(data72 < 5 || isNaN(data72)){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
-return false;
-}
-}
-}
-}
 var valid29 = _errs190 === errors;
 }
 else {
 var valid29 = true;
 }
 if(valid29){
-if(data68.fsync !== undefined){
-let data73 = data68.fsync;
+if(data69.flush_ms !== undefined){
+let data73 = data69.flush_ms;
 const _errs192 = errors;
-const _errs193 = errors;
-let valid30 = false;
+if(!(((typeof data73 == "number") && (!(data73 % 1) && !isNaN(data73))) && (isFinite(data73)))){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs192){
+if((typeof data73 == "number") && (isFinite(data73))){
+if(data73 > 10000 || isNaN(data73)){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
+return false;
+}
+else {
+if(data73 < 5 || isNaN(data73)){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
+return false;
+}
+}
+}
+}
+var valid29 = _errs192 === errors;
+}
+else {
+var valid29 = true;
+}
+if(valid29){
+if(data69.fsync !== undefined){
+let data74 = data69.fsync;
 const _errs194 = errors;
-if(typeof data73 !== "string"){
+const _errs195 = errors;
+let valid30 = false;
+const _errs196 = errors;
+if(typeof data74 !== "string"){
 const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err36];
@@ -2443,7 +2471,7 @@ vErrors.push(err36);
 }
 errors++;
 }
-if("always" !== data73){
+if("always" !== data74){
 const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err37];
@@ -2453,11 +2481,11 @@ vErrors.push(err37);
 }
 errors++;
 }
-var _valid8 = _errs194 === errors;
+var _valid8 = _errs196 === errors;
 valid30 = valid30 || _valid8;
 if(!valid30){
-const _errs196 = errors;
-if(typeof data73 !== "string"){
+const _errs198 = errors;
+if(typeof data74 !== "string"){
 const err38 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err38];
@@ -2467,7 +2495,7 @@ vErrors.push(err38);
 }
 errors++;
 }
-if("background" !== data73){
+if("background" !== data74){
 const err39 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err39];
@@ -2477,11 +2505,11 @@ vErrors.push(err39);
 }
 errors++;
 }
-var _valid8 = _errs196 === errors;
+var _valid8 = _errs198 === errors;
 valid30 = valid30 || _valid8;
 if(!valid30){
-const _errs198 = errors;
-if(typeof data73 !== "string"){
+const _errs200 = errors;
+if(typeof data74 !== "string"){
 const err40 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err40];
@@ -2491,7 +2519,7 @@ vErrors.push(err40);
 }
 errors++;
 }
-if("never" !== data73){
+if("never" !== data74){
 const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err41];
@@ -2501,7 +2529,7 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid8 = _errs198 === errors;
+var _valid8 = _errs200 === errors;
 valid30 = valid30 || _valid8;
 }
 }
@@ -2518,17 +2546,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs193;
+errors = _errs195;
 if(vErrors !== null){
-if(_errs193){
-vErrors.length = _errs193;
+if(_errs195){
+vErrors.length = _errs195;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid29 = _errs192 === errors;
+var valid29 = _errs194 === errors;
 }
 else {
 var valid29 = true;
@@ -2545,66 +2573,66 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs181 === errors;
+var valid0 = _errs183 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data74 = data.demo;
-const _errs200 = errors;
-if(errors === _errs200){
-if(data74 && typeof data74 == "object" && !Array.isArray(data74)){
+let data75 = data.demo;
+const _errs202 = errors;
+if(errors === _errs202){
+if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
 let missing13;
-if(((data74.enabled === undefined) && (missing13 = "enabled")) || ((data74.bots === undefined) && (missing13 = "bots"))){
+if(((data75.enabled === undefined) && (missing13 = "enabled")) || ((data75.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs202 = errors;
-for(const key13 in data74){
+const _errs204 = errors;
+for(const key13 in data75){
 if(!((key13 === "enabled") || (key13 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs202 === errors){
-if(data74.enabled !== undefined){
-const _errs203 = errors;
-if(typeof data74.enabled !== "boolean"){
+if(_errs204 === errors){
+if(data75.enabled !== undefined){
+const _errs205 = errors;
+if(typeof data75.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid31 = _errs203 === errors;
+var valid31 = _errs205 === errors;
 }
 else {
 var valid31 = true;
 }
 if(valid31){
-if(data74.bots !== undefined){
-let data76 = data74.bots;
-const _errs205 = errors;
-if(!(((typeof data76 == "number") && (!(data76 % 1) && !isNaN(data76))) && (isFinite(data76)))){
+if(data75.bots !== undefined){
+let data77 = data75.bots;
+const _errs207 = errors;
+if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs205){
-if((typeof data76 == "number") && (isFinite(data76))){
-if(data76 > 10000 || isNaN(data76)){
+if(errors === _errs207){
+if((typeof data77 == "number") && (isFinite(data77))){
+if(data77 > 10000 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data76 < 0 || isNaN(data76)){
+if(data77 < 0 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs205 === errors;
+var valid31 = _errs207 === errors;
 }
 else {
 var valid31 = true;
@@ -2618,34 +2646,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs200 === errors;
+var valid0 = _errs202 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data77 = data.drills;
-const _errs207 = errors;
-if(errors === _errs207){
-if(data77 && typeof data77 == "object" && !Array.isArray(data77)){
+let data78 = data.drills;
+const _errs209 = errors;
+if(errors === _errs209){
+if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
 let missing14;
-if((data77.enabled === undefined) && (missing14 = "enabled")){
+if((data78.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs209 = errors;
-for(const key14 in data77){
+const _errs211 = errors;
+for(const key14 in data78){
 if(!(key14 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs209 === errors){
-if(data77.enabled !== undefined){
-if(typeof data77.enabled !== "boolean"){
+if(_errs211 === errors){
+if(data78.enabled !== undefined){
+if(typeof data78.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2658,25 +2686,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs207 === errors;
+var valid0 = _errs209 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data79 = data.kinds;
-const _errs212 = errors;
-if(errors === _errs212){
-if(Array.isArray(data79)){
-var valid33 = true;
-const len5 = data79.length;
-for(let i9=0; i9<len5; i9++){
-let data80 = data79[i9];
+let data80 = data.kinds;
 const _errs214 = errors;
 if(errors === _errs214){
-if(typeof data80 === "string"){
-if(func2(data80) < 1){
+if(Array.isArray(data80)){
+var valid33 = true;
+const len5 = data80.length;
+for(let i9=0; i9<len5; i9++){
+let data81 = data80[i9];
+const _errs216 = errors;
+if(errors === _errs216){
+if(typeof data81 === "string"){
+if(func2(data81) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2686,7 +2714,7 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid33 = _errs214 === errors;
+var valid33 = _errs216 === errors;
 if(!valid33){
 break;
 }
@@ -2697,39 +2725,39 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs212 === errors;
+var valid0 = _errs214 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data81 = data.restart;
-const _errs216 = errors;
-if(errors === _errs216){
-if(data81 && typeof data81 == "object" && !Array.isArray(data81)){
+let data82 = data.restart;
+const _errs218 = errors;
+if(errors === _errs218){
+if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
 let missing15;
-if(((((((data81.policy === undefined) && (missing15 = "policy")) || ((data81.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data81.window_ms === undefined) && (missing15 = "window_ms"))) || ((data81.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data81.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data81.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
+if(((((((data82.policy === undefined) && (missing15 = "policy")) || ((data82.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data82.window_ms === undefined) && (missing15 = "window_ms"))) || ((data82.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data82.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data82.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs218 = errors;
-for(const key15 in data81){
+const _errs220 = errors;
+for(const key15 in data82){
 if(!((((((key15 === "policy") || (key15 === "max_restarts")) || (key15 === "window_ms")) || (key15 === "backoff_ms")) || (key15 === "backoff_cap_ms")) || (key15 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs218 === errors){
-if(data81.policy !== undefined){
-let data82 = data81.policy;
-const _errs219 = errors;
-const _errs220 = errors;
-let valid35 = false;
+if(_errs220 === errors){
+if(data82.policy !== undefined){
+let data83 = data82.policy;
 const _errs221 = errors;
-if(typeof data82 !== "string"){
+const _errs222 = errors;
+let valid35 = false;
+const _errs223 = errors;
+if(typeof data83 !== "string"){
 const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err43];
@@ -2739,7 +2767,7 @@ vErrors.push(err43);
 }
 errors++;
 }
-if("always" !== data82){
+if("always" !== data83){
 const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err44];
@@ -2749,11 +2777,11 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid9 = _errs221 === errors;
+var _valid9 = _errs223 === errors;
 valid35 = valid35 || _valid9;
 if(!valid35){
-const _errs223 = errors;
-if(typeof data82 !== "string"){
+const _errs225 = errors;
+if(typeof data83 !== "string"){
 const err45 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -2763,7 +2791,7 @@ vErrors.push(err45);
 }
 errors++;
 }
-if("on-failure" !== data82){
+if("on-failure" !== data83){
 const err46 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err46];
@@ -2773,11 +2801,11 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid9 = _errs223 === errors;
+var _valid9 = _errs225 === errors;
 valid35 = valid35 || _valid9;
 if(!valid35){
-const _errs225 = errors;
-if(typeof data82 !== "string"){
+const _errs227 = errors;
+if(typeof data83 !== "string"){
 const err47 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err47];
@@ -2787,7 +2815,7 @@ vErrors.push(err47);
 }
 errors++;
 }
-if("never" !== data82){
+if("never" !== data83){
 const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err48];
@@ -2797,7 +2825,7 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid9 = _errs225 === errors;
+var _valid9 = _errs227 === errors;
 valid35 = valid35 || _valid9;
 }
 }
@@ -2814,61 +2842,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs220;
+errors = _errs222;
 if(vErrors !== null){
-if(_errs220){
-vErrors.length = _errs220;
+if(_errs222){
+vErrors.length = _errs222;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid34 = _errs219 === errors;
+var valid34 = _errs221 === errors;
 }
 else {
 var valid34 = true;
 }
 if(valid34){
-if(data81.max_restarts !== undefined){
-let data83 = data81.max_restarts;
-const _errs227 = errors;
-if(!(((typeof data83 == "number") && (!(data83 % 1) && !isNaN(data83))) && (isFinite(data83)))){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs227){
-if((typeof data83 == "number") && (isFinite(data83))){
-if(data83 > 1000 || isNaN(data83)){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
-}
-else {
-if(data83 < 0 || isNaN(data83)){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid34 = _errs227 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data81.window_ms !== undefined){
-let data84 = data81.window_ms;
+if(data82.max_restarts !== undefined){
+let data84 = data82.max_restarts;
 const _errs229 = errors;
 if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
-validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs229){
 if((typeof data84 == "number") && (isFinite(data84))){
-if(data84 < 1000 || isNaN(data84)){
-validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+if(data84 > 1000 || isNaN(data84)){
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
+}
+else {
+if(data84 < 0 || isNaN(data84)){
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -2878,17 +2885,17 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data81.backoff_ms !== undefined){
-let data85 = data81.backoff_ms;
+if(data82.window_ms !== undefined){
+let data85 = data82.window_ms;
 const _errs231 = errors;
 if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs231){
 if((typeof data85 == "number") && (isFinite(data85))){
-if(data85 < 0 || isNaN(data85)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data85 < 1000 || isNaN(data85)){
+validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -2899,17 +2906,17 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data81.backoff_cap_ms !== undefined){
-let data86 = data81.backoff_cap_ms;
+if(data82.backoff_ms !== undefined){
+let data86 = data82.backoff_ms;
 const _errs233 = errors;
 if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs233){
 if((typeof data86 == "number") && (isFinite(data86))){
 if(data86 < 0 || isNaN(data86)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -2920,22 +2927,43 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data81.healthy_ms !== undefined){
-let data87 = data81.healthy_ms;
+if(data82.backoff_cap_ms !== undefined){
+let data87 = data82.backoff_cap_ms;
 const _errs235 = errors;
 if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
-validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs235){
 if((typeof data87 == "number") && (isFinite(data87))){
 if(data87 < 0 || isNaN(data87)){
-validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 var valid34 = _errs235 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data82.healthy_ms !== undefined){
+let data88 = data82.healthy_ms;
+const _errs237 = errors;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs237){
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 < 0 || isNaN(data88)){
+validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid34 = _errs237 === errors;
 }
 else {
 var valid34 = true;
@@ -2953,42 +2981,42 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs216 === errors;
+var valid0 = _errs218 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data88 = data.watchdog;
-const _errs237 = errors;
-if(errors === _errs237){
-if(data88 && typeof data88 == "object" && !Array.isArray(data88)){
+let data89 = data.watchdog;
+const _errs239 = errors;
+if(errors === _errs239){
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
 let missing16;
-if((data88.hang_ms === undefined) && (missing16 = "hang_ms")){
+if((data89.hang_ms === undefined) && (missing16 = "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-const _errs239 = errors;
-for(const key16 in data88){
+const _errs241 = errors;
+for(const key16 in data89){
 if(!(key16 === "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs239 === errors){
-if(data88.hang_ms !== undefined){
-let data89 = data88.hang_ms;
-const _errs240 = errors;
-if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
+if(_errs241 === errors){
+if(data89.hang_ms !== undefined){
+let data90 = data89.hang_ms;
+const _errs242 = errors;
+if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs240){
-if((typeof data89 == "number") && (isFinite(data89))){
-if(data89 < 500 || isNaN(data89)){
+if(errors === _errs242){
+if((typeof data90 == "number") && (isFinite(data90))){
+if(data90 < 500 || isNaN(data90)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
@@ -3003,57 +3031,57 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs237 === errors;
+var valid0 = _errs239 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data90 = data.bots;
-const _errs242 = errors;
-if(errors === _errs242){
-if(Array.isArray(data90)){
-var valid37 = true;
-const len6 = data90.length;
-for(let i10=0; i10<len6; i10++){
-let data91 = data90[i10];
+let data91 = data.bots;
 const _errs244 = errors;
 if(errors === _errs244){
-if(data91 && typeof data91 == "object" && !Array.isArray(data91)){
-if(data91.config === undefined){
-data91.config = {};
+if(Array.isArray(data91)){
+var valid37 = true;
+const len6 = data91.length;
+for(let i10=0; i10<len6; i10++){
+let data92 = data91[i10];
+const _errs246 = errors;
+if(errors === _errs246){
+if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
+if(data92.config === undefined){
+data92.config = {};
 }
-if(data91.labels === undefined){
-data91.labels = {};
+if(data92.labels === undefined){
+data92.labels = {};
 }
-if(data91.dedicated === undefined){
-data91.dedicated = false;
+if(data92.dedicated === undefined){
+data92.dedicated = false;
 }
-if(data91.desired === undefined){
-data91.desired = "running";
+if(data92.desired === undefined){
+data92.desired = "running";
 }
 let missing17;
-if(((((((data91.id === undefined) && (missing17 = "id")) || ((data91.kind === undefined) && (missing17 = "kind"))) || ((data91.config === undefined) && (missing17 = "config"))) || ((data91.labels === undefined) && (missing17 = "labels"))) || ((data91.dedicated === undefined) && (missing17 = "dedicated"))) || ((data91.desired === undefined) && (missing17 = "desired"))){
+if(((((((data92.id === undefined) && (missing17 = "id")) || ((data92.kind === undefined) && (missing17 = "kind"))) || ((data92.config === undefined) && (missing17 = "config"))) || ((data92.labels === undefined) && (missing17 = "labels"))) || ((data92.dedicated === undefined) && (missing17 = "dedicated"))) || ((data92.desired === undefined) && (missing17 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs246 = errors;
-for(const key17 in data91){
+const _errs248 = errors;
+for(const key17 in data92){
 if(!(((((((key17 === "id") || (key17 === "kind")) || (key17 === "config")) || (key17 === "labels")) || (key17 === "restart")) || (key17 === "dedicated")) || (key17 === "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs246 === errors){
-if(data91.id !== undefined){
-let data92 = data91.id;
-const _errs247 = errors;
-if(errors === _errs247){
-if(typeof data92 === "string"){
-if(!pattern3.test(data92)){
+if(_errs248 === errors){
+if(data92.id !== undefined){
+let data93 = data92.id;
+const _errs249 = errors;
+if(errors === _errs249){
+if(typeof data93 === "string"){
+if(!pattern3.test(data93)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3063,65 +3091,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid38 = _errs247 === errors;
-}
-else {
-var valid38 = true;
-}
-if(valid38){
-if(data91.kind !== undefined){
-const _errs249 = errors;
-if(typeof data91.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
 var valid38 = _errs249 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-let data94 = data91.config;
+if(data92.kind !== undefined){
 const _errs251 = errors;
-if(errors === _errs251){
-if(!(data94 && typeof data94 == "object" && !Array.isArray(data94))){
+if(typeof data92.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid38 = _errs251 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+let data95 = data92.config;
+const _errs253 = errors;
+if(errors === _errs253){
+if(!(data95 && typeof data95 == "object" && !Array.isArray(data95))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid38 = _errs251 === errors;
+var valid38 = _errs253 === errors;
 if(valid38){
-let data95 = data91.labels;
-const _errs253 = errors;
-if(errors === _errs253){
-if(data95 && typeof data95 == "object" && !Array.isArray(data95)){
-if(Object.keys(data95).length > 32){
+let data96 = data92.labels;
+const _errs255 = errors;
+if(errors === _errs255){
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+if(Object.keys(data96).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs255 = errors;
-for(const key18 in data95){
+const _errs257 = errors;
+for(const key18 in data96){
 if(!(pattern4.test(key18))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs255 === errors){
+if(_errs257 === errors){
 var valid39 = true;
-for(const key19 in data95){
+for(const key19 in data96){
 if(pattern4.test(key19)){
-let data96 = data95[key19];
-const _errs256 = errors;
-if(errors === _errs256){
-if(typeof data96 === "string"){
-if(func2(data96) > 128){
+let data97 = data96[key19];
+const _errs258 = errors;
+if(errors === _errs258){
+if(typeof data97 === "string"){
+if(func2(data97) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data96)){
+if(!pattern6.test(data97)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -3132,7 +3160,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19
 return false;
 }
 }
-var valid39 = _errs256 === errors;
+var valid39 = _errs258 === errors;
 if(!valid39){
 break;
 }
@@ -3146,29 +3174,29 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid38 = _errs253 === errors;
+var valid38 = _errs255 === errors;
 if(valid38){
-if(data91.restart !== undefined){
-let data97 = data91.restart;
-const _errs258 = errors;
-if(errors === _errs258){
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+if(data92.restart !== undefined){
+let data98 = data92.restart;
 const _errs260 = errors;
-for(const key20 in data97){
+if(errors === _errs260){
+if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
+const _errs262 = errors;
+for(const key20 in data98){
 if(!((((((key20 === "policy") || (key20 === "max_restarts")) || (key20 === "window_ms")) || (key20 === "backoff_ms")) || (key20 === "backoff_cap_ms")) || (key20 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs260 === errors){
-if(data97.policy !== undefined){
-let data98 = data97.policy;
-const _errs261 = errors;
-const _errs262 = errors;
-let valid41 = false;
+if(_errs262 === errors){
+if(data98.policy !== undefined){
+let data99 = data98.policy;
 const _errs263 = errors;
-if(typeof data98 !== "string"){
+const _errs264 = errors;
+let valid41 = false;
+const _errs265 = errors;
+if(typeof data99 !== "string"){
 const err50 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err50];
@@ -3178,7 +3206,7 @@ vErrors.push(err50);
 }
 errors++;
 }
-if("always" !== data98){
+if("always" !== data99){
 const err51 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err51];
@@ -3188,11 +3216,11 @@ vErrors.push(err51);
 }
 errors++;
 }
-var _valid10 = _errs263 === errors;
+var _valid10 = _errs265 === errors;
 valid41 = valid41 || _valid10;
 if(!valid41){
-const _errs265 = errors;
-if(typeof data98 !== "string"){
+const _errs267 = errors;
+if(typeof data99 !== "string"){
 const err52 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
@@ -3202,7 +3230,7 @@ vErrors.push(err52);
 }
 errors++;
 }
-if("on-failure" !== data98){
+if("on-failure" !== data99){
 const err53 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err53];
@@ -3212,11 +3240,11 @@ vErrors.push(err53);
 }
 errors++;
 }
-var _valid10 = _errs265 === errors;
+var _valid10 = _errs267 === errors;
 valid41 = valid41 || _valid10;
 if(!valid41){
-const _errs267 = errors;
-if(typeof data98 !== "string"){
+const _errs269 = errors;
+if(typeof data99 !== "string"){
 const err54 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err54];
@@ -3226,7 +3254,7 @@ vErrors.push(err54);
 }
 errors++;
 }
-if("never" !== data98){
+if("never" !== data99){
 const err55 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err55];
@@ -3236,7 +3264,7 @@ vErrors.push(err55);
 }
 errors++;
 }
-var _valid10 = _errs267 === errors;
+var _valid10 = _errs269 === errors;
 valid41 = valid41 || _valid10;
 }
 }
@@ -3253,61 +3281,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs262;
+errors = _errs264;
 if(vErrors !== null){
-if(_errs262){
-vErrors.length = _errs262;
+if(_errs264){
+vErrors.length = _errs264;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid40 = _errs261 === errors;
+var valid40 = _errs263 === errors;
 }
 else {
 var valid40 = true;
 }
 if(valid40){
-if(data97.max_restarts !== undefined){
-let data99 = data97.max_restarts;
-const _errs269 = errors;
-if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs269){
-if((typeof data99 == "number") && (isFinite(data99))){
-if(data99 > 1000 || isNaN(data99)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
-}
-else {
-if(data99 < 0 || isNaN(data99)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid40 = _errs269 === errors;
-}
-else {
-var valid40 = true;
-}
-if(valid40){
-if(data97.window_ms !== undefined){
-let data100 = data97.window_ms;
+if(data98.max_restarts !== undefined){
+let data100 = data98.max_restarts;
 const _errs271 = errors;
 if(!(((typeof data100 == "number") && (!(data100 % 1) && !isNaN(data100))) && (isFinite(data100)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs271){
 if((typeof data100 == "number") && (isFinite(data100))){
-if(data100 < 1000 || isNaN(data100)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+if(data100 > 1000 || isNaN(data100)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
+}
+else {
+if(data100 < 0 || isNaN(data100)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -3317,17 +3324,17 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data97.backoff_ms !== undefined){
-let data101 = data97.backoff_ms;
+if(data98.window_ms !== undefined){
+let data101 = data98.window_ms;
 const _errs273 = errors;
 if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs273){
 if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 < 0 || isNaN(data101)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data101 < 1000 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -3338,17 +3345,17 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data97.backoff_cap_ms !== undefined){
-let data102 = data97.backoff_cap_ms;
+if(data98.backoff_ms !== undefined){
+let data102 = data98.backoff_ms;
 const _errs275 = errors;
 if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs275){
 if((typeof data102 == "number") && (isFinite(data102))){
 if(data102 < 0 || isNaN(data102)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -3359,22 +3366,43 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data97.healthy_ms !== undefined){
-let data103 = data97.healthy_ms;
+if(data98.backoff_cap_ms !== undefined){
+let data103 = data98.backoff_cap_ms;
 const _errs277 = errors;
 if(!(((typeof data103 == "number") && (!(data103 % 1) && !isNaN(data103))) && (isFinite(data103)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs277){
 if((typeof data103 == "number") && (isFinite(data103))){
 if(data103 < 0 || isNaN(data103)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 var valid40 = _errs277 === errors;
+}
+else {
+var valid40 = true;
+}
+if(valid40){
+if(data98.healthy_ms !== undefined){
+let data104 = data98.healthy_ms;
+const _errs279 = errors;
+if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs279){
+if((typeof data104 == "number") && (isFinite(data104))){
+if(data104 < 0 || isNaN(data104)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid40 = _errs279 === errors;
 }
 else {
 var valid40 = true;
@@ -3391,25 +3419,25 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid38 = _errs258 === errors;
+var valid38 = _errs260 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-const _errs279 = errors;
-if(typeof data91.dedicated !== "boolean"){
+const _errs281 = errors;
+if(typeof data92.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid38 = _errs279 === errors;
+var valid38 = _errs281 === errors;
 if(valid38){
-let data105 = data91.desired;
-const _errs281 = errors;
-const _errs282 = errors;
-let valid42 = false;
+let data106 = data92.desired;
 const _errs283 = errors;
-if(typeof data105 !== "string"){
+const _errs284 = errors;
+let valid42 = false;
+const _errs285 = errors;
+if(typeof data106 !== "string"){
 const err57 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err57];
@@ -3419,7 +3447,7 @@ vErrors.push(err57);
 }
 errors++;
 }
-if("running" !== data105){
+if("running" !== data106){
 const err58 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err58];
@@ -3429,11 +3457,11 @@ vErrors.push(err58);
 }
 errors++;
 }
-var _valid11 = _errs283 === errors;
+var _valid11 = _errs285 === errors;
 valid42 = valid42 || _valid11;
 if(!valid42){
-const _errs285 = errors;
-if(typeof data105 !== "string"){
+const _errs287 = errors;
+if(typeof data106 !== "string"){
 const err59 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
@@ -3443,7 +3471,7 @@ vErrors.push(err59);
 }
 errors++;
 }
-if("stopped" !== data105){
+if("stopped" !== data106){
 const err60 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err60];
@@ -3453,7 +3481,7 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid11 = _errs285 === errors;
+var _valid11 = _errs287 === errors;
 valid42 = valid42 || _valid11;
 }
 if(!valid42){
@@ -3469,17 +3497,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs282;
+errors = _errs284;
 if(vErrors !== null){
-if(_errs282){
-vErrors.length = _errs282;
+if(_errs284){
+vErrors.length = _errs284;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid38 = _errs281 === errors;
+var valid38 = _errs283 === errors;
 }
 }
 }
@@ -3494,7 +3522,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid37 = _errs244 === errors;
+var valid37 = _errs246 === errors;
 if(!valid37){
 break;
 }
@@ -3505,7 +3533,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs242 === errors;
+var valid0 = _errs244 === errors;
 }
 else {
 var valid0 = true;

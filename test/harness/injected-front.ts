@@ -86,7 +86,11 @@ export class InjectedFront {
     const fanout = new Fanout({
       reader,
       epoch: stream.epoch,
-      maxWriteBytes: MAX_WRITE_BYTES,
+      writes: {
+        sizes: [MAX_WRITE_BYTES],
+        maxHeldBytes: config.stream.max_held_bytes,
+        shared: false,
+      },
       snapshots: new SnapshotFrames(mirror, MAX_WRITE_BYTES),
       journal,
       heartbeatMs: config.stream.heartbeat_ms,

@@ -55,7 +55,7 @@ class Pipe {
     this.#fanout = new Fanout({
       reader,
       epoch: EPOCH,
-      maxWriteBytes: MAX_FRAME_BYTES,
+      writes: { sizes: [MAX_FRAME_BYTES], maxHeldBytes: 2 ** 26, shared: false },
       snapshots: new SnapshotFrames(mirror, MAX_FRAME_BYTES),
       journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       heartbeatMs: 60_000,

@@ -56,8 +56,8 @@ export interface Exchange {
 /** The sending end of an open stream. */
 export interface StreamSink {
   /**
-   * Sends at most 64 KiB; up to {@link EngineKind.maxWriteBytes} is best. The bytes are copied or sent before this returns.
-   * The same array object must always have the same bytes: an engine may cache what it derived from the last one.
+   * Sends bytes; {@link EngineKind.writeSizes} are best. They are copied or sent before this returns.
+   * The same array object must always have the same bytes: an engine may cache what it derived from it.
    * @returns false on backpressure: send nothing more until `writable` is called.
    */
   write(bytes: Uint8Array): boolean;
@@ -152,8 +152,13 @@ export interface EngineOptions {
 export interface EngineKind {
   /** Whether it knows the address of a closed connection; otherwise it has to use {@link ConnectionGate.refusalFor}. */
   readonly knowsAddresses: boolean;
-  /** The most bytes that one write to a stream sends in one piece. */
-  readonly maxWriteBytes: number;
+  /**
+   * Sizes of writes to a stream, in bytes, ascending. The larger ones cost less per byte; what a blocked stream leaves in
+   * the process is at most its last write.
+   */
+  writeSizes(tls: boolean): readonly number[];
+  /** Whether streams that get the same array share what they buffer of it. */
+  readonly sharesWrites: boolean;
   /** @param handler responds to every request, also to those of `fixed`. */
   create(handler: Handler, fixed: FixedResponses, options: EngineOptions): Engine;
 }

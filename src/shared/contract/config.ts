@@ -235,6 +235,12 @@ export const Config = Type.Object(
           minimum: 100,
           description: 'A stream whose client reads nothing for this long, in ms, is closed.',
         }),
+        max_held_bytes: Type.Integer({
+          minimum: 1_048_576,
+          maximum: 4_294_967_296,
+          description:
+            'Maximum bytes per front that large writes may leave in memory for clients that do not read. When reached, all streams get small writes only, at most 64 KiB at a time each.',
+        }),
         max_streams: Type.Integer({
           minimum: 1,
           maximum: 1_000_000,

@@ -21,6 +21,8 @@ import { HEARTBEAT } from '../../../src/shared/stream/stream-text.js';
 
 export const EPOCH = 'abcdef0123';
 const FIRST = 1;
+/** A frame fits the smallest. */
+export const WRITE_SIZES = [MAX_FRAME_BYTES, 131_072, 262_144];
 
 /** A socket that takes so many bytes, then blocks until it is drained. */
 export class ModelSocket implements StreamSink {
@@ -47,7 +49,7 @@ export class ModelSocket implements StreamSink {
     if (touch) this.touches += 1;
     else if (this.blocked) this.faults.push('written to while blocked');
     if (this.ended || this.closed) this.faults.push('written to after its end');
-    if (bytes.length === 0 || bytes.length > 65_536) {
+    if (bytes.length === 0 || bytes.length > 262_144) {
       this.faults.push(`a write of ${bytes.length} bytes`);
     }
     this.chunks.push(Buffer.from(bytes));
@@ -143,7 +145,7 @@ export class TestFront {
     this.fanout = new Fanout({
       reader: this.reader,
       epoch: EPOCH,
-      maxWriteBytes: MAX_FRAME_BYTES,
+      writes: { sizes: WRITE_SIZES, maxHeldBytes: 2 ** 26, shared: false },
       snapshots: new SnapshotFrames(this.mirror, MAX_FRAME_BYTES),
       journal: { isThere: false, replay: () => Promise.reject(new Error('there is no journal')) },
       counters: this.counters,

@@ -2,29 +2,29 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StreamSink } from '../engine.js';
 
-/** The most bytes that one write sends in one piece. */
-export const MAX_WRITE_BYTES = 65_536;
+/** Sizes of writes, in bytes. */
+export const WRITE_SIZES = { plain: [65_536, 131_072, 262_144], tls: [65_536] };
 /**
  * Bytes that may be buffered before a stream counts as blocked. A plain socket takes a write at once or is full. A TLS
  * socket always buffers the last write.
  */
-const MOST_WAITING = { plain: 0, tls: MAX_WRITE_BYTES - 1 };
+const MOST_WAITING = { plain: 0, tls: 65_535 };
 
-// The last chunk and its source. Subscribers move in step, so the same bytes go to many sockets; those that buffer them
-// share one copy.
-let framedBytes: Uint8Array | undefined;
-let framed: Buffer = Buffer.alloc(0);
+// Chunks by their source. Subscribers move in step, so the same bytes go to many sockets, and those that buffer them share
+// one copy.
+const chunks = new WeakMap<Uint8Array, Buffer>();
 
 /** A chunk of the chunked coding. */
 function chunkOf(bytes: Uint8Array): Buffer {
-  if (bytes === framedBytes) return framed;
+  const known = chunks.get(bytes);
+  if (known) return known;
   const size = `${bytes.length.toString(16)}\r\n`;
-  framed = Buffer.allocUnsafe(size.length + bytes.length + 2);
-  framed.write(size, 0, 'latin1');
-  framed.set(bytes, size.length);
-  framed.write('\r\n', size.length + bytes.length, 'latin1');
-  framedBytes = bytes;
-  return framed;
+  const chunk = Buffer.allocUnsafe(size.length + bytes.length + 2);
+  chunk.write(size, 0, 'latin1');
+  chunk.set(bytes, size.length);
+  chunk.write('\r\n', size.length + bytes.length, 'latin1');
+  chunks.set(bytes, chunk);
+  return chunk;
 }
 
 /**

@@ -17,7 +17,7 @@ import type {
 } from '../engine.js';
 import { rawResponse } from '../raw-response.js';
 import { LINGER_MS, NodeExchange } from './node-exchange.js';
-import { MAX_WRITE_BYTES } from './node-stream.js';
+import { WRITE_SIZES } from './node-stream.js';
 import { CONNECT_REFUSED, unreadable } from './refusals.js';
 
 /** How often Node checks for late requests, in ms. */
@@ -254,7 +254,9 @@ function tlsSettings({ cert, key }: TlsFiles, ciphers: readonly string[]): Secur
 
 export const nodeEngine: EngineKind = {
   knowsAddresses: true,
-  maxWriteBytes: MAX_WRITE_BYTES,
+  writeSizes: (tls) => (tls ? WRITE_SIZES.tls : WRITE_SIZES.plain),
+  // Node encrypts the whole write for each socket.
+  sharesWrites: true,
   create: (handler: Handler, _: FixedResponses, options: EngineOptions) =>
     new NodeEngine(handler, options),
 };

@@ -18,7 +18,7 @@ import type {
 import { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
 import { UwsExchange } from './uws-exchange.js';
-import { MAX_CORKED_BYTES, writeHeaders } from './uws-stream.js';
+import { WRITE_SIZES, writeHeaders } from './uws-stream.js';
 
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
 const EXCLUSIVE_PORT = 1;
@@ -226,6 +226,7 @@ function inOneHeader([name = '', value = '', ...others]: readonly string[]): [st
 
 export const uwsEngine: EngineKind = {
   knowsAddresses: false,
-  maxWriteBytes: MAX_CORKED_BYTES,
+  writeSizes: () => WRITE_SIZES,
+  sharesWrites: false,
   create: (handler, fixed, options) => new UwsEngine(handler, fixed, options),
 };
