@@ -2,6 +2,7 @@
 // in one process.
 
 import net from 'node:net';
+import tls from 'node:tls';
 import { ChunkedDecoder } from './chunked.js';
 import { PATIENCE_MS } from './patience.js';
 
@@ -13,6 +14,8 @@ export interface RawStreamOptions {
   headers?: Record<string, string>;
   /** Source address of the connection, to act as another client. */
   localAddress?: string;
+  /** Over TLS, with this certificate as the only trusted one (PEM). */
+  ca?: string;
   /** Read at most this many bytes from the system at once, and yield to the event loop before the next read. */
   readBytes?: number;
   /** Called for each complete block, without its blank line. */
@@ -56,10 +59,10 @@ export class RawStream {
   private constructor(port: number, options: RawStreamOptions) {
     this.#options = options;
     this.#decoder = new ChunkedDecoder((bytes) => this.#takeBody(bytes));
-    const { localAddress, readBytes } = options;
+    const { localAddress, readBytes, ca } = options;
     const where = { port, host: '127.0.0.1', ...(localAddress ? { localAddress } : {}) };
     if (readBytes === undefined) {
-      this.#socket = net.connect(where);
+      this.#socket = ca === undefined ? net.connect(where) : tls.connect({ ...where, ca });
       this.#socket.on('data', (bytes: Buffer) => this.#take(bytes));
     } else {
       const buffer = Buffer.alloc(readBytes);
