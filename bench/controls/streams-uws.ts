@@ -6,7 +6,7 @@ import { announce } from './answers.js';
 import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
 
 /** The size of the cork buffer: uWebSockets.js can lose the payload of a larger write (docs/ENGINES.md). */
-const MOST = 16_300;
+const MOST = 16_000;
 
 const streams: HttpResponse[] = [];
 let form: Form = 'batched';

@@ -239,7 +239,7 @@ export const Config = Type.Object(
           minimum: 1_048_576,
           maximum: 4_294_967_296,
           description:
-            'Maximum bytes per front that large writes may leave in memory for clients that do not read. When reached, all streams get small writes only, at most 64 KiB at a time each.',
+            'Maximum bytes per front that clients which do not read may leave in memory before all streams get small writes only: 16 KB with uWebSockets.js, 64 KiB with node:http.',
         }),
         max_streams: Type.Integer({
           minimum: 1,

@@ -2,10 +2,11 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { StreamSink } from '../engine.js';
 
 /**
- * Largest write in one cork. The cork buffer holds 16 KiB; what does not fit is lost when the chunk's header before it
- * cannot be sent at once (the socket is just full): measured, docs/ENGINES.md.
+ * Largest write in one cork. The cork buffer holds 16 KiB; what does not fit is lost when the bytes before it cannot be sent at
+ * once (the socket is just full): measured, docs/ENGINES.md. These are the chunk's size and, in the first write of a stream,
+ * the end of the head: 90 bytes.
  */
-const MAX_CORKED_BYTES = 16_300;
+const MAX_CORKED_BYTES = 16_000;
 /**
  * Up to this size a write is several corked ones, of one system call each. A larger one is not corked: that costs four
  * system calls, three of them for a few bytes, and loses nothing at any size.
