@@ -17,7 +17,7 @@ const LARGEST = 256 * KIB;
 const group = new SubscriberGroup(testRing(65_536, 64).reader, null, new GatherArena());
 
 function subscriber(): Subscriber {
-  return new Subscriber(new ModelSocket(), group, 0, () => {});
+  return new Subscriber(new ModelSocket(), group, () => {});
 }
 
 /** A stream that has accepted so much that it gets the largest writes. */
