@@ -1,193 +1,101 @@
-// The fan-out bench: CPU per delivered frame, beside bare loops.
+// The fan-out bench: bytes and latency of 1,000 and 10,000 streams, beside bare loops.
 
-import {
-  type Bench,
-  type BenchOptions,
-  type BenchResult,
-  factorMetric,
-  type Metric,
-  metricTable,
-  ratioMetric,
-} from './harness/bench.js';
+import { runBatched } from './fanout/batched.js';
+import { latencyMetrics, runSteady } from './fanout/latency.js';
+import { BATCHED, MESSAGE_BYTES, STEADY, UNBATCHED } from './fanout/loads.js';
+import type { Plan } from './fanout/plan.js';
+import { runUnbatched } from './fanout/unbatched.js';
+import { type Bench, type BenchOptions, type BenchResult, metricTable } from './harness/bench.js';
 import type { Progress } from './harness/progress.js';
-import { type Measurements, runRounds, series } from './harness/rounds.js';
-import { whole } from './harness/table.js';
-import { bestLoad } from './streams/best-load.js';
 import {
   BARE,
   BARE_AGAIN,
+  BEFORE,
   BETTER_SSE,
   closeFeeds,
   controlFeed,
   droverFeed,
-  type Feed,
+  LARGE,
   NODE,
-  SUBJECT,
+  ON_NODE,
   startFeeds,
 } from './streams/feeds.js';
 import { runLarge } from './streams/large.js';
-import {
-  groupOf,
-  type StreamMeasurement,
-  type StreamWork,
-  streamContender,
-} from './streams/measurement.js';
-import { streamTable } from './streams/stream-table.js';
-import { Swarm } from './streams/swarm.js';
+import { groupOf } from './streams/measurement.js';
+import { MixedSwarm } from './streams/mixed-swarm.js';
 
-interface Plan {
-  rounds: number;
-  seconds: number;
-  warmUpSeconds: number;
-  largeSeconds: number;
-}
-
-const FULL: Plan = { rounds: 7, seconds: 3, warmUpSeconds: 1.5, largeSeconds: 30 };
-const SHORT: Plan = { rounds: 3, seconds: 0.5, warmUpSeconds: 0.35, largeSeconds: 2 };
-
-const STREAMS = 1_000;
-/** Gives a frame of about 220 bytes. */
-export const MESSAGE_BYTES = 52;
-
-export const BATCHED: Pick<StreamWork, 'streams' | 'load' | 'sample'> = {
-  streams: STREAMS,
-  load: { rate: 10_000, messageBytes: MESSAGE_BYTES, form: 'batched' },
-  sample: 3,
+const FULL: Plan & { largeSeconds: number } = {
+  rounds: 7,
+  seconds: 3,
+  warmUpSeconds: 1.5,
+  largeSeconds: 30,
 };
-export const UNBATCHED: Pick<StreamWork, 'streams' | 'load' | 'sample'> = {
-  streams: STREAMS,
-  load: { rate: 100, messageBytes: MESSAGE_BYTES, form: 'unbatched' },
-  sample: 40,
-};
+const SHORT: typeof FULL = { rounds: 3, seconds: 0.5, warmUpSeconds: 0.35, largeSeconds: 2 };
 
 export const fanout: Bench = {
   name: 'fanout',
-  about: 'CPU per delivered frame with 1,000 and 10,000 streams, beside bare loops',
+  about: 'bytes per CPU second and latency with 1,000 and 10,000 streams, beside bare loops',
   run,
 };
 
 async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
   const form = options.short ? SHORT : FULL;
   const plan = { ...form, rounds: options.rounds ?? form.rounds };
-  const names = [BARE, NODE, BETTER_SSE, BARE_AGAIN];
+  const small = await runSmall(options.before, plan, progress);
+  const large = await runLarge(plan.largeSeconds, MESSAGE_BYTES, progress);
+  const metrics = [...small.metrics, ...large.metrics];
+  const summary = metricTable('fanout: the service beside its controls', metrics, [
+    'batched: delivered frames per CPU second of the server, service ÷ control. unbatched: service ÷ control, less is better.',
+    'delivered: what the clients had when the measured time ended, of what was due. health-p99: while the events are delivered.',
+    'Medians of per-round ratios. Noise floor: the same bare loop ÷ itself, two processes, measured in the same rounds.',
+  ]);
+  return {
+    metrics,
+    tables: [...small.tables, large.table, summary],
+    measurements: { ...(small.measurements as object), large: large.measurement },
+  };
+}
+
+/** The loads on 1,000 streams, all on the same servers. */
+async function runSmall(
+  before: URL | undefined,
+  plan: Plan,
+  progress: Progress,
+): Promise<BenchResult> {
   progress.step('fanout: starting the servers');
   const feeds = await startFeeds([
-    ...names.slice(0, 1).map((name) => () => controlFeed(name)),
+    () => controlFeed(BARE),
     droverFeed,
-    ...names.slice(1).map((name) => () => controlFeed(name)),
+    ...(before ? [() => droverFeed(BEFORE, {}, { build: before })] : []),
+    () => controlFeed(LARGE),
+    () => droverFeed(ON_NODE, { engine: 'node' }),
+    () => controlFeed(NODE),
+    () => controlFeed(BETTER_SSE),
+    () => controlFeed(BARE_AGAIN),
   ]);
-  const swarm = await Swarm.start(feeds.length * STREAMS);
-  const result: BenchResult = { metrics: [], tables: [], measurements: {} };
+  const clients = await MixedSwarm.start(feeds.length);
   try {
-    for (const feed of feeds) await swarm.open(groupOf(feed), feed.target, STREAMS);
-    const batched = await runBatched(feeds, swarm, plan, progress);
-    const unbatched = await runUnbatched(feeds, swarm, plan, progress);
-    result.metrics.push(...batchedMetrics(batched.measured), ...unbatchedMetrics(unbatched));
-    result.tables.push(
-      streamTable(title('batched', BATCHED, plan), batched.measured, [
-        'The controls write the frames of a tick of 10 ms in one piece.',
-        `better-sse gets a lower rate: ${batched.bestNote}.`,
-      ]),
-      streamTable(title('unbatched', UNBATCHED, plan), unbatched, [
-        'The controls write each frame by itself. Latencies are from timestamp_ms, which is cut to whole',
-        'milliseconds, so that all of them are up to 1 ms too long; 40 streams are parsed for them.',
-      ]),
-    );
-    result.measurements = {
-      batched: Object.fromEntries(batched.measured),
-      unbatched: Object.fromEntries(unbatched),
+    for (const feed of feeds) await clients.open(groupOf(feed), feed.target, BATCHED.streams);
+    const batched = await runBatched(feeds, clients, plan, progress);
+    const steady = await runSteady(feeds, clients, plan, progress);
+    const unbatched = await runUnbatched(feeds, clients, plan, progress);
+    const parts = [batched.result, steady.result, unbatched.result];
+    const latencies = latencyMetrics([
+      [UNBATCHED.load.rate, unbatched.measured],
+      [STEADY.load.rate, steady.measured],
+      [BATCHED.load.rate, batched.measured],
+    ]);
+    return {
+      metrics: [...parts.flatMap(({ metrics }) => metrics), ...latencies],
+      tables: parts.flatMap(({ tables }) => tables),
+      measurements: {
+        batched: batched.result.measurements,
+        steady: steady.result.measurements,
+        unbatched: unbatched.result.measurements,
+      },
     };
   } finally {
-    await swarm.stop();
+    await clients.stop();
     await closeFeeds(feeds);
   }
-  const large = await runLarge(plan.largeSeconds, MESSAGE_BYTES, progress);
-  result.metrics.push(...large.metrics);
-  result.tables.push(large.table);
-  result.tables.push(
-    metricTable('fanout: the service beside its controls', result.metrics, [
-      'batched: delivered frames per CPU second of the server, service ÷ control. unbatched: service ÷ control, less is better.',
-      'Medians of per-round ratios. Noise floor: the same bare loop ÷ itself, two processes, measured in the same rounds.',
-    ]),
-  );
-  result.measurements = { ...(result.measurements as object), large: large.measurement };
-  return result;
-}
-
-function title(name: string, { streams, load }: typeof BATCHED, plan: Plan): string {
-  return `fanout, ${name}: ${whole(streams)} streams x ${whole(load.rate)} events/s (${plan.rounds} rounds of ${plan.seconds} s)`;
-}
-
-async function runBatched(
-  feeds: readonly Feed[],
-  swarm: Swarm,
-  plan: Plan,
-  progress: Progress,
-): Promise<{ measured: Measurements<StreamMeasurement>; bestNote: string }> {
-  const work: StreamWork = { ...BATCHED, ...plan };
-  const better = feeds.find(({ name }) => name === BETTER_SSE);
-  if (better === undefined) throw new Error('no better-sse');
-  progress.step('fanout, batched: finding the best load for better-sse');
-  const best = await bestLoad(better, swarm, work, plan.warmUpSeconds);
-  const contenders = feeds.map((feed) =>
-    streamContender(feed, swarm, feed === better ? { ...work, load: best.load } : work),
-  );
-  const measured = await runRounds('fanout, batched', contenders, plan.rounds, progress);
-  return { measured, bestNote: best.note };
-}
-
-function runUnbatched(
-  feeds: readonly Feed[],
-  swarm: Swarm,
-  plan: Plan,
-  progress: Progress,
-): Promise<Measurements<StreamMeasurement>> {
-  const work: StreamWork = { ...UNBATCHED, ...plan };
-  const contenders = feeds.map((feed) => streamContender(feed, swarm, work));
-  return runRounds('fanout, unbatched', contenders, plan.rounds, progress);
-}
-
-function batchedMetrics(measured: Measurements<StreamMeasurement>): Metric[] {
-  const of = (name: string) => series(measured, name, (one) => one.framesPerCpuS);
-  const bare = of(BARE);
-  const noise = { first: bare, again: of(BARE_AGAIN) };
-  const metric = (control: string, min?: number): Metric =>
-    ratioMetric({
-      id: `batched/${control}`,
-      subject: of(SUBJECT),
-      control: control === BARE ? bare : of(control),
-      noise,
-      better: 'more',
-      ...(min === undefined ? {} : { target: { min } }),
-    });
-  return [metric(BETTER_SSE, 60), metric(BARE, 0.8), metric(NODE)];
-}
-
-function unbatchedMetrics(measured: Measurements<StreamMeasurement>): Metric[] {
-  const metrics = (
-    what: string,
-    pick: (one: StreamMeasurement) => number,
-    max: number,
-  ): Metric[] => {
-    const of = (name: string) => series(measured, name, pick);
-    const bare = of(BARE);
-    const noise = { first: bare, again: of(BARE_AGAIN) };
-    const subject = of(SUBJECT);
-    return [
-      factorMetric({
-        id: `unbatched/${what}/${BARE}`,
-        subject,
-        control: bare,
-        noise,
-        target: { max },
-      }),
-      ...[NODE, BETTER_SSE].map((name) =>
-        factorMetric({ id: `unbatched/${what}/${name}`, subject, control: of(name), noise }),
-      ),
-    ];
-  };
-  return [
-    ...metrics('cpu', (one) => one.cpuUsPerFrame, 1.2),
-    ...metrics('p99', (one) => one.p99Ms, 2),
-  ];
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { IngestJob, IngestResult } from './controls/ingest-bare.js';
-import { MESSAGE_BYTES } from './fanout.js';
+import { MESSAGE_BYTES } from './fanout/loads.js';
 import {
   type Bench,
   type BenchOptions,

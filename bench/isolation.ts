@@ -1,6 +1,6 @@
 // The isolation bench: latency of /health during a fan-out.
 
-import { BATCHED, MESSAGE_BYTES, UNBATCHED } from './fanout.js';
+import { BATCHED, MESSAGE_BYTES, UNBATCHED } from './fanout/loads.js';
 import {
   type Bench,
   type BenchOptions,
@@ -30,7 +30,7 @@ import {
   type StreamMeasurement,
   type StreamWork,
 } from './streams/measurement.js';
-import { Swarm } from './streams/swarm.js';
+import { MixedSwarm } from './streams/mixed-swarm.js';
 
 interface Plan {
   rounds: number;
@@ -96,7 +96,7 @@ async function runSmall(
 ): Promise<Measurements<Measurement>> {
   progress.step('isolation: starting the servers');
   const feeds = await startFeeds(plan.all ? [droverFeed, () => controlFeed(BARE)] : [droverFeed]);
-  const swarm = await Swarm.start(feeds.length * BATCHED.streams);
+  const swarm = await MixedSwarm.start(feeds.length);
   try {
     for (const feed of feeds) await swarm.open(groupOf(feed), feed.target, BATCHED.streams);
     const contenders = feeds.flatMap((feed) => [
@@ -118,7 +118,7 @@ async function runLarge(
 ): Promise<Measurements<Measurement>> {
   progress.step(`isolation: opening ${whole(LARGE_STREAMS)} streams`);
   const feed = await droverFeed();
-  const swarm = await Swarm.start(LARGE_STREAMS);
+  const swarm = await MixedSwarm.start(1);
   try {
     await swarm.open(groupOf(feed), feed.target, LARGE_STREAMS);
     const work: Work = {
@@ -137,7 +137,7 @@ async function runLarge(
 function contender(
   name: string,
   feed: Feed,
-  swarm: Swarm,
+  swarm: MixedSwarm,
   work: Work | undefined,
   load: Load,
   { seconds, warmUpSeconds }: Plan,

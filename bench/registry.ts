@@ -3,8 +3,11 @@
 import { bots } from './bots.js';
 import { crowd } from './crowd.js';
 import { fanout } from './fanout.js';
+import { fanoutTls } from './fanout-tls.js';
+import { filters } from './filters.js';
 import type { Bench } from './harness/bench.js';
 import { http } from './http.js';
+import { idle } from './idle.js';
 import { idleMemory } from './idle-memory.js';
 import { ingest } from './ingest.js';
 import { isolation } from './isolation.js';
@@ -16,11 +19,14 @@ import { slowClients } from './slow-clients.js';
 export const BENCHES: readonly Bench[] = [
   http,
   fanout,
+  fanoutTls,
   isolation,
+  filters,
   ingest,
   slowClients,
   crowd,
   idleMemory,
+  idle,
   bots,
   journal,
   pinTiming,

@@ -1,6 +1,8 @@
 // The entry of `npm run bench`: command line, results files and exit code.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/shared/errors.js';
 import type { Bench, BenchOptions, BenchResult } from './harness/bench.js';
@@ -19,6 +21,7 @@ Options:
   --short         the form for CI: fewer and shorter rounds
   --rounds <n>    this many rounds instead of the bench's own number
   --guard         compare the metrics with bench/guards.json; exit code 1 when one is out of its bounds
+  --before <dir>  measure the build of another checkout too, in the same rounds (fanout, fanout-tls)
   --json <file>   write the results of all benches to this file too
   --help          this text
 
@@ -49,6 +52,7 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
     options: {
       short: { type: 'boolean', default: false },
       rounds: { type: 'string' },
+      before: { type: 'string' },
       guard: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -66,10 +70,18 @@ function parseCommandLine(args: string[]): CommandLine | undefined {
   }
   return {
     benches: BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
-    options: { short: values.short, rounds },
+    options: {
+      short: values.short,
+      rounds,
+      before: values.before === undefined ? undefined : distOf(values.before),
+    },
     guard: values.guard,
     json: values.json,
   };
+}
+
+function distOf(checkout: string): URL {
+  return pathToFileURL(join(resolve(checkout), 'dist/'));
 }
 
 async function runBench(bench: Bench, options: BenchOptions, progress: Progress): Promise<Report> {

@@ -1,4 +1,4 @@
-import { type Metric, ratioMetric } from '../harness/bench.js';
+import { type Bound, type Metric, ratioMetric } from '../harness/bench.js';
 import type { Table } from '../harness/table.js';
 import { BARE, BARE_AGAIN, SUBJECT } from './hosts.js';
 
@@ -28,8 +28,10 @@ export function ratioToBare(
   id: string,
   better: 'more' | 'less',
   values: (name: string) => number[],
+  target?: Bound,
 ): Metric {
-  const bare = values(BARE);
-  const noise = { first: bare, again: values(BARE_AGAIN) };
-  return ratioMetric({ id, subject: values(SUBJECT), control: bare, noise, better });
+  const control = values(BARE);
+  const noise = { first: control, again: values(BARE_AGAIN) };
+  const subject = values(SUBJECT);
+  return ratioMetric({ id, subject, control, noise, better, ...(target && { target }) });
 }

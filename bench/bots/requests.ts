@@ -14,6 +14,10 @@ import { INVOCATIONS } from './invoke.js';
 import { type ListTimes, listContender, listRoute, timeList } from './listing.js';
 import { BOTS, type Part, type Plan, ratioToBare } from './part.js';
 
+/** Goals for a bot's response: CPU per call on many connections, and the median of one at a time. */
+const LEAST_CPU = 0.6;
+const LEAST_P50 = 0.5;
+
 /** /invoke and the list, on one service with all bots and the demo world. */
 export async function runRequests(plan: Plan, load: Load, progress: Progress): Promise<Part> {
   progress.step(`bots: starting the servers, ${whole(BOTS)} bots`);
@@ -113,9 +117,16 @@ function requestMetrics(id: string, measured: Measurements<Measurement>): Metric
       of(({ load }) => load.p99Ms),
     ),
     ratioToBare(
+      `${id}/p50/${BARE}`,
+      'less',
+      of(({ load }) => load.p50Ms),
+      id === 'echo-alone' ? { min: LEAST_P50 } : undefined,
+    ),
+    ratioToBare(
       `${id}/cpu/${BARE}`,
       'less',
       of(({ cpuUsPerRequest }) => cpuUsPerRequest),
+      id === 'echo' ? { min: LEAST_CPU } : undefined,
     ),
   ];
 }

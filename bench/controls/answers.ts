@@ -40,9 +40,16 @@ function listOfSize(bytes: number): Buffer {
   return Buffer.from(open + '-'.repeat(Math.max(0, bytes - open.length - close.length)) + close);
 }
 
+/** `--cert <file> --key <file>` of the command line, both or none. */
+export function certificateFromArguments(): { cert: string; key: string } | undefined {
+  const options = { cert: { type: 'string' }, key: { type: 'string' } } as const;
+  const { cert, key } = parseArgs({ options }).values;
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
 /** Prints the listen line; ends on request, or when the bench is gone. */
-export function announce(port: number): void {
-  process.stdout.write(`listening on http://127.0.0.1:${port}\n`);
+export function announce(port: number, protocol: 'http' | 'https' = 'http'): void {
+  process.stdout.write(`listening on ${protocol}://127.0.0.1:${port}\n`);
   process.once('SIGTERM', () => process.exit(0));
   process.once('disconnect', () => process.exit(0));
 }

@@ -38,15 +38,32 @@ export function frameOf({ id, data }: Line): string {
 /** Emits the due lines at each tick. One load at a time. */
 export class LineSource {
   readonly #emit: (lines: readonly Line[]) => void;
+  readonly #timers = new Set<NodeJS.Timeout>();
   #seq = 0;
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(emit: (lines: readonly Line[]) => void) {
     this.#emit = emit;
   }
 
-  start(rate: number, messageBytes: number): void {
-    const filler = 'x'.repeat(messageBytes);
+  /** @param rate lines per second of all sources together; each source has its own timer, like a bot. */
+  start({ rate, bytes, sources }: Load): void {
+    const each = rate / sources;
+    const tickMs = Math.max(TICK_MS, 1000 / each);
+    for (let source = 0; source < sources; source++) {
+      const session = sources === 1 ? 'load' : `load-${source}`;
+      this.#after((source * tickMs) / sources, () => this.#run(session, each, bytes, tickMs));
+    }
+  }
+
+  /** Ends the load with the line that marks its end. */
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#emit([this.#line('dispatch', null, 'ping -> "pong"', Date.now())]);
+  }
+
+  #run(session: string, rate: number, bytes: number, tickMs: number): void {
+    const filler = 'x'.repeat(bytes);
     const began = performance.now();
     let sent = 0;
     const tick = (): void => {
@@ -55,19 +72,20 @@ export class LineSource {
       const now = Date.now();
       for (let n = Math.min(owed, BURST); n > 0; n--) {
         const number = `${++sent} `;
-        lines.push(this.#line('bot', 'load', number + filler.slice(number.length), now));
+        lines.push(this.#line('bot', session, number + filler.slice(number.length), now));
       }
       if (lines.length > 0) this.#emit(lines);
-      this.#timer = setTimeout(tick, owed > BURST ? 0 : Math.max(TICK_MS, 1000 / rate));
+      this.#after(owed > BURST ? 0 : tickMs, tick);
     };
     tick();
   }
 
-  /** Ends the load with the line that marks its end. */
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#emit([this.#line('dispatch', null, 'ping -> "pong"', Date.now())]);
+  #after(ms: number, callback: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      callback();
+    }, ms);
+    this.#timers.add(timer);
   }
 
   #line(scope: string, session: string | null, message: string, now: number): Line {
@@ -86,16 +104,29 @@ export class LineSource {
   }
 }
 
-/** How lines are written: each separately, or those of one tick together. */
-export type Form = 'batched' | 'unbatched';
+/** How lines are written: each separately, those of one tick together, or collected until a piece is large. */
+export type Form = 'batched' | 'unbatched' | 'large';
+
+/** A load as `POST /load` asks for it. */
+export interface Load {
+  /** Lines per second. */
+  rate: number;
+  /** Of a message. */
+  bytes: number;
+  form: Form;
+  /** Lines come from so many sources. */
+  sources: number;
+}
 
 /** Parses the query of `POST /load`. */
-export function loadFrom(query: string): { rate: number; bytes: number; form: Form } {
+export function loadFrom(query: string): Load {
   const values = new URLSearchParams(query);
+  const form = values.get('form');
   return {
     rate: Number(values.get('rate')),
     bytes: Number(values.get('bytes')),
-    form: values.get('form') === 'unbatched' ? 'unbatched' : 'batched',
+    form: form === 'unbatched' || form === 'large' ? form : 'batched',
+    sources: Number(values.get('sources') ?? 1),
   };
 }
 

@@ -29,7 +29,7 @@ const server = createServer(async (req, res) => {
     case '/load': {
       const load = loadFrom(query);
       form = load.form;
-      source.start(load.rate, load.bytes);
+      source.start(load);
       break;
     }
     case '/stop':

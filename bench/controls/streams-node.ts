@@ -1,8 +1,10 @@
-// A control process: node:http with one buffer for all streams, without a library.
+// A control process: node:http or node:https with one buffer for all streams, without a library.
 
-import { createServer, type ServerResponse } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { announce } from './answers.js';
+import { announce, certificateFromArguments } from './answers.js';
 import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
 
 const streams = new Set<ServerResponse>();
@@ -11,15 +13,15 @@ let form: Form = 'batched';
 const source = new LineSource((lines) => {
   const frames = lines.map(frameOf);
   const ready =
-    form === 'batched'
-      ? pieces(frames, Number.POSITIVE_INFINITY)
-      : frames.map((one) => Buffer.from(one));
+    form === 'unbatched'
+      ? frames.map((one) => Buffer.from(one))
+      : pieces(frames, Number.POSITIVE_INFINITY);
   for (const piece of ready) {
     for (const stream of streams) stream.write(piece);
   }
 });
 
-const server = createServer((req, res) => {
+const onRequest: RequestListener = (req, res) => {
   const [path, query = ''] = (req.url ?? '').split('?');
   switch (path) {
     case '/events':
@@ -35,7 +37,7 @@ const server = createServer((req, res) => {
     case '/load': {
       const load = loadFrom(query);
       form = load.form;
-      source.start(load.rate, load.bytes);
+      source.start(load);
       break;
     }
     case '/stop':
@@ -43,6 +45,16 @@ const server = createServer((req, res) => {
       break;
   }
   res.end();
-});
+};
 
-server.listen(0, '127.0.0.1', 4096, () => announce((server.address() as AddressInfo).port));
+const certificate = certificateFromArguments();
+const server = certificate
+  ? createSecureServer(
+      { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) },
+      onRequest,
+    )
+  : createServer(onRequest);
+
+server.listen(0, '127.0.0.1', 4096, () =>
+  announce((server.address() as AddressInfo).port, certificate ? 'https' : 'http'),
+);

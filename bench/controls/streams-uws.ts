@@ -1,13 +1,16 @@
 // A control process: a bare uWebSockets.js loop that writes prepared bytes to every stream, the least that a stream can cost on
-// this engine. It ignores the result of write(): no client here is slow.
+// this engine, over TCP or TLS. It ignores the result of write(): no client here is slow.
 
 import uWS, { type HttpResponse } from 'uWebSockets.js';
-import { announce } from './answers.js';
+import { announce, certificateFromArguments } from './answers.js';
 import { type Form, frameOf, LineSource, loadFrom, OPENING, pieces } from './line-source.js';
 
-/** The size of the cork buffer: uWebSockets.js can lose the payload of a larger write (docs/ENGINES.md). */
-const MOST = 16_000;
+/** The size of the cork buffer: uWebSockets.js can lose the payload of a larger write in a cork (docs/ENGINES.md). */
+const MOST_CORKED = 16_000;
+/** A piece of the form `large`, which is written without a cork. */
+const LARGE = 256 * 1024;
 
+const certificate = certificateFromArguments();
 const streams: HttpResponse[] = [];
 let form: Form = 'batched';
 let piece: Buffer = Buffer.alloc(0);
@@ -16,16 +19,43 @@ const write = (): void => {
   stream?.write(piece as Buffer<ArrayBuffer>);
 };
 
-const source = new LineSource((lines) => {
-  const frames = lines.map(frameOf);
-  const ready = form === 'batched' ? pieces(frames, MOST) : frames.map((one) => Buffer.from(one));
+function writeCorked(ready: readonly Buffer[]): void {
   for (piece of ready) {
     for (stream of streams) stream.cork(write);
   }
+}
+
+/** Frames of the form `large` that wait for more. */
+let collected: string[] = [];
+let collectedBytes = 0;
+
+function writeCollected(): void {
+  piece = Buffer.from(collected.join(''), 'latin1');
+  collected = [];
+  collectedBytes = 0;
+  for (stream of streams) write();
+}
+
+function collect(frames: readonly string[]): void {
+  for (const frame of frames) {
+    if (collectedBytes + frame.length > LARGE) writeCollected();
+    collected.push(frame);
+    collectedBytes += frame.length;
+  }
+}
+
+const source = new LineSource((lines) => {
+  const frames = lines.map(frameOf);
+  if (form === 'large') collect(frames);
+  else if (form === 'batched') writeCorked(pieces(frames, MOST_CORKED));
+  else writeCorked(frames.map((one) => Buffer.from(one)));
 });
 
-const app = uWS
-  .App()
+const app = (
+  certificate
+    ? uWS.SSLApp({ cert_file_name: certificate.cert, key_file_name: certificate.key })
+    : uWS.App()
+)
   .get('/events', (res) => {
     res.onAborted(() => {
       const last = streams.pop() as HttpResponse;
@@ -46,15 +76,16 @@ const app = uWS
   .post('/load', (res, req) => {
     const load = loadFrom(req.getQuery());
     form = load.form;
-    source.start(load.rate, load.bytes);
+    source.start(load);
     res.end();
   })
   .post('/stop', (res) => {
     source.stop();
+    if (collected.length > 0) writeCollected();
     res.end();
   });
 
 app.listen('127.0.0.1', 0, (socket) => {
   if (socket === false) throw new Error('no port to listen on');
-  announce(uWS.us_socket_local_port(socket));
+  announce(uWS.us_socket_local_port(socket), certificate ? 'https' : 'http');
 });

@@ -70,7 +70,9 @@ const RESERVED_FILES = 100;
 
 /** @throws Error if a stream missed a frame, got one twice, or did not come back. */
 export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement> {
-  let drover = await Drover.start('drover', settingsFor(plan.streams), await freePort());
+  let drover = await Drover.start('drover', settingsFor(plan.streams), {
+    port: await freePort(),
+  });
   const crowd: LoadProcess<CrowdJob, CrowdReply>[] = [];
   const visitors: LoadProcess<VisitorJob, VisitorReply>[] = [];
   try {

@@ -23,6 +23,8 @@ export interface BenchOptions {
   short: boolean;
   /** Overrides the bench's default number of rounds. */
   rounds: number | undefined;
+  /** The directory `dist` of another checkout, which benches that can measure in the same rounds. */
+  before: URL | undefined;
 }
 
 export interface BenchResult {

@@ -6,10 +6,11 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A script of this build, run by the same Node binary. */
+/** A script of this build, run by the same Node binary, or a program. */
 export interface ChildSpec {
   /** The name in messages. */
   name: string;
+  /** A program if its name does not end in `.js`. */
   script: URL;
   args?: readonly string[];
   /** The line on standard output that marks it ready. */
@@ -71,7 +72,9 @@ export class Child {
 
   /** Starts the process and waits for its ready line. @throws Error if it ends or times out. */
   static async start(spec: ChildSpec): Promise<Child> {
-    const started = spawn(process.execPath, [fileURLToPath(spec.script), ...(spec.args ?? [])], {
+    const file = fileURLToPath(spec.script);
+    const [program, script] = file.endsWith('.js') ? [process.execPath, [file]] : [file, []];
+    const started = spawn(program, [...script, ...(spec.args ?? [])], {
       stdio: ['pipe', 'pipe', 'pipe', ...(spec.linked ? (['ipc'] as const) : [])],
       env: withoutServiceSettings(process.env),
     });

@@ -4,8 +4,9 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ask } from './ask.js';
 import { removeAtExit, removeDirectory } from './child.js';
-import { LINKED_SERVICE_SCRIPT, SERVICE_SCRIPT } from './paths.js';
+import { DIST, LINKED_SERVICE, SERVICE_SCRIPT } from './paths.js';
 import { Server } from './server.js';
 
 /** The fields of a snapshot in `GET /api/bots` that a bench uses. */
@@ -40,16 +41,22 @@ const ONE_CLIENT = {
 /** Transient statuses. */
 const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
 const SETTLED_WITHIN_MS = 60_000;
-/** Concurrent requests to create bots. */
-const CREATORS = 16;
+/** Concurrent requests to create or delete bots. */
+const REQUESTERS = 16;
+
+/** Where a service comes from, and where it listens. */
+export interface Where {
+  /** 0 for any free port. */
+  port?: number;
+  /** The directory `dist` of another checkout, to measure that one. */
+  build?: URL;
+}
 
 /** What a run of the service has in common with the one that follows it. */
-interface Place {
+interface Place extends Required<Where> {
   name: string;
   dataDirectory: string;
   configFile: string;
-  /** 0 for any free port. */
-  port: number;
 }
 
 export class Drover {
@@ -68,9 +75,13 @@ export class Drover {
   /**
    * Starts the service without bots, with a new data directory.
    * @param settings overrides of the defaults, as in a configuration file.
-   * @param port needed for {@link restartKilled}: a port that the system chose may be taken for a minute after the end.
+   * @param where a port is needed for {@link restartKilled}: one that the system chose may be taken for a minute after the end.
    */
-  static async start(name = 'drover', settings: Settings = {}, port = 0): Promise<Drover> {
+  static async start(
+    name = 'drover',
+    settings: Settings = {},
+    { port = 0, build = DIST }: Where = {},
+  ): Promise<Drover> {
     const { http, stream } = settings;
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const dataDirectory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
@@ -84,10 +95,11 @@ export class Drover {
         stream: { ...ONE_CLIENT.stream, ...stream },
       }),
     );
-    const place: Place = { name, dataDirectory, configFile, port };
+    const place: Place = { name, dataDirectory, configFile, port, build };
     const { server, pin } = await launch(place);
     try {
-      const { token } = await post<{ token: string }>(server.url, '/auth/pin', { pin });
+      const answer = await ask(server.url, '/auth/pin', { method: 'POST', body: { pin } });
+      const { token } = JSON.parse(answer) as { token: string };
       return new Drover(server, pin, token, place);
     } catch (error) {
       await server.stop();
@@ -118,56 +130,46 @@ export class Drover {
 
   /** Creates synthetic bots and waits until all have settled. */
   async createSyntheticBots(count: number, config: SyntheticConfig): Promise<void> {
-    let next = 0;
-    const create = async () => {
-      while (next < count) {
-        await this.createSyntheticBot(`bench-${String(next++).padStart(5, '0')}`, config);
-      }
-    };
-    await Promise.all(Array.from({ length: CREATORS }, create));
+    const ids = Array.from({ length: count }, (_, n) => `bench-${String(n).padStart(5, '0')}`);
+    await this.forEach(ids, (id) => this.createSyntheticBot(id, config));
     await this.#untilSettled(count);
+  }
+
+  /** Makes a request for each bot, a few at a time. */
+  async forEach(ids: readonly string[], request: (id: string) => Promise<void>): Promise<void> {
+    const left = ids.values();
+    const work = async () => {
+      for (const id of left) await request(id);
+    };
+    await Promise.all(Array.from({ length: REQUESTERS }, work));
   }
 
   /** Creates and starts one synthetic bot. */
   async createSyntheticBot(id: string, config: SyntheticConfig): Promise<void> {
-    const body = { id, kind: 'synthetic', config };
-    await post(this.server.url, '/api/bots', body, this.authorization);
+    await this.#ask('POST', '/api/bots', { id, kind: 'synthetic', config });
   }
 
   async deleteBot(id: string): Promise<void> {
-    const headers = { authorization: this.authorization };
-    const response = await fetch(`${this.server.url}/api/bots/${id}`, {
-      method: 'DELETE',
-      headers,
-    });
-    if (!response.ok) throw new Error(`DELETE of ${id} was answered ${response.status}`);
+    await this.#ask('DELETE', `/api/bots/${id}`);
   }
 
   /** Makes the service itself log one `log` event with the scope `dispatch`. */
   async ping(): Promise<void> {
-    const body = { session_id: null, command: 'ping' };
-    await post(this.server.url, '/invoke', body, this.authorization);
+    await this.#ask('POST', '/invoke', { session_id: null, command: 'ping' });
   }
 
   /** @returns the id of the newest event in the journal. */
   async newestEvent(): Promise<string | undefined> {
-    const path = '/api/events?limit=1';
-    const { events } = await get<{ events: { id: string }[] }>(
-      this.server.url,
-      path,
-      this.authorization,
-    );
+    const answer = await this.#ask('GET', '/api/events?limit=1');
+    const { events } = JSON.parse(answer) as { events: { id: string }[] };
     return events[0]?.id;
   }
 
   /** A metric without labels. @throws Error if there is none of this name. */
   async metric(name: string): Promise<number> {
-    const { url } = this.server;
-    const response = await fetch(`${url}/metrics`, {
-      headers: { authorization: this.authorization },
-    });
-    const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(await response.text())?.[1];
-    if (value === undefined) throw new Error(`${url}/metrics has no ${name}`);
+    const text = await this.#ask('GET', '/metrics');
+    const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
+    if (value === undefined) throw new Error(`${this.server.url}/metrics has no ${name}`);
     return Number(value);
   }
 
@@ -178,10 +180,15 @@ export class Drover {
     return ended;
   }
 
+  #ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<string> {
+    const { authorization } = this;
+    return ask(this.server.url, path, { method, authorization, ...(body && { body }) });
+  }
+
   async #untilSettled(count: number): Promise<void> {
     const deadline = Date.now() + SETTLED_WITHIN_MS;
     for (;;) {
-      const { bots } = await get<{ bots: Bot[] }>(this.server.url, '/api/bots', this.authorization);
+      const { bots } = JSON.parse(await this.#ask('GET', '/api/bots')) as { bots: Bot[] };
       const failed = bots.find((bot) => bot.status === 'failed');
       if (failed) throw new Error(`bot ${failed.id} failed: ${failed.last_error}`);
       const unsettled = bots.filter((bot) => UNSETTLED.has(bot.status)).length;
@@ -201,11 +208,12 @@ async function launch({
   dataDirectory,
   configFile,
   port,
+  build,
 }: Place): Promise<{ server: Server; pin: string }> {
   let pin: string | undefined;
   const server = await Server.start({
     name,
-    script: LINKED_SERVICE_SCRIPT,
+    script: new URL(LINKED_SERVICE, build),
     linked: true,
     args: [
       '--config',
@@ -227,24 +235,4 @@ async function launch({
     throw new Error(`${name} printed no PIN before it listened`);
   }
   return { server, pin };
-}
-
-function get<T>(url: string, path: string, authorization: string): Promise<T> {
-  return answerOf(fetch(url + path, { headers: { authorization } }), `GET ${path}`);
-}
-
-function post<T>(url: string, path: string, body: object, authorization?: string): Promise<T> {
-  const headers = {
-    'content-type': 'application/json',
-    ...(authorization === undefined ? {} : { authorization }),
-  };
-  const sent = fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  return answerOf(sent, `POST ${path}`);
-}
-
-async function answerOf<T>(sent: Promise<Response>, what: string): Promise<T> {
-  const response = await sent;
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${what} was answered ${response.status} ${text}`);
-  return JSON.parse(text) as T;
 }

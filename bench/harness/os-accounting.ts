@@ -72,6 +72,19 @@ export function cpuBetween(from: CpuSample, to: CpuSample, ticksPerS = clockTick
   };
 }
 
+/**
+ * How often the threads of a process have given up a core to wait for something: each time ends with a wake-up.
+ * @throws Error if the process or /proc does not exist.
+ */
+export function sampleWaits(pid: number): number {
+  let waits = 0;
+  for (const tid of readdirSync(`/proc/${pid}/task`)) {
+    const text = readIfThere(`/proc/${pid}/task/${tid}/status`);
+    if (text !== undefined) waits += parseNumber(text, 'voluntary_ctxt_switches', '');
+  }
+  return waits;
+}
+
 /** Memory of a process in bytes. Shared memory and code count in full in `rss`, in proportion in `pss`. */
 export interface MemorySample {
   rss: number;
@@ -98,9 +111,13 @@ export function sampleResident(pid: number): number {
 
 /** Bytes of a `Name:   123 kB` line. @throws Error if it is missing. */
 export function parseKilobytes(text: string, name: string): number {
-  const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text);
+  return parseNumber(text, name, ' kB') * 1024;
+}
+
+function parseNumber(text: string, name: string, unit: string): number {
+  const match = new RegExp(`^${name}:\\s+(\\d+)${unit}$`, 'm').exec(text);
   if (match === null) throw new Error(`no ${name} in what /proc says`);
-  return Number(match[1]) * 1024;
+  return Number(match[1]);
 }
 
 let ticksPerSecond: number | undefined;

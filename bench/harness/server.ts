@@ -9,14 +9,15 @@ import {
   sampleCpu,
   sampleMemory,
   sampleResident,
+  sampleWaits,
 } from './os-accounting.js';
 
 /** Every server of a bench prints this line, controls as well as the service. */
-const LISTENING = /^listening on (http:\/\/\S+)$/;
+const LISTENING = /^listening on (https?:\/\/\S+)$/;
 
 export class Server {
   readonly name: string;
-  /** `http://127.0.0.1:<port>`, without a trailing slash. */
+  /** `http://127.0.0.1:<port>` or https, without a trailing slash. */
   readonly url: string;
   readonly #child: Child;
 
@@ -46,6 +47,12 @@ export class Server {
   sampleCpu(): CpuSample {
     this.#child.assertRunning();
     return sampleCpu(this.pid);
+  }
+
+  /** How often its threads have waited so far. @throws Error if it has ended. */
+  waits(): number {
+    this.#child.assertRunning();
+    return sampleWaits(this.pid);
   }
 
   /** @throws Error if it has ended. */

@@ -22,7 +22,7 @@ const NUMBERED = /^(\d+) /;
 /** The scope of the last line of a load. */
 const END_SCOPE = 'dispatch';
 
-/** Uses an independent parser; ids and line numbers must be contiguous. */
+/** Uses an independent parser; ids, unless the stream has a filter, and line numbers must be contiguous. */
 export class StreamCheck {
   frames = 0;
   gaps = 0;
@@ -37,14 +37,16 @@ export class StreamCheck {
   #number = 0;
   #now = 0;
   readonly #latencies: LatencyHistogram;
+  readonly #filtered: boolean;
   readonly #decoder = new StringDecoder('utf8');
   readonly #parser = createParser({
     onEvent: (event) => this.#onEvent(event),
     onError: (error) => this.#fail(error.message),
   });
 
-  constructor(latencies: LatencyHistogram) {
+  constructor(latencies: LatencyHistogram, filtered = false) {
     this.#latencies = latencies;
+    this.#filtered = filtered;
   }
 
   /** @param now the arrival time, by the clock of `timestamp_ms`. */
@@ -71,11 +73,13 @@ export class StreamCheck {
     }
     this.frames += 1;
     if (event === 'gap') this.#onGap(line, seq);
-    else if (this.lastId !== -1 && seq !== this.lastId + 1) {
-      this.#fail(`${id} after ${this.lastId}`);
-    }
+    else if (!this.#isNext(seq)) this.#fail(`${id} after ${this.lastId}`);
     this.lastId = seq;
     if (event === 'log') this.#onLine(line);
+  }
+
+  #isNext(seq: number): boolean {
+    return this.#filtered ? seq > this.lastId : this.lastId === -1 || seq === this.lastId + 1;
   }
 
   #onGap(gap: Line, seq: number): void {

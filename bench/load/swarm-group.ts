@@ -4,7 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LatencyHistogram } from '../harness/latency-histogram.js';
 import { type CpuSample, cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import { StreamCheck } from './stream-check.js';
-import type { Reading, ResumedStream, StreamTarget, SwarmReply } from './swarm-jobs.js';
+import {
+  NUMBER_IN_PATH,
+  type Reading,
+  type ResumedStream,
+  type StreamTarget,
+  type SwarmReply,
+} from './swarm-jobs.js';
 import { type GroupCounters, SwarmStream } from './swarm-stream.js';
 
 /** Concurrent connection attempts: listen backlogs are short. */
@@ -22,9 +28,10 @@ export class SwarmGroup {
   #clockOffset = 0;
   #began: CpuSample = sampleCpu(process.pid);
 
-  /** @throws Error if not all streams open in time. */
-  async open(target: StreamTarget, streams: number, reading: Reading): Promise<void> {
+  /** Opens more streams. @throws Error if not all open in time. */
+  async open(target: StreamTarget, more: number, reading: Reading): Promise<void> {
     const deadline = performance.now() + OPEN_WITHIN_MS;
+    const streams = this.#streams.length + more;
     const now = () => this.#clockOffset + performance.now();
     while (this.#counters.opened < streams) {
       if (performance.now() > deadline || this.#counters.closed > 0) {
@@ -32,9 +39,11 @@ export class SwarmGroup {
         throw new Error(`${opened} of ${streams} streams are open; ${faults.join('; ')}`);
       }
       const connecting = this.#streams.length - this.#counters.opened;
-      const more = Math.min(CONNECTING - connecting, streams - this.#streams.length);
-      for (let n = 0; n < more; n++) {
-        this.#streams.push(new SwarmStream(target, reading, this.#counters, now));
+      const next = Math.min(CONNECTING - connecting, streams - this.#streams.length);
+      for (let n = 0; n < next; n++) {
+        const stream = String(this.#streams.length).padStart(5, '0');
+        const own = { ...target, path: target.path.replace(NUMBER_IN_PATH, stream) };
+        this.#streams.push(new SwarmStream(own, reading, this.#counters, now));
       }
       await delay(1);
     }
@@ -42,13 +51,13 @@ export class SwarmGroup {
   }
 
   /** @param sample number of fully parsed streams, spread evenly over the order of opening. */
-  mark(sample: number): void {
+  mark(sample: number, filtered: boolean): void {
     this.#clockOffset = wallClockOffset();
     const step = this.#streams.length / Math.max(1, sample);
     const chosen = new Set(Array.from({ length: sample }, (_, n) => Math.floor((n + 0.5) * step)));
     this.#sample = [];
     this.#streams.forEach((stream, n) => {
-      const check = chosen.has(n) ? this.#newCheck() : undefined;
+      const check = chosen.has(n) ? this.#newCheck(filtered) : undefined;
       stream.mark(check);
       if (check) this.#sample.push(stream);
     });
@@ -77,7 +86,7 @@ export class SwarmGroup {
   /** Lets a group that read nothing read again. */
   async resume(forMs: number): Promise<ResumedStream[]> {
     const resumed = this.#streams.map((stream) => {
-      const check = this.#newCheck();
+      const check = this.#newCheck(false);
       const { reader } = stream;
       const result = { port: stream.port, bytesBeforeGap: 0 };
       const before = reader.payload + reader.framing;
@@ -144,8 +153,8 @@ export class SwarmGroup {
     return this.#streams.map((stream) => stream.port);
   }
 
-  #newCheck(): StreamCheck {
-    return new StreamCheck(this.#latencies);
+  #newCheck(filtered: boolean): StreamCheck {
+    return new StreamCheck(this.#latencies, filtered);
   }
 
   #isDrained(): boolean {

@@ -1,9 +1,13 @@
 // The messages between the bench process and load/swarm.ts.
 
+/** Stands for the number of a stream in its group, five digits, in a path. */
+export const NUMBER_IN_PATH = '{n}';
+
 /** The target of streams, and their format. */
 export interface StreamTarget {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>` or https; any certificate is trusted. */
   url: string;
+  /** May contain {@link NUMBER_IN_PATH}. */
   path: string;
   authorization: string;
   /** The first bytes of each frame. */
@@ -15,10 +19,10 @@ export type Reading = 'all' | 'nothing' | 'trickle';
 
 /** A group of streams to one server, named by the bench. */
 export type SwarmJob =
-  /** Opens streams; replies when each has received its first bytes. */
+  /** Opens streams, also more of a group; replies when each has received its first bytes. */
   | { do: 'open'; group: string; target: StreamTarget; streams: number; reading: Reading }
-  /** Before a load, while the server is silent: starts counting, and fully parses this many streams. */
-  | { do: 'mark'; group: string; sample: number }
+  /** Before a load, while the server is silent: starts counting, and fully parses this many streams, filtered ones or not. */
+  | { do: 'mark'; group: string; sample: number; filtered: boolean }
   /** Begins or ends a measured period of a running load. */
   | { do: 'begin'; group: string }
   | { do: 'end'; group: string }

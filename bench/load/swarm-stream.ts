@@ -1,6 +1,7 @@
 // Runs in swarm processes. Owns one stream: its socket, its reading speed and its counts.
 
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { ChunkReader } from './chunk-reader.js';
 import type { StreamCheck } from './stream-check.js';
 import type { Reading, StreamTarget } from './swarm-jobs.js';
@@ -42,19 +43,30 @@ export class SwarmStream {
     this.#counters = counters;
     this.#now = now;
     this.reader = new ChunkReader(target.frameStart);
-    const { hostname, port } = new URL(target.url);
-    const buffer = reading === 'trickle' ? TRICKLE_BUFFER : READ_BUFFER;
-    this.#socket = connect({
-      host: hostname,
-      port: Number(port),
-      onread: { buffer, callback: (length) => this.#onBytes(buffer, length) },
-    });
+    const { protocol, hostname, port } = new URL(target.url);
+    const address = { host: hostname, port: Number(port) };
+    this.#socket = protocol === 'https:' ? this.#connectTls(address) : this.#connect(address);
     this.#socket.on('error', () => {});
     this.#socket.once('close', () => this.#onClose());
     this.#socket.write(
       `GET ${target.path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${target.authorization}\r\n` +
         'Accept: text/event-stream\r\n\r\n',
     );
+  }
+
+  #connect(address: { host: string; port: number }): Socket {
+    const buffer = this.#reading === 'trickle' ? TRICKLE_BUFFER : READ_BUFFER;
+    const callback = (length: number) => this.#onBytes(buffer, length);
+    return connect({ ...address, onread: { buffer, callback } });
+  }
+
+  /** Sockets with TLS cannot read into one buffer. */
+  #connectTls(address: { host: string; port: number }): Socket {
+    if (this.#reading === 'trickle') throw new Error('a stream over TLS cannot trickle');
+    const socket = connectTls({ ...address, rejectUnauthorized: false });
+    return socket.on('data', (bytes: Buffer) => {
+      if (!this.#onBytes(bytes, bytes.length)) socket.pause();
+    });
   }
 
   get port(): number {

@@ -15,7 +15,7 @@ function find(name: string): SwarmGroup {
 
 async function perform(job: SwarmJob): Promise<SwarmReply> {
   if (job.do === 'open') {
-    const group = new SwarmGroup();
+    const group = groups.get(job.group) ?? new SwarmGroup();
     groups.set(job.group, group);
     await group.open(job.target, job.streams, job.reading);
     return { ...group.report(), ports: group.ports() };
@@ -23,7 +23,7 @@ async function perform(job: SwarmJob): Promise<SwarmReply> {
   const group = find(job.group);
   switch (job.do) {
     case 'mark':
-      group.mark(job.sample);
+      group.mark(job.sample, job.filtered);
       return group.report();
     case 'begin':
       group.begin();

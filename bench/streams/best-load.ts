@@ -2,8 +2,7 @@
 
 import { whole } from '../harness/table.js';
 import type { Feed, StreamLoad } from './feeds.js';
-import { measureStreams, type StreamWork } from './measurement.js';
-import type { Swarm } from './swarm.js';
+import { type Clients, measureStreams, type StreamWork } from './measurement.js';
 
 /** Tried rates in events per second: one per tick, and bursts of three, already more than one core can handle. */
 const RATES = [100, 300];
@@ -11,7 +10,7 @@ const RATES = [100, 300];
 /** Tries each rate with single writes, the documented use of the library. */
 export async function bestLoad(
   feed: Feed,
-  swarm: Swarm,
+  swarm: Clients,
   work: StreamWork,
   seconds: number,
 ): Promise<{ load: StreamLoad; note: string }> {

@@ -1,14 +1,22 @@
 // Owns the servers whose streams are compared, and starts their load.
 
 import { FRAME_START } from '../../src/shared/stream/frame.js';
-import { Drover, type Settings } from '../harness/drover.js';
+import { ask } from '../harness/ask.js';
+import type { Certificate } from '../harness/certificate.js';
+import { Drover, type Settings, type Where } from '../harness/drover.js';
 import { benchScript } from '../harness/paths.js';
 import { Server } from '../harness/server.js';
 import type { StreamTarget } from '../load/swarm-jobs.js';
 
 export const SUBJECT = 'drover';
+/** The service on its other engine. */
+export const ON_NODE = 'drover-node';
+/** The service of another commit. */
+export const BEFORE = 'before';
 export const BARE = 'uws-bare';
 export const BARE_AGAIN = 'uws-bare again';
+/** Collects lines until a piece is large. */
+export const LARGE = 'uws-large';
 export const NODE = 'node-shared';
 export const BETTER_SSE = 'better-sse';
 
@@ -17,6 +25,8 @@ export interface StreamLoad {
   rate: number;
   messageBytes: number;
   form: 'batched' | 'unbatched';
+  /** Number of bots that make the lines together: `load-00000`, `load-00001`, … One bot with changing names if not given. */
+  bots?: number;
 }
 
 /** A server with streams that generates its own load. */
@@ -33,11 +43,17 @@ export interface Feed {
 
 export type DroverFeed = Feed & { drover: Drover };
 
-export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promise<DroverFeed> {
+export async function droverFeed(
+  name = SUBJECT,
+  settings: Settings = {},
+  where: Where = {},
+): Promise<DroverFeed> {
   // No limits: a bench intends to fill the server.
-  const drover = await Drover.start(name, { pressure: { max_cpu: 1, max_queue: 1 }, ...settings });
+  const unlimited = { pressure: { max_cpu: 1, max_queue: 1 }, ...settings };
+  const drover = await Drover.start(name, unlimited, where);
   const { server, authorization } = drover;
   let loads = 0;
+  let ids: string[] = [];
   return {
     name,
     drover,
@@ -48,35 +64,47 @@ export async function droverFeed(name = SUBJECT, settings: Settings = {}): Promi
       authorization,
       frameStart: FRAME_START,
     },
-    start: ({ rate, messageBytes }) =>
-      drover.createSyntheticBot(`load-${++loads}`, {
-        events_per_second: rate,
-        message_bytes: messageBytes,
-      }),
+    start({ rate, messageBytes, bots }) {
+      ids =
+        bots === undefined
+          ? [`load-${++loads}`]
+          : Array.from({ length: bots }, (_, n) => `load-${String(n).padStart(5, '0')}`);
+      const config = { events_per_second: rate / ids.length, message_bytes: messageBytes };
+      return drover.forEach(ids, (id) => drover.createSyntheticBot(id, config));
+    },
     async stop() {
-      await drover.deleteBot(`load-${loads}`);
+      await drover.forEach(ids, (id) => drover.deleteBot(id));
       await drover.ping();
     },
     close: () => drover.stop(),
   };
 }
 
-const SCRIPTS: Record<string, { script: string; frameStart: string }> = {
-  [BARE]: { script: 'controls/streams-uws.js', frameStart: FRAME_START },
-  [BARE_AGAIN]: { script: 'controls/streams-uws.js', frameStart: FRAME_START },
+interface Control {
+  script: string;
+  frameStart: string;
+  /** Its form of a batched load. */
+  batched?: string;
+}
+
+const BARE_SCRIPT = { script: 'controls/streams-uws.js', frameStart: FRAME_START };
+const CONTROLS: Record<string, Control> = {
+  [BARE]: BARE_SCRIPT,
+  [BARE_AGAIN]: BARE_SCRIPT,
+  [LARGE]: { ...BARE_SCRIPT, batched: 'large' },
   [NODE]: { script: 'controls/streams-node.js', frameStart: FRAME_START },
   [BETTER_SSE]: { script: 'controls/streams-better-sse.js', frameStart: 'event:' },
 };
 
-export async function controlFeed(name: string): Promise<Feed> {
-  const control = SCRIPTS[name];
+/** @param certificate for TLS, which `better-sse` does not have. */
+export async function controlFeed(name: string, certificate?: Certificate): Promise<Feed> {
+  const control = CONTROLS[name];
   if (control === undefined) throw new Error(`there is no control ${name}`);
   const script = benchScript(control.script);
-  const server = await Server.start({ name, script, linked: true });
+  const args = certificate ? ['--cert', certificate.cert, '--key', certificate.key] : [];
+  const server = await Server.start({ name, script, args, linked: true });
   const post = async (path: string) => {
-    const response = await fetch(server.url + path, { method: 'POST' });
-    await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${name}: ${path} was answered ${response.status}`);
+    await ask(server.url, path, { method: 'POST' });
   };
   return {
     name,
@@ -87,8 +115,10 @@ export async function controlFeed(name: string): Promise<Feed> {
       authorization: 'Bearer none',
       frameStart: control.frameStart,
     },
-    start: ({ rate, messageBytes, form }) =>
-      post(`/load?rate=${rate}&bytes=${messageBytes}&form=${form}`),
+    start: ({ rate, messageBytes, form: wanted, bots = 1 }) => {
+      const form = wanted === 'batched' ? (control.batched ?? wanted) : wanted;
+      return post(`/load?rate=${rate}&bytes=${messageBytes}&form=${form}&sources=${bots}`);
+    },
     stop: () => post('/stop'),
     close: () => server.stop(),
   };

@@ -6,8 +6,8 @@ import type { Progress } from '../harness/progress.js';
 import { type Table, whole } from '../harness/table.js';
 import { droverFeed } from './feeds.js';
 import { groupOf, measureStreams, type StreamMeasurement } from './measurement.js';
+import { MixedSwarm } from './mixed-swarm.js';
 import { streamTable } from './stream-table.js';
-import { Swarm } from './swarm.js';
 
 const STREAMS = 10_000;
 const RATE = 1_000;
@@ -29,7 +29,7 @@ export async function runLarge(
 ): Promise<LargeResult> {
   progress.step(`fanout, large: opening ${whole(STREAMS)} streams`);
   const feed = await droverFeed();
-  const swarm = await Swarm.start(STREAMS);
+  const swarm = await MixedSwarm.start(1);
   try {
     await swarm.open(groupOf(feed), feed.target, STREAMS);
     progress.step(`fanout, large: ${seconds} s of load`);

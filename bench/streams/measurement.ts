@@ -3,12 +3,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Contender } from '../harness/rounds.js';
 import type { Feed, StreamLoad } from './feeds.js';
-import type { Swarm } from './swarm.js';
+import type { SwarmTally } from './swarm.js';
 
 /** After a load has begun, before it is measured. */
 const SETTLE_MS = 250;
 /** Within this time after its end each stream must have all of a load. */
 const DRAIN_WITHIN_MS = 20_000;
+
+/** Clients, all in Node or almost all in C. */
+export interface Clients {
+  mark(group: string, sample: number): Promise<unknown>;
+  begin(group: string): Promise<SwarmTally>;
+  end(group: string): Promise<SwarmTally>;
+  drain(group: string, withinMs: number): Promise<SwarmTally>;
+}
 
 /** A load that `streams` clients get. */
 export interface StreamWork {
@@ -28,6 +36,8 @@ export interface StreamMeasurement {
   frameBytes: number;
   /** Per CPU second that the system booked to the server's process. */
   framesPerCpuS: number;
+  /** Their payload. */
+  megabytesPerCpuS: number;
   cpuUsPerFrame: number;
   serverCores: number;
   serverWait: number;
@@ -57,22 +67,22 @@ export function groupOf(feed: Feed): string {
  */
 export async function measureStreams<T = undefined>(
   feed: Feed,
-  swarm: Swarm,
+  clients: Clients,
   work: StreamWork,
   seconds: number,
-  meanwhile?: () => Promise<T>,
-): Promise<StreamMeasurement & { meanwhile: T | undefined }> {
+  meanwhile: () => Promise<T> = async () => undefined as T,
+): Promise<StreamMeasurement & { meanwhile: T }> {
   const group = groupOf(feed);
-  await swarm.mark(group, work.sample);
+  await clients.mark(group, work.sample);
   await feed.start(work.load);
   await delay(SETTLE_MS);
-  const before = await swarm.begin(group);
+  const before = await clients.begin(group);
   const { result, use } = await feed.server.cpuDuring(async () => {
-    const [beside] = await Promise.all([meanwhile?.(), delay(seconds * 1000)]);
-    return { beside, tally: await swarm.end(group) };
+    const [beside] = await Promise.all([meanwhile(), delay(seconds * 1000)]);
+    return { beside, tally: await clients.end(group) };
   });
   await feed.stop();
-  const all = await swarm.drain(group, DRAIN_WITHIN_MS);
+  const all = await clients.drain(group, DRAIN_WITHIN_MS);
   const { beside, tally } = result;
   const frameBytes = all.sampleBytes / all.sampleFrames;
   const frames = (tally.bytes - before.bytes) / frameBytes;
@@ -82,6 +92,7 @@ export async function measureStreams<T = undefined>(
     shareOfOffer: frames / wallS / (work.load.rate * work.streams),
     frameBytes,
     framesPerCpuS: frames / (use.cpuNs / 1e9),
+    megabytesPerCpuS: (frames * frameBytes) / 1e6 / (use.cpuNs / 1e9),
     cpuUsPerFrame: use.cpuNs / 1000 / frames,
     serverCores: use.cpuNs / use.wallNs,
     serverWait: use.waitedNs / use.wallNs,
@@ -99,14 +110,19 @@ export async function measureStreams<T = undefined>(
   };
 }
 
-/** A feed as it takes part in rounds. @throws Error, when measured, if frames were lost or streams ended. */
-export function streamContender(
+/**
+ * A feed as it takes part in rounds.
+ * @param meanwhile runs beside each measurement, for the given time in s.
+ * @throws Error, when measured, if frames were lost or streams ended.
+ */
+export function streamContender<T = undefined>(
   feed: Feed,
-  swarm: Swarm,
+  clients: Clients,
   work: StreamWork,
-): Contender<StreamMeasurement> {
+  meanwhile: (seconds: number) => Promise<T> = async () => undefined as T,
+): Contender<StreamMeasurement & { meanwhile: T }> {
   const measure = async (seconds: number) => {
-    const one = await measureStreams(feed, swarm, work, seconds);
+    const one = await measureStreams(feed, clients, work, seconds, () => meanwhile(seconds));
     if (one.gaps > 0 || one.closed > 0) {
       const limit = one.loadAtItsLimit ? '; the load was at its limit' : '';
       throw new Error(`${feed.name}: ${one.gaps} gaps, ${one.closed} streams ended${limit}`);

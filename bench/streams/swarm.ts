@@ -60,8 +60,8 @@ export class Swarm {
     }));
   }
 
-  mark(group: string, sample: number): Promise<SwarmTally> {
-    return this.#all((share) => ({ do: 'mark', group, sample: share(sample) }));
+  mark(group: string, sample: number, filtered = false): Promise<SwarmTally> {
+    return this.#all((share) => ({ do: 'mark', group, sample: share(sample), filtered }));
   }
 
   begin(group: string): Promise<SwarmTally> {

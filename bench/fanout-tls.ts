@@ -1,0 +1,111 @@
+// The fan-out bench over TLS: bytes per CPU second of both engines, beside bare loops.
+
+import { STEADY } from './fanout/loads.js';
+import { type Plan, shareMetric } from './fanout/plan.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  type Metric,
+  metricTable,
+  ratioMetric,
+} from './harness/bench.js';
+import { makeCertificate } from './harness/certificate.js';
+import type { Progress } from './harness/progress.js';
+import { type Measurements, runRounds, series } from './harness/rounds.js';
+import { whole } from './harness/table.js';
+import {
+  BARE,
+  BARE_AGAIN,
+  BEFORE,
+  closeFeeds,
+  controlFeed,
+  droverFeed,
+  LARGE,
+  NODE,
+  ON_NODE,
+  SUBJECT,
+  startFeeds,
+} from './streams/feeds.js';
+import { groupOf, type StreamMeasurement, streamContender } from './streams/measurement.js';
+import { MixedSwarm } from './streams/mixed-swarm.js';
+import { streamTable } from './streams/stream-table.js';
+
+const FULL: Plan = { rounds: 7, seconds: 3, warmUpSeconds: 1.5 };
+const SHORT: Plan = { rounds: 2, seconds: 0.7, warmUpSeconds: 0.5 };
+
+/**
+ * Events per second. At 10,000 encryption alone needs more than a core, and a bare loop that does not wait for its clients would
+ * collect gigabytes.
+ */
+const RATE = 3_000;
+const WORK = { ...STEADY, load: { ...STEADY.load, rate: RATE }, sample: 3 };
+const LEAST_TIMES = 0.8;
+
+export const fanoutTls: Bench = {
+  name: 'fanout-tls',
+  about: 'bytes per CPU second with 1,000 streams over TLS, on both engines, beside bare loops',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const form = options.short ? SHORT : FULL;
+  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  const { before } = options;
+  const certificate = makeCertificate();
+  const settings = { tls: certificate };
+  progress.step('fanout-tls: starting the servers');
+  const feeds = await startFeeds([
+    () => controlFeed(BARE, certificate),
+    () => droverFeed(SUBJECT, settings),
+    ...(before ? [() => droverFeed(BEFORE, settings, { build: before })] : []),
+    () => controlFeed(LARGE, certificate),
+    () => droverFeed(ON_NODE, { ...settings, engine: 'node' }),
+    () => controlFeed(NODE, certificate),
+    () => controlFeed(BARE_AGAIN, certificate),
+  ]);
+  const clients = await MixedSwarm.start(feeds.length);
+  try {
+    for (const feed of feeds) await clients.open(groupOf(feed), feed.target, WORK.streams);
+    const contenders = feeds.map((feed) => streamContender(feed, clients, { ...WORK, ...plan }));
+    const measured = await runRounds('fanout-tls', contenders, plan.rounds, progress);
+    const metrics = metricsOf(measured);
+    const title = `fanout-tls: ${whole(WORK.streams)} streams x ${whole(RATE)} events/s (${plan.rounds} rounds of ${plan.seconds} s)`;
+    return {
+      metrics,
+      tables: [
+        streamTable(title, measured),
+        metricTable('fanout-tls: the service beside its controls', metrics, [
+          'Delivered frames per CPU second of the server, service ÷ control.',
+        ]),
+      ],
+      measurements: Object.fromEntries(measured),
+    };
+  } finally {
+    await clients.stop();
+    await closeFeeds(feeds);
+  }
+}
+
+function metricsOf(measured: Measurements<StreamMeasurement>): Metric[] {
+  const of = (name: string) => series(measured, name, (one) => one.framesPerCpuS);
+  const bare = of(BARE);
+  const ratio = (subject: string, control: string, min?: number): Metric =>
+    ratioMetric({
+      id: `${subject}/${control}`,
+      subject: of(subject),
+      control: control === BARE ? bare : of(control),
+      noise: { first: bare, again: of(BARE_AGAIN) },
+      better: 'more',
+      ...(min === undefined ? {} : { target: { min } }),
+    });
+  return [
+    ratio(SUBJECT, BARE, LEAST_TIMES),
+    ratio(SUBJECT, LARGE),
+    ratio(ON_NODE, NODE, LEAST_TIMES),
+    ratio(ON_NODE, SUBJECT),
+    ...(measured.has(BEFORE) ? [ratio(SUBJECT, BEFORE)] : []),
+    shareMetric(`${SUBJECT}/delivered`, measured, SUBJECT),
+    shareMetric(`${ON_NODE}/delivered`, measured, ON_NODE),
+  ];
+}
