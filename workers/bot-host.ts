@@ -13,6 +13,7 @@ import { Heartbeat } from '../src/shared/memory/heartbeat.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
+import { Quota } from '../src/shared/memory/quota.js';
 
 /** Interval of the heartbeats, in ms. */
 const BEAT_MS = 100;
@@ -21,7 +22,20 @@ const BEAT_MS = 100;
 export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
     const kinds = new Map<string, BotKind>();
-    const outbox = new Outbox(start.events, new InFlight(start.inFlight), start.inFlightLimit);
+    const streams = new Quota(start.streams, 0);
+    const outbox = new Outbox(
+      start.events,
+      new InFlight(start.inFlight),
+      start.inFlightLimit,
+      () => streams.total() > 0,
+    );
+    // Called by the inspector in a thread that hangs (src/main/bots/stack-capture.ts), and when a bot ends the thread.
+    const postItems = (): void => outbox.flush();
+    Object.defineProperty(globalThis, Symbol.for('drover.postItems'), {
+      value: postItems,
+      configurable: true,
+    });
+    process.on('exit', postItems);
     const host = new BotHost(kinds, outbox, start, {
       exited: (exit) => main.tell('exited', exit),
       settled: (run) => main.tell('settled', { run }),

@@ -89,6 +89,11 @@ export class BotHost {
   ): Promise<Json> {
     const run = this.#runs.get(id);
     if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
-    return run.invoke({ command, args, timeoutMs, cancelled });
+    try {
+      return await run.invoke({ command, args, timeoutMs, cancelled });
+    } finally {
+      // Who has the result finds the command's lines in the history.
+      this.#outbox.flush();
+    }
   }
 }

@@ -128,7 +128,8 @@ export class Service {
     this.#events = new ServiceEvents(this.#broadcaster);
     store.report = (level, line) => this.#say(level, line);
     this.#kinds = findKinds(config.kinds);
-    this.#hosts = this.#createHosts(hosts);
+    const quota = newQuota(config);
+    this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),
     );
@@ -157,7 +158,6 @@ export class Service {
     );
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
-    const quota = newQuota(config);
     this.#access = this.#createAccess(quota);
     this.#fronts = this.#createFronts(stream, quota);
   }
@@ -248,11 +248,12 @@ export class Service {
     removePin(this.#dataDir);
   }
 
-  #createHosts(count: number): HostPool {
+  #createHosts(count: number, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {
     const { hosts, network } = this.#config;
     const options = {
       count,
       lagOf: (host: number) => this.#counts.host(host),
+      streams,
       maxDedicated: hosts.max_dedicated,
       maxHeapMb: hosts.max_heap_mb,
       inFlightBytes: hosts.in_flight_bytes,

@@ -40,7 +40,7 @@ export class InjectedHost {
       },
       close(): void {},
     };
-    const outbox = new Outbox(port as never, inFlight, hosts.in_flight_bytes);
+    const outbox = new Outbox(port as never, inFlight, hosts.in_flight_bytes, () => true);
     const limits = {
       botLinesPerSecond: hosts.bot_lines_per_second,
       networkAllow: network.allow,

@@ -3,6 +3,7 @@
 import type { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
+import { createQuota } from '../../src/shared/memory/quota.js';
 
 // The built module: the entry of its thread is built as well.
 const { HostThread } = (await import(
@@ -17,6 +18,7 @@ it('a late error of the thread is reported', async () => {
     botLinesPerSecond: 100,
     networkAllow: null,
     kindLoadMs: 10_000,
+    streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };
   const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];

@@ -74,7 +74,7 @@ class Pipe {
       broadcaster.publish(decodeBatch(batch.bytes));
       this.inFlight.subtract(batch.bytes.byteLength);
     });
-    this.#outbox = new Outbox(this.#channel.port1, this.inFlight, IN_FLIGHT_LIMIT);
+    this.#outbox = new Outbox(this.#channel.port1, this.inFlight, IN_FLIGHT_LIMIT, () => true);
     this.log = new BotLogger(new BotLines(this.#outbox, 'bot-1', 0), 'bot');
   }
 

@@ -8,8 +8,11 @@ export interface Captured {
   bot: string | null;
 }
 
-/** Defined by src/bot-host/current-bot.ts. */
-const CURRENT_BOT = `globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
+/**
+ * Defined by workers/bot-host.ts and src/bot-host/current-bot.ts. The lines that the host had gathered are posted: they are the
+ * last ones before it got stuck.
+ */
+const POST_AND_TELL = `globalThis[Symbol.for('drover.postItems')]?.(), globalThis[Symbol.for('drover.currentBot')]?.() ?? null`;
 const MAX_FRAMES = 50;
 /** How long the thread gets to return to its loop, in ms. */
 const RESUME_MS = 50;
@@ -28,7 +31,7 @@ interface WorkerMessage {
 }
 
 /**
- * Pauses the thread with the inspector, wherever it is, reads its stack, and resumes it.
+ * Pauses the thread with the inspector, wherever it is, reads its stack, has it post what it has gathered, and resumes it.
  * @returns undefined when the thread does not answer within `withinMs` (stuck in native code).
  */
 export function captureStack(threadId: number, withinMs: number): Promise<Captured | undefined> {
@@ -74,7 +77,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
         const callFrameId = callFrames[0]?.callFrameId;
         send(3, 'Debugger.evaluateOnCallFrame', {
           callFrameId,
-          expression: CURRENT_BOT,
+          expression: POST_AND_TELL,
           returnByValue: true,
           silent: true,
         });

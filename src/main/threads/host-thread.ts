@@ -30,6 +30,8 @@ export type HostPeer = Rpc<HostControlMethods, HostMethods>;
 export interface HostOptions {
   /** Where a host's thread measures how late its loop is. */
   lagOf: (host: number) => SharedLag;
+  /** Open streams. */
+  streams: HostStart['streams'];
   maxHeapMb: number;
   inFlightBytes: number;
   botLinesPerSecond: number;
@@ -250,7 +252,8 @@ export class HostThread {
 
   #startTask(): ReturnType<typeof startPiscinaTask> {
     const { number } = this;
-    const { inFlightBytes, botLinesPerSecond, networkAllow, maxHeapMb, lagOf } = this.#options;
+    const { inFlightBytes, botLinesPerSecond, networkAllow, maxHeapMb, lagOf, streams } =
+      this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
     const task: HostStart = {
@@ -263,6 +266,7 @@ export class HostThread {
       networkAllow,
       maxHeapMb,
       heartbeat: this.#heartbeatCells,
+      streams,
       lag: lagOf(number),
       lastRun: this.#lastRunCell,
     };

@@ -397,7 +397,7 @@ export const Config = Type.Object(
           minimum: 5,
           maximum: 10_000,
           description:
-            'Longest time before an event is written, in ms: the most that kill -9 can lose.',
+            'Longest time before an event is written, in ms: with the up to 100 ms for which bot hosts gather lines while no stream is open, the most that kill -9 can lose.',
         }),
         fsync: Type.Union(
           [Type.Literal('always'), Type.Literal('background'), Type.Literal('never')],

@@ -261,6 +261,8 @@ export interface HostStart {
   networkAllow: Config['network']['allow'];
   maxHeapMb: number;
   heartbeat: SharedArrayBuffer;
+  /** Open streams: the host gathers lines longer while there are none. */
+  streams: SharedQuota<'perToken' | 'perAddress'>;
   lag: SharedLag;
   lastRun: SharedArrayBuffer;
 }

@@ -14,12 +14,12 @@ import { logLine } from '../shared/ring-fixture.js';
 const open: MessagePort[] = [];
 
 /** The host's end, and the broadcaster's: it processes batches only on demand. */
-function connect(limit: number) {
+function connect(limit: number, hasStreams = () => true) {
   const { port1, port2 } = new MessageChannel();
   open.push(port1);
   const buffer = InFlight.create();
   const inFlight = new InFlight(buffer);
-  const outbox = new Outbox(port1, new InFlight(buffer), limit);
+  const outbox = new Outbox(port1, new InFlight(buffer), limit, hasStreams);
   const take = (): Item[][] => {
     const batches: Item[][] = [];
     for (;;) {
@@ -39,7 +39,7 @@ const textOf = (item: Item): string =>
 
 beforeEach(() => {
   vi.useFakeTimers({
-    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'],
+    toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date', 'performance'],
   });
 });
 afterEach(() => {
@@ -68,6 +68,52 @@ describe('the outbox', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it.each([
+    { streams: true, ms: 5 },
+    { streams: false, ms: 100 },
+  ])('gathers for $ms ms after a batch when streams are open: $streams', ({ streams, ms }) => {
+    const { outbox, take } = connect(1_000_000, () => streams);
+    const batches = (): string[][] => take().map((batch) => batch.map(textOf));
+    vi.advanceTimersByTime(1000);
+    outbox.add(logLine({ message: 'first' }));
+    vi.advanceTimersByTime(0);
+    expect(batches()).toEqual([['first']]);
+    for (let at = 1; at < 4; at++) {
+      outbox.add(logLine({ message: `${at}` }));
+      vi.advanceTimersByTime(1);
+    }
+    expect(batches()).toEqual([]);
+    vi.advanceTimersByTime(ms);
+    expect(batches()).toEqual([['1', '2', '3']]);
+    // Again idle.
+    vi.advanceTimersByTime(ms);
+    outbox.add(logLine({ message: 'next' }));
+    vi.advanceTimersByTime(0);
+    expect(batches()).toEqual([['next']]);
+  });
+
+  it('does not gather what somebody waits for, and posts the lines before it first', () => {
+    const { outbox, take } = connect(1_000_000, () => false);
+    const awaited: Item[] = [
+      logLine({ level: 'warn', message: 'warned' }),
+      logLine({ level: 'error', message: 'failed' }),
+      logLine({ level: 'state', message: 'moved' }),
+      { kind: 'session', id: 'bot-1', patch: { status: 'in_world' } },
+    ];
+    outbox.add(logLine({ message: 'first' }));
+    vi.advanceTimersByTime(0);
+    take();
+    for (const item of awaited) {
+      outbox.add(logLine({ message: 'before' }));
+      outbox.add({ kind: 'session', id: 'bot-1', patch: { data: {} } });
+      vi.advanceTimersByTime(1);
+      expect(take()).toEqual([]);
+      outbox.add(item);
+      vi.advanceTimersByTime(0);
+      expect(take().flat().map(textOf)).toEqual(['before', 'session bot-1', textOf(item)]);
+    }
   });
 
   it('posts its items when it is flushed, and no empty batch', () => {
