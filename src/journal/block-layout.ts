@@ -10,11 +10,16 @@
 // header: u32 magic, n, bytes of frames, s, c, levels (bit set), kinds (bit set), time of writing (Unix epoch seconds by
 // steady-clock.ts; 0 for unknown); f64 first sequence number, lowest time, highest
 // time, clock (the highest time in the journal up to here), in Unix epoch milliseconds.
+// Its row in the table of blocks is compressed (block-packer.ts). Its row in the table of heads is the header, then a u32: the
+// CRC-32 of the row in the table of blocks. Rows written before there was a CRC have only the header.
+//
 // `ends` counts from the first frame's first byte, `times` from the lowest time. The sessions and scopes of a block are a
 // table of their hashes; the first entry, 0 and 0, is "none". `kind` holds the kind in its low 4 bits, the level above.
 
 export const MAGIC = 0x314a7244;
 export const HEADER_BYTES = 64;
+/** Bytes of a head's row with its CRC. */
+export const HEAD_ROW_BYTES = HEADER_BYTES + 4;
 /** Names in a block's table, and frames in a block, at most: an index is 16 bits. */
 export const MAX_BLOCK_FRAMES = 4096;
 

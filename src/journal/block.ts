@@ -1,4 +1,5 @@
-import { HEADER_BYTES, layout, MAGIC } from './block-layout.js';
+import { crc32 } from 'node:zlib';
+import { HEAD_ROW_BYTES, HEADER_BYTES, layout, MAGIC } from './block-layout.js';
 
 /** A frame's time may lie behind the journal's clock, by the order in which hosts post: at most this far, in ms. */
 export const CLOCK_SLACK_MS = 60_000;
@@ -17,14 +18,18 @@ export class Head {
   readonly kinds: number;
   /** Bytes of the whole block. */
   readonly bytes: number;
+  /** CRC-32 of the block's row; undefined when it is not known, as of rows that an earlier version wrote. */
+  readonly crc: number | undefined;
   protected readonly offsets: ReturnType<typeof layout>;
   protected readonly names: { sessions: number; scopes: number };
+  readonly #header: Buffer;
 
-  /** @throws Error when it is none. */
+  /** @param stored a row of the table of heads, or a block. @throws Error when it is none. */
   constructor(stored: Uint8Array) {
     // Copied: LMDB overwrites its buffer with the next read, and the buffer is not aligned.
     const { buffer } = new Uint8Array(stored.subarray(0, HEADER_BYTES));
     if (buffer.byteLength !== HEADER_BYTES) throw new Error('no block');
+    this.#header = Buffer.from(buffer);
     const words = new Uint32Array(buffer);
     const [
       magic,
@@ -49,11 +54,28 @@ export class Head {
     this.names = { sessions, scopes };
     this.offsets = layout(count, sessions, scopes);
     this.bytes = this.offsets.dataAt + size;
+    this.crc = stored.length === HEAD_ROW_BYTES ? crcOf(stored) : undefined;
   }
 
-  /** Its bytes in those of a whole block. */
-  static of(block: Uint8Array): Uint8Array {
-    return block.subarray(0, HEADER_BYTES);
+  /** The row of a block's head. @param packed the block's own row. */
+  static row(block: Uint8Array, packed: Uint8Array): Uint8Array {
+    const row = new Uint8Array(HEAD_ROW_BYTES);
+    row.set(block.subarray(0, HEADER_BYTES));
+    new DataView(row.buffer).setUint32(HEADER_BYTES, crc32(packed), true);
+    return row;
+  }
+
+  /** Whether the other has the same header: they may have come from different tables. */
+  equals(other: Head): boolean {
+    return this.#header.equals(other.#header);
+  }
+
+  /** @param packed the block's row. @throws Error when it is not what was written. */
+  check(packed: Uint8Array): void {
+    // The length of a buffer of LMDB is set to the value's; what is behind it is of another value.
+    if (this.crc !== undefined && crc32(packed.subarray(0, packed.length)) !== this.crc) {
+      throw new Error('a block is damaged');
+    }
   }
 
   /** Sequence number after the last frame. */
@@ -69,6 +91,10 @@ export class Head {
   has(seq: number): boolean {
     return this.first <= seq && seq < this.next;
   }
+}
+
+function crcOf(row: Uint8Array): number {
+  return new DataView(row.buffer, row.byteOffset).getUint32(HEADER_BYTES, true);
 }
 
 /** A whole block. Frames are addressed by their sequence numbers. */

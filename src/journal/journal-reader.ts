@@ -53,15 +53,14 @@ export class JournalReader {
     return undefined;
   }
 
-  /** The block of this head; undefined when it was removed since. */
+  /** The block of this head; undefined when it was removed since. @throws Error when it is damaged. */
   block(head: Head | undefined): Block | undefined {
     if (!head) return undefined;
     const { first } = head;
     const cached = this.#cached.get(first);
     if (cached) return cached;
-    const stored = this.#tables.blocks.getBinaryFast(first);
-    if (!stored) return undefined;
-    const block = new Block(stored);
+    const block = this.#read(head);
+    if (!block) return undefined;
     if (first < this.#changing()) {
       if (this.#cached.size >= MAX_CACHED)
         this.#cached.delete(this.#cached.keys().next().value as number);
@@ -147,10 +146,23 @@ export class JournalReader {
    * unfiltered part is read once for each front.
    */
   #blockFor(head: Head, filter: Filter | null): Block | undefined {
-    const { first } = head;
-    if (filter || this.#cached.has(first)) return this.block(head);
-    const stored = this.#tables.blocks.getBinaryFast(first);
-    return stored && new Block(stored, this.#scratch);
+    if (filter || this.#cached.has(head.first)) return this.block(head);
+    return this.#read(head, this.#scratch);
+  }
+
+  /**
+   * The CRC is that of the compressed row, which makes it cheap to check. The head is that of
+   * the same moment: nothing is written between two statements.
+   */
+  #read(head: Head, memory?: ArrayBuffer): Block | undefined {
+    const { packed, blocks } = this.#tables;
+    if (head.crc !== undefined) {
+      const row = packed.getBinaryFast(head.first);
+      if (!row) return undefined;
+      head.check(row);
+    }
+    const stored = blocks.getBinaryFast(head.first);
+    return stored && new Block(stored, memory);
   }
 
   /** The head of the block that has frame `seq`; undefined when none has. */

@@ -16,6 +16,7 @@ import {
 } from '../shared/stream/frame.js';
 import { type Block, Head } from './block.js';
 import { BlockBuilder, type NameEntry } from './block-builder.js';
+import { BlockPacker } from './block-packer.js';
 import type { JournalLabels } from './label-table.js';
 import type { Stats } from './stats.js';
 import type { SteadyClock } from './steady-clock.js';
@@ -30,16 +31,23 @@ const STEP_FRAMES = 1024;
 const STEP_BYTES = 256 * 1024;
 /** Cost of a `session` frame in bytes, in addition to its own: its JSON is parsed. */
 const SESSION_BYTES = 4096;
-/** Bytes that may wait for the disk. Beyond it frames stay on the ring until it overwrites them. */
+/** Bytes that may wait for the disk, compressed. Beyond it frames stay on the ring until it overwrites them. */
 export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Buffers of blocks that are kept for reuse, 80 KB each. */
-const MAX_SPARE = 32;
+/** Buffers of blocks that are kept for reuse, 80 KB each: as many as one step over the ring fills. */
+const MAX_SPARE = 8;
 /** Names whose hashes are cached; the cache is cleared when it is full. */
 const MAX_NAMES = 65_536;
 
 interface SessionEntry extends NameEntry {
   /** Positions of its frames in the open segment. */
   places: number[];
+}
+/** A full block as it is stored. */
+interface FullBlock {
+  first: number;
+  /** Its row in the table of heads, and in the table of blocks. */
+  head: Uint8Array;
+  packed: Uint8Array;
 }
 interface ScopeEntry extends NameEntry {
   name: string;
@@ -57,9 +65,12 @@ export class Recorder {
   /** Sequence number of the next frame to read from the ring. */
   next: number;
   readonly #parts: RecorderParts;
-  #full: { first: number; bytes: Uint8Array }[] = [];
+  /** Full blocks that are not compressed yet: the ring is protected while they are filled. */
+  #sealed: { first: number; bytes: Uint8Array }[] = [];
+  #full: FullBlock[] = [];
   #fullBytes = 0;
-  /** Buffers of written blocks, for reuse: to allocate one costs more than to fill it. */
+  readonly #packer = new BlockPacker();
+  /** Buffers of compressed blocks, for reuse: to allocate one costs more than to fill it. */
   readonly #spare: ArrayBuffer[] = [];
   readonly #scratch = new ArrayBuffer(2 * BLOCK_BYTES);
   readonly #open = new BlockBuilder(BLOCK_BYTES + MAX_FRAME_BYTES);
@@ -88,7 +99,7 @@ export class Recorder {
 
   /** Blocks from this frame on may still change in the tables; Infinity when none does. */
   get changing(): number {
-    const full = this.#full[0]?.first ?? Number.POSITIVE_INFINITY;
+    const full = (this.#full[0] ?? this.#sealed[0])?.first ?? Number.POSITIVE_INFINITY;
     return Math.min(full, this.#open.count > 0 ? this.#open.first : full);
   }
 
@@ -136,6 +147,7 @@ export class Recorder {
         // On errors too: the broadcaster would wait for it, and with it the whole service.
         ring.release();
       }
+      this.#pack();
     }
     return true;
   }
@@ -145,11 +157,12 @@ export class Recorder {
    * @returns how many blocks have become full.
    */
   write(tables: Tables, state: State): number {
-    for (const { first, bytes } of this.#full) {
-      putBlock(tables, first, bytes);
-    }
+    this.#pack();
+    for (const { first, head, packed } of this.#full) putBlock(tables, first, head, packed);
     if (this.#open.count > 0) {
-      putBlock(tables, this.#open.first, this.#encode(this.#scratch));
+      const bytes = this.#encode(this.#scratch);
+      const packed = this.#packer.pack(bytes);
+      putBlock(tables, this.#open.first, Head.row(bytes, packed), packed);
     }
     for (const { segment, sessions } of this.#closed) {
       const words = new Uint32Array(2 * sessions.length);
@@ -172,9 +185,6 @@ export class Recorder {
 
   /** The transaction is committed. */
   written(): void {
-    for (const { bytes } of this.#full) {
-      if (this.#spare.length < MAX_SPARE) this.#spare.push(bytes.buffer as ArrayBuffer);
-    }
     this.#full = [];
     this.#fullBytes = 0;
     this.#closed = [];
@@ -247,9 +257,19 @@ export class Recorder {
     const open = this.#open;
     if (open.count === 0) return;
     const bytes = this.#encode(this.#spare.pop());
-    this.#full.push({ first: open.first, bytes });
-    this.#fullBytes += bytes.length;
+    this.#sealed.push({ first: open.first, bytes });
     this.#renew();
+  }
+
+  /** Compresses the blocks that are full. */
+  #pack(): void {
+    for (const { first, bytes } of this.#sealed) {
+      const packed = this.#packer.pack(bytes).slice();
+      this.#full.push({ first, head: Head.row(bytes, packed), packed });
+      this.#fullBytes += packed.length;
+      if (this.#spare.length < MAX_SPARE) this.#spare.push(bytes.buffer as ArrayBuffer);
+    }
+    this.#sealed = [];
   }
 
   #encode(memory?: ArrayBuffer): Uint8Array {
@@ -362,9 +382,9 @@ export class Recorder {
   }
 }
 
-function putBlock({ blocks, heads }: Tables, first: number, bytes: Uint8Array): void {
-  blocks.putSync(first, bytes as Buffer);
-  heads.putSync(first, Head.of(bytes) as Buffer);
+function putBlock(tables: Tables, first: number, head: Uint8Array, packed: Uint8Array): void {
+  tables.packed.putSync(first, packed as Buffer);
+  tables.heads.putSync(first, head as Buffer);
 }
 
 function digits(seq: number): number {

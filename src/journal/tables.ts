@@ -3,6 +3,7 @@
 import type { Config } from '../shared/contract/config.js';
 import { type Database, open, type RootDatabase } from '../shared/lmdb/lmdb.js';
 import { reserveLockFile } from '../shared/lmdb/lock-file.js';
+import type { BlockPacker } from './block-packer.js';
 
 /** Version of the file format; a journal of another version is set aside. */
 export const FORM = 2;
@@ -48,8 +49,10 @@ export interface Tables {
   close(): Promise<void>;
   root: RootDatabase;
   state: Database<State, string>;
-  /** Blocks by their first sequence number. */
+  /** Blocks by their first sequence number, decompressed by lmdb. */
   blocks: Database<Buffer, number>;
+  /** The same table's rows as they are stored: compressed by {@link BlockPacker}, or by lmdb in earlier versions. */
+  packed: Database<Buffer, number>;
   /** The heads of the blocks, by the same number. */
   heads: Database<Buffer, number>;
   /** Positions of one session's frames in one segment, 16 bits each, ascending. */
@@ -84,7 +87,8 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   const sync =
     fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
   const binary = { encoding: 'binary' } as const;
-  // LZ4: frames are similar. To write them uncompressed took three times as much CPU time.
+  // LZ4: frames are similar. To write them uncompressed took three times as much CPU time. One table opened twice: lmdb
+  // decompresses what is read, but what is written is compressed already.
   return {
     commit(task, waits = false) {
       sync?.check();
@@ -103,6 +107,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
     root,
     state: root.openDB({ name: 'state' }),
     blocks: root.openDB({ name: 'blocks', ...binary, compression: true }),
+    packed: root.openDB({ name: 'blocks', ...binary }),
     heads: root.openDB({ name: 'heads', ...binary }),
     postings: root.openDB({ name: 'postings', ...binary }),
     segments: root.openDB({ name: 'segments', ...binary }),

@@ -21,6 +21,7 @@ examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 8 });
   const state = root.openDB({ name: 'state' });
   const blocks = root.openDB({ name: 'blocks', encoding: 'binary', compression: true });
+  const packed = root.openDB({ name: 'blocks', encoding: 'binary' });
   const heads = root.openDB({ name: 'heads', encoding: 'binary' });
   const others = [
     root.openDB({ name: 'postings', encoding: 'binary' }),
@@ -44,11 +45,12 @@ examine(path, () => {
   }
   let last = 0;
   for (const key of blocks.getKeys({ start })) {
+    const head = new Head(heads.getBinaryFast(key) ?? new Uint8Array());
+    // Before lmdb decompresses it: a damaged block may still decompress, to something else.
+    head.check(packed.getBinaryFast(key) ?? new Uint8Array());
     const block = new Block(blocks.getBinaryFast(key) ?? new Uint8Array());
     if (block.first !== key || block.first < last) throw new Error('its blocks are out of order');
-    if (new Head(heads.getBinaryFast(key) ?? new Uint8Array()).next !== block.next) {
-      throw new Error('a block is not what its head says');
-    }
+    if (!head.equals(block)) throw new Error('a block is not what its head says');
     last = block.next;
   }
   if (heads.getCount() !== blocks.getCount()) throw new Error('a block is missing');

@@ -1,8 +1,11 @@
 // The life cycle of a journal: how it starts, how it ends, and what it does about failures in between.
 
+import { randomBytes } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { HEADER_BYTES } from '../../src/journal/block-layout.js';
+import { openTables } from '../../src/journal/tables.js';
 import type { StatsAnswer } from '../../src/shared/contract/journal-messages.js';
 import { JOURNAL_FILE, Numbering } from '../../src/shared/stream/numbering.js';
 import { eventually } from '../harness/bots.js';
@@ -145,6 +148,27 @@ it('events past max_age_hours expire, by a plausible clock', async () => {
   await life.end();
 });
 
+/** The stored row of an old block, in one piece in the file: it is too large to share a page. */
+async function oldRow(dir: string): Promise<Buffer> {
+  const tables = openTables(path.join(dir, JOURNAL_FILE), 'never');
+  try {
+    const [row] = [...tables.packed.getRange({ start: 20_000, limit: 1 })];
+    return Buffer.from(row?.value as Buffer);
+  } finally {
+    await tables.close();
+  }
+}
+
+/** @param change gets the file's bytes, and where the row begins in them. */
+function damage(dir: string, row: Buffer, change: (bytes: Buffer, at: number) => void): void {
+  const file = path.join(dir, JOURNAL_FILE);
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(row);
+  expect(at).toBeGreaterThan(0);
+  change(bytes, at);
+  writeFileSync(file, bytes);
+}
+
 it('after a kill the journal is verified in the background, and after a second kill before it is used', {
   timeout: 120_000,
 }, async () => {
@@ -157,24 +181,22 @@ it('after a kill the journal is verified in the background, and after a second k
     await life.past({ order: 'newest', limit: 1 });
   }
   const { epoch } = life.stream;
-  // Copies as kill -9 leaves the files; two of them get a damaged page in an old block.
-  const files = [journalDir(), journalDir(), journalDir()];
+  // Copies as kill -9 leaves the files; two of them are damaged in an old block.
+  const files = [journalDir(), journalDir(), journalDir(), journalDir()];
   for (const copy of files) cpSync(dir, copy, { recursive: true });
   await life.end();
-  const [whole = '', beside = '', before = ''] = files;
-  for (const copy of [beside, before]) {
-    const file = path.join(copy, JOURNAL_FILE);
-    const bytes = readFileSync(file);
-    const old = [
-      ...bytes.toString('latin1').matchAll(new RegExp(`id: ${epoch}-(\\d+)\nevent`, 'g')),
-    ]
-      .filter(([, seq]) => Number(seq) > 5000 && Number(seq) < 50_000)
-      .map(({ index }) => index)[0] as number;
-    expect(old).toBeGreaterThan(0);
-    const page = old - (old % 4096);
+  const [whole = '', beside = '', before = '', read = ''] = files;
+  const old = await oldRow(read);
+  // A bit of a line's text, with which the block decompresses as well as before; and a whole page, as a disk loses it.
+  damage(beside, old, (bytes, at) => {
+    const text = bytes.indexOf('"level"', at);
+    expect(text).toBeLessThan(at + old.length);
+    bytes[text + 1] = (bytes[text + 1] as number) ^ 1;
+  });
+  damage(before, old, (bytes, at) => {
+    const page = at - (at % 4096);
     bytes.fill(0xff, page, page + 4096);
-    writeFileSync(file, bytes);
-  }
+  });
   const healthy = await Life.begin(whole);
   expect(healthy.previousShutdown).toBe('unclean');
   await healthy.on();
@@ -189,7 +211,9 @@ it('after a kill the journal is verified in the background, and after a second k
   // The journal was used unverified; the damage is found later.
   expect(second.told[0]?.status.oldest).toBe(`${epoch}-1`);
   await eventually(() => second.notices.length > 0, 'the damaged journal is set aside', 60_000);
-  expect(second.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
+  expect(second.notices).toEqual([
+    expect.stringMatching(/is broken \(a block is damaged\).*set aside/),
+  ]);
   await eventually(() => second.state === 'on' && second.told.length > 2, 'a new journal begins');
   second.say('kept again');
   expect((await second.past()).at(-1)?.data.message).toBe('kept again');
@@ -202,6 +226,42 @@ it('after a kill the journal is verified in the background, and after a second k
   expect(third.notices).toEqual([expect.stringMatching(/is broken \(.*set aside/)]);
   await third.on();
   await third.end();
+});
+
+it('a journal of an earlier version, compressed by lmdb and without a CRC, is read and continued', async () => {
+  const dir = journalDir();
+  const life = await Life.begin(dir);
+  await life.on();
+  life.say(...Array.from({ length: 1000 }, (_, at) => `old ${at} ${'x'.repeat(200)}`));
+  await life.end();
+  const tables = openTables(path.join(dir, JOURNAL_FILE), 'never');
+  const keys = [...tables.blocks.getKeys()];
+  expect(keys.length).toBeGreaterThan(2);
+  tables.commit(() => {
+    for (const key of keys) {
+      const block = Buffer.from(tables.blocks.getBinary(key) as Buffer);
+      tables.blocks.putSync(key, block);
+      tables.heads.putSync(key, block.subarray(0, HEADER_BYTES));
+    }
+  });
+  await tables.close();
+  const next = await Life.begin(dir);
+  await next.on();
+  expect(next.notices).toEqual([]);
+  next.say('new');
+  const events = await next.past();
+  expect(events).toHaveLength(1001);
+  expectNoHole(events);
+  expect(events.at(-1)?.data.message).toBe('new');
+  // All of it is also what the check of everything accepts.
+  await next.end();
+  Numbering.begin(dir);
+  Numbering.begin(dir);
+  const last = await Life.begin(dir);
+  expect(last.previousShutdown).toBe('unexamined');
+  await last.on();
+  expect(last.notices).toEqual([]);
+  await last.end();
 });
 
 it('reading pages of written events does not write', async () => {
@@ -227,9 +287,9 @@ it('close() writes everything that is on the ring, even with a long queue or aft
   const dir = journalDir();
   const life = await Life.begin(dir, { ringBytes: 2 ** 26 });
   await life.on();
-  const line = 'x'.repeat(8000);
-  const lines = Array.from({ length: 2500 }, (_, at) => `${at} ${line}`);
-  // Some 20 MB, more than the maximum queue.
+  // Some 20 MB that do not compress, more than the maximum queue.
+  const line = (): string => randomBytes(6000).toString('base64');
+  const lines = Array.from({ length: 2500 }, (_, at) => `${at} ${line()}`);
   const head = life.say(...lines);
   await life.end();
   const next = await Life.begin(dir, { ringBytes: 2 ** 20 });

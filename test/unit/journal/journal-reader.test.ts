@@ -8,6 +8,8 @@ import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { parseEventQuery } from '../../../src/front/history/event-query.js';
 import { Head } from '../../../src/journal/block.js';
 import { BlockBuilder } from '../../../src/journal/block-builder.js';
+import { HEADER_BYTES } from '../../../src/journal/block-layout.js';
+import { BlockPacker } from '../../../src/journal/block-packer.js';
 import { page } from '../../../src/journal/event-pages.js';
 import { JournalReader } from '../../../src/journal/journal-reader.js';
 import { readStats, Stats } from '../../../src/journal/stats.js';
@@ -57,9 +59,34 @@ function put(first: number, frames: readonly string[]): void {
   const bytes = builder.encode(1);
   tables.commit(() => {
     tables.blocks.putSync(first, bytes as Buffer);
-    tables.heads.putSync(first, Head.of(bytes) as Buffer);
+    tables.heads.putSync(first, bytes.subarray(0, HEADER_BYTES) as Buffer);
   });
 }
+it('a block that is not what was written is an error, not other events', () => {
+  fill(1, 3);
+  const rows = [1, 11, 21].map((first) => {
+    const bytes = Buffer.from(tables.blocks.getBinary(first) as Buffer);
+    const packed = Buffer.from(new BlockPacker().pack(bytes));
+    tables.commit(() => {
+      tables.packed.putSync(first, packed);
+      tables.heads.putSync(first, Head.row(bytes, packed) as Buffer);
+    });
+    return packed;
+  });
+  const damaged = Buffer.from(rows[1] as Buffer);
+  // In the text of a line: it decompresses as well as before.
+  const at = damaged.indexOf('line');
+  damaged[at] = (damaged[at] as number) ^ 1;
+  const request = { from: 1, filter: null, pieceBytes: 1000, maxBytes: 10_000 };
+  expect(reader.replay(request, null).next).toBe(31);
+  tables.commit(() => tables.packed.putSync(11, damaged));
+  expect(tables.blocks.getBinary(11)?.toString('latin1')).toContain('mine 11');
+  expect(() => reader.replay(request, null)).toThrow('a block is damaged');
+  expect(() => reader.from(11)).toThrow('a block is damaged');
+  // The others are read as before.
+  expect(reader.replay({ ...request, from: 21 }, null).next).toBe(31);
+});
+
 /** Blocks of 10 frames each, from `first` on. */
 function fill(first: number, blocks: number): void {
   for (let block = 0; block < blocks; block++) {
