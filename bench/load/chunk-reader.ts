@@ -7,7 +7,7 @@ const COLON = 58;
 const DASH = 45;
 const ZERO = 48;
 const NINE = 57;
-/** `:\n`, the keepalive: Drover sends it as a separate chunk. */
+/** `:\n`, the keepalive: Drover sends it as a separate chunk, and no frame has these two bytes at its end. */
 const HEARTBEAT_BYTES = 2;
 /** Bytes of a wrong chunk that are shown. */
 const SHOWN_BYTES = 80;
@@ -21,8 +21,8 @@ const ID_WITHIN = 64;
 export type PayloadSink = (bytes: Buffer, from: number, to: number) => void;
 
 /**
- * One stream's body. Every server here writes whole frames, so each chunk must begin as a frame does, end in a blank
- * line, and begin with a higher id than the one before: a doubled chunk shows, and a missing one in the number of bytes.
+ * One stream's body. A chunk must begin as a frame does, with a higher id than the last one that was seen, unless the chunk
+ * before it ended within a frame: a doubled chunk shows, and a missing one in the number of bytes.
  */
 export class ChunkReader {
   /** Payload bytes, without heartbeats. */
@@ -49,6 +49,9 @@ export class ChunkReader {
   #afterChunk = false;
   #fresh = false;
   #heartbeat = false;
+  #lastByte = 0;
+  /** The last chunk ended with a frame. */
+  #whole = true;
   #lastId = -1;
 
   /** @param frameStart the first bytes of each frame. */
@@ -71,6 +74,7 @@ export class ChunkReader {
       this.payload += take;
       this.#left -= take;
       if (this.#left === 0) this.#finish(bytes, at, take);
+      this.#lastByte = bytes[at - 1] as number;
     }
   }
 
@@ -98,7 +102,7 @@ export class ChunkReader {
     this.#fresh = false;
     this.chunks += 1;
     this.#heartbeat = this.#left === HEARTBEAT_BYTES && bytes[at] === COLON;
-    if (!this.strict || this.#heartbeat) return;
+    if (!this.strict || !this.#whole || this.#heartbeat) return;
     const start = this.#frameStart;
     const length = Math.min(start.length, to - at);
     for (let n = 0; n < length; n++) {
@@ -126,9 +130,10 @@ export class ChunkReader {
     if (this.#heartbeat) {
       this.heartbeats += 1;
       this.payload -= HEARTBEAT_BYTES;
-    } else if (this.strict && (bytes[end - 1] !== LF || (took > 1 && bytes[end - 2] !== LF))) {
-      this.#fail('a chunk that does not end with a frame');
+      return;
     }
+    const before = took > 1 ? bytes[end - 2] : this.#lastByte;
+    this.#whole = bytes[end - 1] === LF && before === LF;
   }
 
   #fail(what: string): void {

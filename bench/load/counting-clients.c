@@ -11,8 +11,8 @@
  *   "mark"          while the server is silent: starts counting bytes and checking chunks.
  *   "report"        the totals.
  *
- * A body is decoded far enough to count its payload. Each chunk must begin as a frame does, with a higher id than the chunk
- * before it, and end with an empty line. chunk-reader.ts does the same in Node. */
+ * A body is decoded far enough to count its payload. A chunk must begin as a frame does, with a higher id than the last
+ * one that was seen, unless the chunk before it ended within a frame. chunk-reader.ts does the same in Node. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
@@ -46,6 +46,8 @@ struct stream {
   int fd;
   enum phase phase;
   int closed, opened, strict, is_heartbeat, has_digit;
+  /* The last byte, and whether the last chunk ended with a frame. */
+  int last, is_whole;
   /* Bytes of the head, and of the empty line at its end. */
   int head, head_end;
   int64_t size, left;
@@ -104,7 +106,7 @@ static void begin_chunk(struct stream *stream, const unsigned char *at, int64_t 
   if (!stream->opened) opened++;
   stream->opened = 1;
   stream->is_heartbeat = stream->size == HEARTBEAT_BYTES && *at == ':';
-  if (stream->strict && !stream->is_heartbeat) check_chunk(stream, at, length);
+  if (stream->strict && stream->is_whole && !stream->is_heartbeat) check_chunk(stream, at, length);
 }
 
 static void read_head(struct stream *stream, unsigned char byte) {
@@ -140,10 +142,11 @@ static const unsigned char *read_data(struct stream *stream, const unsigned char
   if (!stream->is_heartbeat) stream->payload += take;
   stream->left -= take;
   if (stream->left == 0) {
-    int is_whole = at[take - 1] == '\n' && (take == 1 || at[take - 2] == '\n');
-    if (stream->strict && !stream->is_heartbeat && !is_whole) fail("a chunk that does not end with a frame");
+    int before = take > 1 ? at[take - 2] : stream->last;
+    if (!stream->is_heartbeat) stream->is_whole = at[take - 1] == '\n' && before == '\n';
     stream->phase = AFTER_DATA;
   }
+  stream->last = at[take - 1];
   return at + take;
 }
 
@@ -269,6 +272,7 @@ static void mark(void) {
   for (int n = 0; n < count; n++) {
     streams[n]->marked = streams[n]->payload;
     streams[n]->strict = 1;
+    streams[n]->is_whole = 1;
   }
 }
 

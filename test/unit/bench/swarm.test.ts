@@ -62,6 +62,17 @@ describe('the chunk reader', () => {
     );
   });
 
+  it('accepts a frame in several chunks', () => {
+    const whole = frames(1, 9);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 700 }), (size) => {
+        const parts = whole.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+        const reader = read(chunked(...parts, frames(9, 10)));
+        expect(reader).toMatchObject({ fault: undefined, payload: frames(1, 10).length });
+      }),
+    );
+  });
+
   it('gives the payload to its sink in order', () => {
     const reader = new ChunkReader('id: ');
     let text = '';
@@ -78,7 +89,7 @@ describe('the chunk reader', () => {
     ['a doubled chunk', chunked(frames(1, 3), frames(1, 3)), 'begins with 1 after 1'],
     ['chunks in the wrong order', chunked(frames(5, 7), frames(3, 5)), 'begins with 3 after 5'],
     ['a chunk that begins in a frame', chunked(frames(1, 3).slice(5)), 'not begin with a frame'],
-    ['a chunk that ends in a frame', chunked(frames(1, 3).slice(0, -1)), 'not end with a frame'],
+    ['a doubled part', chunked('id: 0-1\nx', '\n\n', '\n\n'), 'not begin with a frame'],
     ['a size that is none', Buffer.from('zz\r\n'), 'in a chunk size'],
     ['no size', Buffer.from('\r\n'), 'without a size'],
     ['a chunk longer than its size', Buffer.from('6\r\nid: \n\nxx\r\n'), 'in a chunk size'],
