@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Drover } from '../harness/drover.js';
 import { LoadProcess } from '../harness/load.js';
+import { cpuBetween } from '../harness/os-accounting.js';
 import { benchScript } from '../harness/paths.js';
 import type {
   Answers,
@@ -34,9 +35,9 @@ export interface ReturnMeasurement {
   replayed: number;
   health: VisitorReply;
   signIns: Answers;
-  /** CPU time of the new process from its start until all are back, for each stream. */
+  /** CPU time of the new process from when it listens until all are back, for each stream. */
   cpuNsPerStream: number;
-  /** Writes to each stream until then, those of the live stream too. */
+  /** Writes to each stream until the end, those of the live stream too. */
   writesPerStream: number;
   loadWait: number;
   gap: string;
@@ -112,6 +113,7 @@ export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement>
       startedAt = Date.now();
     });
     const listeningAt = Date.now();
+    const cpuBefore = drover.server.sampleCpu();
     const pinging = new AbortController();
     const pings = pingUntil(drover, pinging.signal);
     const { pin } = drover;
@@ -124,13 +126,13 @@ export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement>
     };
     const signedIn = people.run(signIn, REPLY_WITHIN_MS);
     const replies = await back;
-    const cpu = drover.server.sampleCpu();
-    const writes = await drover.metric('drover_stream_writes_total');
+    const { cpuNs } = cpuBetween(cpuBefore, drover.server.sampleCpu());
     const { signIns } = await signedIn;
     pinging.abort();
     await pings;
     await delay(SETTLE_MS);
     const health = await monitor.run({ do: 'stop' }, REPLY_WITHIN_MS);
+    const writes = await drover.metric('drover_stream_writes_total');
     const after = await all(() => ({ do: 'close' }));
     expectExact(plan, before, after);
     expectAnswers('sign-ins', signIns);
@@ -147,7 +149,7 @@ export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement>
       health,
       signIns,
       writesPerStream: writes / plan.streams,
-      cpuNsPerStream: (cpu.ticks * 1e7) / plan.streams,
+      cpuNsPerStream: cpuNs / plan.streams,
       loadWait: Math.max(...replies.map(({ ownWait }) => ownWait)),
       gap: after[0]?.gaps[0]?.[0] ?? '',
     };

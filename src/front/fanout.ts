@@ -91,7 +91,10 @@ export class Fanout {
       isOnRing: (cursor, filter) => this.#starts.isOnRing(cursor, filter),
     });
     this.#counters = options.counters;
-    this.#starts = new StreamStarts(options);
+    this.#starts = new StreamStarts({
+      ...options,
+      maxWriteBytes: options.writes.sizes[0] as number,
+    });
     this.#keepalive = new Keepalive(options, {
       write: (subscriber, bytes) => this.#write(subscriber, bytes),
       evict: (subscriber) => {

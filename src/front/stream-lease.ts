@@ -1,9 +1,12 @@
 import { addressKeyOf } from '../shared/contract/addresses.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import { DroverError, type ErrorCode } from '../shared/errors.js';
-import type { Quota, QuotaNames } from '../shared/memory/quota.js';
+import type { Quota, QuotaName, QuotaNames } from '../shared/memory/quota.js';
 import type { StreamSink } from './engine/engine.js';
 import type { TokenStreams } from './token-streams.js';
+
+/** Addresses in the cache; a full one is emptied. */
+const MAX_CACHED = 1024;
 
 type StreamQuota = Quota<'perToken' | 'perAddress'>;
 
@@ -21,6 +24,8 @@ export class StreamLeases {
   readonly #quota: StreamQuota;
   readonly #names: NameHasher;
   readonly #streams: TokenStreams;
+  /** Caches names by the text of an address: a crowd behind a proxy or NAT has few. */
+  readonly #addresses = new Map<string, QuotaName>();
 
   constructor(quota: StreamQuota, names: NameHasher, streams: TokenStreams) {
     this.#quota = quota;
@@ -35,11 +40,20 @@ export class StreamLeases {
   acquire(token: string, address: string): StreamLease {
     const names = {
       perToken: this.#names.of(`token ${token}`),
-      perAddress: this.#names.of(`address ${addressKeyOf(address)}`),
+      perAddress: this.#addressName(address),
     };
     const exceeded = this.#quota.acquire(names);
     if (exceeded) throw new DroverError(...REFUSALS[exceeded]);
     return new StreamLease(this.#quota, this.#streams, token, names);
+  }
+
+  #addressName(address: string): QuotaName {
+    const known = this.#addresses.get(address);
+    if (known) return known;
+    if (this.#addresses.size >= MAX_CACHED) this.#addresses.clear();
+    const name = this.#names.of(`address ${addressKeyOf(address)}`);
+    this.#addresses.set(address, name);
+    return name;
   }
 }
 

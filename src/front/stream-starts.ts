@@ -19,7 +19,9 @@ export interface SubscribeOptions {
 }
 
 export interface StreamStartsOptions {
-  reader: Pick<RingReader, 'head' | 'tail'>;
+  reader: Pick<RingReader, 'head' | 'tail' | 'used' | 'capacity'>;
+  /** The most bytes that one write sends in one piece. */
+  maxWriteBytes: number;
   epoch: string;
   snapshots: SnapshotFrames;
   counters: Counters;
@@ -61,7 +63,7 @@ export class StreamStarts {
    * @returns false while the snapshots are not current; the next pass tries again.
    */
   prepare(subscriber: Subscriber, { opening, loss, snapshots, at }: SubscribeStart): boolean {
-    const { epoch, snapshots: source, counters } = this.#options;
+    const { epoch, snapshots: source, counters, maxWriteBytes } = this.#options;
     const { filter } = subscriber.group;
     const current = source.frames(filter, snapshots);
     if (!current) return false;
@@ -77,8 +79,8 @@ export class StreamStarts {
     } else {
       last = `${FRAME_START}${eventId(epoch, next - 1)}\n${last}`;
     }
-    const parts = [Buffer.from(head), ...current.parts, Buffer.from(last)];
-    subscriber.initialState = new InitialState(parts.filter(({ length }) => length > 0));
+    const pieces = [Buffer.from(head), ...current.parts, Buffer.from(last)];
+    subscriber.initialState = new InitialState(joined(pieces, maxWriteBytes));
     subscriber.cursor = next;
     subscriber.start = undefined;
     return true;
@@ -100,15 +102,43 @@ export class StreamStarts {
     return Math.max(this.#options.reader.tail(), filter?.since ?? 0);
   }
 
-  /** Whether a replay can end at this cursor: in the newer half of the ring it is not lapped at once. */
+  /**
+   * Whether a replay can end at this cursor: in the newer half of the ring, or anywhere on one that is not half full, it is
+   * not lapped at once. Not to be called while the ring is protected.
+   */
   isOnRing(cursor: number, filter: Filter | null): boolean {
-    if (cursor < (filter?.since ?? 0)) return false;
-    const tail = this.#options.reader.tail();
-    return cursor - tail >= (this.#options.reader.head() - tail) / 2;
+    const { reader } = this.#options;
+    const tail = reader.tail();
+    if (cursor < Math.max(tail, filter?.since ?? 0)) return false;
+    return (
+      cursor - tail >= (reader.head() - tail) / 2 || reader.used().bytes <= reader.capacity / 2
+    );
   }
 
   #lossAt(point: { from: string } | { next: number }): NonNullable<SubscribeStart['loss']> {
     if ('from' in point) return { from: point.from, first: null };
     return { from: eventId(this.#options.epoch, point.next), first: point.next };
   }
+}
+
+/** Joins neighbours that fit into one write: each write is a system call, and a crowd that comes back waits for them. */
+function joined(pieces: readonly Uint8Array[], maxBytes: number): Uint8Array[] {
+  const writes: Uint8Array[] = [];
+  let together: Uint8Array[] = [];
+  let size = 0;
+  const end = (): void => {
+    // A single piece is shared by many subscribers: no copy.
+    if (size > 0)
+      writes.push(together.length === 1 ? (together[0] as Uint8Array) : Buffer.concat(together));
+    together = [];
+    size = 0;
+  };
+  for (const piece of pieces) {
+    if (piece.length === 0) continue;
+    if (size + piece.length > maxBytes) end();
+    together.push(piece);
+    size += piece.length;
+  }
+  end();
+  return writes;
 }

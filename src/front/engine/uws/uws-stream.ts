@@ -47,7 +47,8 @@ export class UwsStream implements StreamSink {
       if (this.#open) writable();
       return true;
     });
-    res.cork(() => writeHeaders(res, headers));
+    const [name, value] = oneHeaderOf(headers);
+    res.cork(() => res.writeHeader(name, value));
     openStreams.add(this);
   }
 
@@ -98,4 +99,29 @@ export function writeHeaders(res: HttpResponse, headers: readonly string[]): voi
   for (let at = 0; at < headers.length; at += 2) {
     res.writeHeader(headers[at] as string, headers[at + 1] as string);
   }
+}
+
+/** The last headers of a stream: those of all streams without CORS are one array. */
+let joinedHeaders: readonly string[] | undefined;
+let oneHeader: [string, string] = ['', ''];
+
+function oneHeaderOf(headers: readonly string[]): [string, string] {
+  if (headers !== joinedHeaders) {
+    oneHeader = inOneHeader(headers);
+    joinedHeaders = headers;
+  }
+  return oneHeader;
+}
+
+/**
+ * One header whose value contains the lines of the others. uWebSockets.js writes the value verbatim, and each call into it
+ * costs more than the copied bytes.
+ */
+export function inOneHeader([name = '', value = '', ...others]: readonly string[]): [
+  string,
+  string,
+] {
+  const lines = [value];
+  for (let at = 0; at < others.length; at += 2) lines.push(`${others[at]}: ${others[at + 1]}`);
+  return [name, lines.join('\r\n')];
 }

@@ -18,7 +18,7 @@ import type {
 import { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
 import { UwsExchange } from './uws-exchange.js';
-import { WRITE_SIZES, writeHeaders } from './uws-stream.js';
+import { inOneHeader, WRITE_SIZES, writeHeaders } from './uws-stream.js';
 
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
 const EXCLUSIVE_PORT = 1;
@@ -212,16 +212,6 @@ function writeRefusal(res: HttpResponse, { status, headers, body }: Response): v
   res.writeStatus(statusLine(status));
   writeHeaders(res, headers);
   res.end(body, true);
-}
-
-/**
- * One header whose value contains the lines of the others. uWebSockets.js writes the value verbatim, and each call into it
- * costs more than the copied bytes.
- */
-function inOneHeader([name = '', value = '', ...others]: readonly string[]): [string, string] {
-  const lines = [value];
-  for (let at = 0; at < others.length; at += 2) lines.push(`${others[at]}: ${others[at + 1]}`);
-  return [name, lines.join('\r\n')];
 }
 
 export const uwsEngine: EngineKind = {
