@@ -7,7 +7,7 @@ const COLON = 58;
 const DASH = 45;
 const ZERO = 48;
 const NINE = 57;
-/** `:\n`, the keepalive: Drover sends it as a separate chunk, and no frame has these two bytes at its end. */
+/** `:\n`, the keepalive: Drover sends it as a separate chunk between frames. */
 const HEARTBEAT_BYTES = 2;
 /** Bytes of a wrong chunk that are shown. */
 const SHOWN_BYTES = 80;
@@ -101,7 +101,7 @@ export class ChunkReader {
   #begin(bytes: Buffer, at: number, to: number): void {
     this.#fresh = false;
     this.chunks += 1;
-    this.#heartbeat = this.#left === HEARTBEAT_BYTES && bytes[at] === COLON;
+    this.#heartbeat = this.#whole && this.#left === HEARTBEAT_BYTES && bytes[at] === COLON;
     if (!this.strict || !this.#whole || this.#heartbeat) return;
     const start = this.#frameStart;
     const length = Math.min(start.length, to - at);

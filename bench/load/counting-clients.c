@@ -105,7 +105,7 @@ static void begin_chunk(struct stream *stream, const unsigned char *at, int64_t 
   chunks++;
   if (!stream->opened) opened++;
   stream->opened = 1;
-  stream->is_heartbeat = stream->size == HEARTBEAT_BYTES && *at == ':';
+  stream->is_heartbeat = stream->is_whole && stream->size == HEARTBEAT_BYTES && *at == ':';
   if (stream->strict && stream->is_whole && !stream->is_heartbeat) check_chunk(stream, at, length);
 }
 
