@@ -2,6 +2,7 @@
 // reading in time get everything, or a gap for what they missed. DROVER_TEST_BLOCKED sets the number of clients.
 
 import { readFileSync } from 'node:fs';
+import net from 'node:net';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
 import { Ledger } from '../harness/ledger.js';
@@ -17,6 +18,12 @@ const PAST_BYTES = 48 * MIB;
 /** More than a second of the load: on a busy machine a healthy reader may fall that far behind. */
 const RING_BYTES = 16 * MIB;
 const LOOKS = 7;
+/** Clients that stop in the same moment. DROVER_TEST_STOPPED sets their number. */
+const STOPPED = Number(process.env['DROVER_TEST_STOPPED'] ?? 1000);
+/** By how much the memory varies between two samples: the journal's backlog, and what is not collected yet. */
+const NOISE_BYTES = 24 * MIB;
+/** Bytes after which a client gets the largest writes. */
+const LARGEST_AFTER_BYTES = 10 * MIB;
 /** More than the system buffers on both sides of a connection whose reader has stopped. */
 const BUFFERS_BYTES = 12 * MIB;
 
@@ -137,6 +144,61 @@ it('each blocked client costs bounded memory, and healthy ones miss nothing', {
     expect(ledger.faults).toEqual([]);
     expect(ledger.accounted).toBe((ledger.last ?? 0) - (ledger.first ?? 0));
   }
+});
+
+/** A client that reads everything as fast as it can, without looking at it, until it is told to stop. */
+class CountingClient {
+  bytes = 0;
+  #stopped = false;
+  readonly #socket: net.Socket;
+
+  constructor(port: number, token: string, buffer: Buffer) {
+    const callback = (length: number): boolean => {
+      this.bytes += length;
+      return !this.#stopped;
+    };
+    this.#socket = net.connect({ port, host: '127.0.0.1', onread: { buffer, callback } });
+    this.#socket.on('error', () => {});
+    this.#socket.write(
+      `GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+it('clients that all stop reading in the same moment, after large writes, leave 80 KB each', {
+  timeout: 180_000,
+}, async () => {
+  await start({ stall_ms: 600_000 }, 700);
+  const { port, token } = service as Service;
+  const auth = await token();
+  const buffer = Buffer.alloc(256 * 1024);
+  const clock = await open();
+  await bytesPass(clock, RING_BYTES);
+  const clients = Array.from({ length: STOPPED }, () => new CountingClient(port, auth, buffer));
+  onTestFinished(() => {
+    for (const client of clients) client.close();
+  });
+  // So much that they get the largest writes (src/front/write-sizes.ts).
+  const hasLargest = (): boolean => clients.every(({ bytes }) => bytes > LARGEST_AFTER_BYTES);
+  while (!hasLargest()) await bytesPass(clock, MIB);
+  const before = await usualMemory(clock, BUFFERS_BYTES);
+  for (const client of clients) client.stop();
+  const blocked = async (): Promise<number> => {
+    const { text } = await call(service as Service, 'GET', '/metrics');
+    return Number(/^drover_streams_blocked.* (\d+)$/m.exec(text)?.[1]);
+  };
+  while ((await blocked()) < STOPPED) await bytesPass(clock, MIB);
+  const after = await usualMemory(clock, BUFFERS_BYTES);
+  expect(after - before).toBeLessThan(STOPPED * 80_000 + NOISE_BYTES);
+  expect(clock.ledger).toMatchObject({ faults: [] });
 });
 
 it('stream.stall_ms: clients that read nothing for that long are closed, and no others', async () => {
