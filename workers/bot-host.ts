@@ -2,13 +2,20 @@
 
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
+import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { memoryUsed } from '../src/bot-host/memory.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
-import type { HostControlMethods, HostMethods, HostStart } from '../src/shared/contract/threads.js';
+import type {
+  BotExit,
+  HostControlMethods,
+  HostMethods,
+  HostStart,
+} from '../src/shared/contract/threads.js';
+import { CommandLog } from '../src/shared/memory/command-log.js';
 import { Heartbeat } from '../src/shared/memory/heartbeat.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
@@ -36,10 +43,13 @@ export default function runHost(start: HostStart): Promise<void> {
       configurable: true,
     });
     process.on('exit', postItems);
-    const host = new BotHost(kinds, outbox, start, {
-      exited: (exit) => main.tell('exited', exit),
-      settled: (run) => main.tell('settled', { run }),
-    });
+    const log = new CommandLog(start.commandLog);
+    const events = {
+      exited: (exit: BotExit) => main.tell('exited', exit),
+      settled: (run: number) => main.tell('settled', { run }),
+    };
+    const host = new BotHost(kinds, outbox, start, events, log);
+    const fronts = new FrontCommands(host, start.commandTimeoutMs);
     const lastRun = new LastRun(start.lastRun);
     watchRuns((run) => lastRun.set(run));
     const heartbeat = new Heartbeat(start.heartbeat);
@@ -57,10 +67,12 @@ export default function runHost(start: HostStart): Promise<void> {
       start: (input) => host.start(input),
       stop: (input) => host.stop(input),
       invoke: (input, cancelled) => host.invoke(input, cancelled),
+      attachFront: ({ port }) => fronts.attach(port),
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
         clearInterval(beating);
         unwatch();
+        fronts.close();
         outbox.close();
         start.control.close();
         resolve();

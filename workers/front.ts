@@ -15,6 +15,7 @@ import { loadEngine } from '../src/front/engine/load.js';
 import { Fanout } from '../src/front/fanout.js';
 import { frontMethods } from '../src/front/front-rpc.js';
 import { JournalClient } from '../src/front/history/journal-client.js';
+import { HostCommands } from '../src/front/host-commands.js';
 import { SnapshotFrames } from '../src/front/initial-state.js';
 import { Listener } from '../src/front/listener.js';
 import { PinExchange } from '../src/front/pin-exchange.js';
@@ -113,11 +114,18 @@ const engine = kind.create((exchange) => front.handle(exchange), fixed, {
 });
 const listener = new Listener(engine, http.host);
 
+const hosts = new HostCommands({
+  connect: async (host) => (await control.call('connectHost', { host })).port,
+  failed: (failure) => control.tell('commandFailed', failure),
+  timeoutMs: start.config.invoke.timeout_ms,
+  maxWaiting: http.max_requests_in_flight,
+});
 const methods = frontMethods({
   listener,
   engine: { engine: line, wantsCensus: !kind.knowsAddresses },
   broadcaster,
   journal,
+  hosts,
   auth,
   streams,
   admission,
@@ -137,6 +145,7 @@ const front = createFront({
   secureHeaders,
   log,
   control,
+  hosts,
   mirror,
   fanout,
   journal,
@@ -186,6 +195,7 @@ function end(): void {
   log.flush();
   broadcaster.detach();
   journal.detach();
+  hosts.detach();
   parent.close();
 }
 

@@ -3,21 +3,33 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind, Logger } from '../bot-sdk/index.js';
+import { type CommandOutcome, noAnswer, nobodyWaits } from '../shared/contract/command-messages.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
+import { answerable } from '../shared/contract/rpc.js';
 import type { HostedState } from '../shared/contract/threads.js';
 import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 import type { NetworkRules } from '../shared/network-rules.js';
 import type { BotLines } from './bot-lines.js';
 import { BotLogger } from './bot-logger.js';
-import { type CommandInput, callCommand } from './command-call.js';
+import { CommandCall } from './command-call.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText, failedRun, type RunEnd } from './error-text.js';
 import type { Outbox } from './outbox.js';
 import { RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
 
+/** A command for which main waits. */
+export interface CommandInput {
+  command: string;
+  args: JsonObject;
+  timeoutMs: number;
+  /** Aborted when nobody waits for the result any more. */
+  cancelled?: AbortSignal | undefined;
+}
+
 export class BotRun implements CurrentRun {
+  readonly kind: BotKind;
   readonly id: string;
   readonly number: number;
   readonly log: Logger;
@@ -25,13 +37,14 @@ export class BotRun implements CurrentRun {
   readonly context: RunContext;
   /** Resolves when the run has ended. Never rejects. */
   readonly ended: Promise<RunEnd>;
-  readonly #kind: BotKind;
   readonly #lines: BotLines;
   readonly #abort = new AbortController();
   readonly #status: RunStatus;
   /** The result of the kind's `run`, or the uncaught error that came first. */
   readonly #outcome = new Deferred();
   readonly #settled = new Deferred();
+  /** Commands without an outcome. Their callers bound them. */
+  readonly #calls = new Set<CommandCall>();
 
   /** @throws DroverError when the kind's `state` throws; the message has no secrets. */
   constructor(
@@ -43,7 +56,7 @@ export class BotRun implements CurrentRun {
     lines: BotLines,
     network: NetworkRules,
   ) {
-    this.#kind = kind;
+    this.kind = kind;
     this.id = id;
     this.number = number;
     const { signal } = this.#abort;
@@ -69,21 +82,78 @@ export class BotRun implements CurrentRun {
     return this.#status.hostedState();
   }
 
-  /** Asks the bot to stop; {@link ended} resolves when it has. */
-  stop(): void {
-    if (this.#abort.signal.aborted) return;
-    this.#status.set('stopping');
-    this.#abort.abort(new DroverError('conflict', 'the bot is stopping'));
+  /** It was asked to stop, or has ended. */
+  get isOver(): boolean {
+    return this.#abort.signal.aborted;
   }
 
-  /** Runs a command, as {@link callCommand} says. */
-  invoke(input: CommandInput): Promise<Json> {
-    return callCommand(this.#kind, this, this.context, this.#lines, input);
+  /** Asks the bot to stop; {@link ended} resolves when it has. */
+  stop(): void {
+    if (this.isOver) return;
+    this.#status.set('stopping');
+    this.#end(new DroverError('conflict', 'the bot is stopping'));
+  }
+
+  /**
+   * Runs a command.
+   * @param readArgs returns the checked arguments; what it throws is the outcome. @param settle is called once, at the latest when
+   * the run ends or is asked to end: before that is published.
+   */
+  command(
+    name: string,
+    readArgs: () => JsonObject,
+    settle: (outcome: CommandOutcome) => void,
+  ): CommandCall {
+    const call = new CommandCall(this, this.#lines, (outcome) => {
+      this.#calls.delete(call);
+      settle(outcome);
+    });
+    if (this.isOver) {
+      call.abort(this.#hasStopped());
+      return call;
+    }
+    let args: JsonObject;
+    try {
+      args = readArgs();
+    } catch (thrown) {
+      call.abort(answerable(`the command ${name}`, thrown));
+      return call;
+    }
+    call.start(this.kind, name, this.context, args);
+    if (call.isOpen) this.#calls.add(call);
+    return call;
+  }
+
+  /**
+   * The same for a caller that waits with a promise. Rejects with `not_found`, `command_failed`, `conflict` when the bot stops,
+   * or `no_answer` after the timeout.
+   */
+  invoke({ command, args, timeoutMs, cancelled }: CommandInput): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      // A command that answers at once needs neither.
+      let deadline: NodeJS.Timeout | undefined;
+      let cancel = (): void => {};
+      const call = this.command(
+        command,
+        () => args,
+        (outcome) => {
+          clearTimeout(deadline);
+          cancelled?.removeEventListener('abort', cancel);
+          if (typeof outcome === 'string') resolve(JSON.parse(outcome) as Json);
+          else reject(outcome);
+        },
+      );
+      if (!call.isOpen) return;
+      cancel = () => call.abort(nobodyWaits());
+      deadline = setTimeout(() => call.abort(noAnswer(command, timeoutMs)), timeoutMs);
+      cancelled?.addEventListener('abort', cancel);
+      if (cancelled?.aborted) cancel();
+    });
   }
 
   /** Ends the run with an error that no code of the bot has caught. */
   fail(thrown: unknown): void {
-    if (!this.#abort.signal.aborted) this.#outcome.reject(thrown);
+    if (!this.isOver) this.#outcome.reject(thrown);
   }
 
   /** The run did not stop in time. It publishes nothing more, because its successor has the same id. */
@@ -92,9 +162,18 @@ export class BotRun implements CurrentRun {
     this.#lines.close();
   }
 
+  #end(reason: DroverError): void {
+    this.#abort.abort(reason);
+    for (const call of this.#calls) call.abort(this.#hasStopped());
+  }
+
+  #hasStopped(): DroverError {
+    return new DroverError('conflict', `bot ${this.id} has stopped`);
+  }
+
   #createState(): unknown {
     try {
-      return runAsBot(this, () => this.#kind.state());
+      return runAsBot(this, () => this.kind.state());
     } catch (thrown) {
       throw new DroverError('internal', errorText(thrown, this.#lines));
     }
@@ -105,16 +184,16 @@ export class BotRun implements CurrentRun {
     try {
       // The start is answered before bot code runs.
       await delay(0);
-      const life = runAsBot(this, async () => this.#kind.run(this.context));
+      const life = runAsBot(this, async () => this.kind.run(this.context));
       const settle = (): void => this.#settled.resolve();
       life.then(settle, settle);
       life.then(this.#outcome.resolve, this.#outcome.reject);
       await this.#outcome.promise;
     } catch (thrown) {
       // While it stops, every pending call rejects. That is the normal end, not a failure.
-      if (!this.#abort.signal.aborted) end = failedRun(thrown, this.#lines);
+      if (!this.isOver) end = failedRun(thrown, this.#lines);
     }
-    this.#abort.abort(new DroverError('conflict', 'the bot has ended'));
+    this.#end(new DroverError('conflict', 'the bot has ended'));
     this.#status.flush();
     // Code that still runs must not publish after the end is reported: the bot may be deleted by then.
     this.abandon();

@@ -1,71 +1,133 @@
-import type { BotContext, BotKind } from '../bot-sdk/index.js';
-import type { Json, JsonObject } from '../shared/contract/json.js';
+// Runs in a bot host thread. Owns one call of a command of a bot, from its start to its outcome.
+
+import type { BotContext, BotKind, CommandCall as SdkCall } from '../bot-sdk/index.js';
+import type { CommandOutcome } from '../shared/contract/command-messages.js';
+import type { JsonObject } from '../shared/contract/json.js';
 import { DroverError } from '../shared/errors.js';
-import { unlessAborted } from '../shared/unless-aborted.js';
 import type { BotLines } from './bot-lines.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText } from './error-text.js';
-import type { SecretMask } from './secret-mask.js';
 
-/** Largest result of a command, as JSON, in bytes: it crosses two threads on its way. */
+/** Largest result of a command, as JSON, in bytes: it crosses threads on its way. */
 const MAX_RESULT_BYTES = 1_048_576;
-
-export interface CommandInput {
-  command: string;
-  args: JsonObject;
-  timeoutMs: number;
-  /** Aborted when nobody waits for the result any more. */
-  cancelled?: AbortSignal | undefined;
-}
+/** Bytes of UTF-8 that one UTF-16 unit has at most. */
+const MAX_UNIT_BYTES = 3;
 
 /**
- * Runs a command of a bot. Rejects with `not_found`, `command_failed`, `conflict` when the bot stops, or `no_answer` after
- * the timeout.
+ * Most commands answer at once, so a call makes nothing that only a waiting one needs: no promise, no timer, and an AbortSignal
+ * only for a command that looks at it.
  */
-export async function callCommand(
-  { commands }: BotKind,
-  run: CurrentRun,
-  context: BotContext,
-  lines: BotLines,
-  { command: name, args, timeoutMs, cancelled }: CommandInput,
-): Promise<Json> {
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new DroverError('not_found', `no command ${JSON.stringify(name)}`);
-  lines.mask.hear(args);
-  const call = new AbortController();
-  const stop = (): void => call.abort(new DroverError('conflict', `bot ${run.id} has stopped`));
-  const cancel = (): void =>
-    call.abort(new DroverError('no_answer', 'nobody waits for the answer any more'));
-  const deadline = setTimeout(() => {
-    call.abort(new DroverError('no_answer', `${name} did not answer within ${timeoutMs} ms`));
-  }, timeoutMs);
-  // Not AbortSignal.any: on Node 20 it retains memory for each call as long as the bot's signal exists.
-  context.signal.addEventListener('abort', stop);
-  cancelled?.addEventListener('abort', cancel);
-  if (cancelled?.aborted) cancel();
-  const result = runAsBot(run, async () => {
-    try {
-      return toJson(await command.run(context, args, { signal: call.signal }), lines.mask);
-    } catch (thrown) {
-      throw new DroverError('command_failed', errorText(thrown, lines));
+export class CommandCall {
+  readonly #run: CurrentRun;
+  readonly #lines: BotLines;
+  #settle: ((outcome: CommandOutcome) => void) | undefined;
+  #cancel: AbortController | undefined;
+  /** Why it was aborted. */
+  #reason: DroverError | undefined;
+
+  /**
+   * @param settle is called once, with the result or the error: `not_found`, `command_failed`, or what {@link abort} gives. It
+   * may be called before {@link start} returns.
+   */
+  constructor(run: CurrentRun, lines: BotLines, settle: (outcome: CommandOutcome) => void) {
+    this.#run = run;
+    this.#lines = lines;
+    this.#settle = settle;
+  }
+
+  /** It has no outcome yet. */
+  get isOpen(): boolean {
+    return this.#settle !== undefined;
+  }
+
+  start({ commands }: BotKind, name: string, context: BotContext, args: JsonObject): void {
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (!command) {
+      this.#end(new DroverError('not_found', `no command ${JSON.stringify(name)}`));
+      return;
     }
-  });
-  try {
-    return await unlessAborted(result, call.signal);
-  } finally {
-    clearTimeout(deadline);
-    context.signal.removeEventListener('abort', stop);
-    cancelled?.removeEventListener('abort', cancel);
+    this.#lines.mask.hear(args);
+    runAsBot(this.#run, () => {
+      try {
+        const result: unknown = command.run(context, args, this.#options());
+        if (!isThenable(result)) this.#succeed(result);
+        else Promise.resolve(result).then(this.#succeed, this.#throw);
+      } catch (thrown) {
+        this.#throw(thrown);
+      }
+    });
+  }
+
+  /**
+   * The outcome is this error, regardless of what the command still does.
+   * @param reason what the command's signal says.
+   */
+  abort(error: DroverError, reason = error): void {
+    if (!this.isOpen) return;
+    this.#reason = reason;
+    this.#cancel?.abort(reason);
+    this.#end(error);
+  }
+
+  readonly #succeed = (result: unknown): void => {
+    // The result of a call that was given up is dropped.
+    if (!this.isOpen) return;
+    let outcome: CommandOutcome;
+    try {
+      outcome = this.#toJson(result);
+    } catch (thrown) {
+      this.#throw(thrown);
+      return;
+    }
+    this.#end(outcome);
+  };
+
+  readonly #throw = (thrown: unknown): void => {
+    if (!this.isOpen) return;
+    this.#end(new DroverError('command_failed', errorText(thrown, this.#lines)));
+  };
+
+  #end(outcome: CommandOutcome): void {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.(outcome);
+  }
+
+  /** The command's third argument. The signal is a property of the object itself, so that a copy of the object has it too. */
+  #options(): SdkCall {
+    const signal = (): AbortSignal => this.#signal();
+    return {
+      get signal() {
+        return signal();
+      },
+    };
+  }
+
+  #signal(): AbortSignal {
+    if (!this.#cancel) {
+      this.#cancel = new AbortController();
+      if (this.#reason) this.#cancel.abort(this.#reason);
+    }
+    return this.#cancel.signal;
+  }
+
+  /** Plain JSON can cross threads, and is a copy that the bot cannot change later; without the bot's secrets. */
+  #toJson(result: unknown): string {
+    const text = JSON.stringify(result);
+    if (text === undefined) return 'null';
+    if (text.length * MAX_UNIT_BYTES > MAX_RESULT_BYTES) checkSize(Buffer.byteLength(text));
+    return this.#lines.mask.jsonText(text);
   }
 }
 
-/** The result as plain JSON, which can cross threads and cannot change later, without the bot's secrets. */
-function toJson(result: unknown, mask: SecretMask): Json {
-  const text = JSON.stringify(result);
-  if (text === undefined) return null;
-  const size = Buffer.byteLength(text);
-  if (size > MAX_RESULT_BYTES) {
-    throw new RangeError(`a result of ${size} bytes is too large, ${MAX_RESULT_BYTES} are allowed`);
-  }
-  return mask.json(JSON.parse(text) as Json);
+function checkSize(size: number): void {
+  if (size <= MAX_RESULT_BYTES) return;
+  throw new RangeError(`a result of ${size} bytes is too large, ${MAX_RESULT_BYTES} are allowed`);
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
 }

@@ -1,20 +1,26 @@
 // Runs in a bot host thread. Owns the bots that run here.
 
 import type { BotKind } from '../bot-sdk/index.js';
-import type { Json } from '../shared/contract/json.js';
+import { CommandArgs, kindAjv } from '../shared/contract/command-args.js';
+import type { CommandOutcome } from '../shared/contract/command-messages.js';
+import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
+import type { Json, JsonObject } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import type { BotExit, HostedState, HostMethods, HostStart } from '../shared/contract/threads.js';
-import { DroverError } from '../shared/errors.js';
+import { DroverError, messageOf } from '../shared/errors.js';
+import type { CommandLog } from '../shared/memory/command-log.js';
 import { NetworkRules } from '../shared/network-rules.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
+import type { CommandCall } from './command-call.js';
+import { commandSchemas } from './kinds.js';
 import type { Outbox } from './outbox.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 
 /** What its bots may do. */
-export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow'>;
+export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 'commandTimeoutMs'>;
 
 /** What a host reports about its bots. */
 export interface BotHostEvents {
@@ -29,13 +35,20 @@ export class BotHost {
   readonly #network: NetworkRules;
   readonly #events: BotHostEvents;
   readonly #runs = new Map<string, BotRun>();
+  readonly #log: Pick<CommandLog, 'note'>;
+  readonly #ajv = kindAjv();
+  /** By kind; made for the first command. */
+  readonly #args = new Map<BotKind, CommandArgs>();
 
+  /** @param log where the commands are noted before they run. */
   constructor(
     kinds: ReadonlyMap<string, BotKind>,
     outbox: Outbox,
     limits: HostLimits,
     events: BotHostEvents,
+    log: Pick<CommandLog, 'note'>,
   ) {
+    this.#log = log;
     this.#kinds = kinds;
     this.#outbox = outbox;
     this.#limits = limits;
@@ -83,17 +96,69 @@ export class BotHost {
     return { abandoned };
   }
 
-  async invoke(
-    { id, command, args, timeoutMs }: Input<'invoke'>,
-    cancelled?: AbortSignal,
-  ): Promise<Json> {
+  /** Runs a command for main, which has checked the arguments and publishes the outcome. */
+  async invoke({ id, command, args }: Input<'invoke'>, cancelled?: AbortSignal): Promise<Json> {
     const run = this.#runs.get(id);
     if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
+    this.#log.note(command, id);
+    const timeoutMs = this.#limits.commandTimeoutMs;
     try {
       return await run.invoke({ command, args, timeoutMs, cancelled });
     } finally {
       // Who has the result finds the command's lines in the history.
       this.#outbox.flush();
     }
+  }
+
+  /**
+   * Runs a command for a front: checks the arguments, and publishes the outcome in order with the bot's own lines.
+   * @param args an object as JSON. @param settle is called once, unless this returns null. {@link flush} before
+   * the outcome leaves.
+   * @returns the call, whose outcome may have come already; null when the bot does not run here.
+   */
+  dispatch(
+    id: string,
+    command: string,
+    args: string,
+    settle: (outcome: CommandOutcome) => void,
+  ): CommandCall | null {
+    const run = this.#runs.get(id);
+    if (!run || run.isOver) return null;
+    return run.command(
+      command,
+      () => {
+        const given = JSON.parse(args) as JsonObject;
+        this.#argsOf(run.kind).check(command, given);
+        this.#log.note(command, id);
+        return given;
+      },
+      (outcome) => {
+        const isResult = typeof outcome === 'string';
+        const line = isResult ? resultLine : failureLine;
+        this.#outbox.add(line(id, command, isResult ? outcome : messageOf(outcome)));
+        settle(outcome);
+      },
+    );
+  }
+
+  /** Publishes that a command was not run. @returns false when its bot does not run here: nothing is published then. */
+  refuse(id: string, command: string, error: DroverError): boolean {
+    if (!this.#runs.has(id)) return false;
+    this.#outbox.add(failureLine(id, command, messageOf(error)));
+    return true;
+  }
+
+  /** Posts all that bots and commands have published until now. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  #argsOf(kind: BotKind): CommandArgs {
+    let args = this.#args.get(kind);
+    if (!args) {
+      args = new CommandArgs(kind.kind, commandSchemas(kind), this.#ajv);
+      this.#args.set(kind, args);
+    }
+    return args;
   }
 }

@@ -36,11 +36,20 @@ async function loadKind(module: string): Promise<BotKind> {
 
 /** The part of a kind that main and clients get: no functions, which cannot cross threads. */
 function kindInfo(kind: BotKind): KindInfo {
-  const commands = Object.entries(kind.commands).map(([name, { description, args }]) => [
+  const info = { ...kind, commands: commandSchemas(kind) };
+  return asJson(info) as KindInfo;
+}
+
+/** What `POST /invoke` needs to know of a kind's commands. */
+export function commandSchemas({ commands }: BotKind): KindInfo['commands'] {
+  const schemas = Object.entries(commands).map(([name, { description, args }]) => [
     name,
     { description, args },
   ]);
-  const info = { ...kind, commands: Object.fromEntries(commands) };
-  // As JSON, because schemas may hold symbols and functions that structured clone refuses or drops.
-  return JSON.parse(JSON.stringify(info)) as KindInfo;
+  return asJson(Object.fromEntries(schemas)) as KindInfo['commands'];
+}
+
+/** Schemas may hold symbols and functions that structured clone refuses or drops. */
+function asJson(value: object): object {
+  return JSON.parse(JSON.stringify(value)) as object;
 }

@@ -65,6 +65,11 @@ export class SecretMask {
     return Object.fromEntries(entries);
   }
 
+  /** The same for JSON text. */
+  jsonText(text: string): string {
+    return this.#any ? JSON.stringify(this.json(JSON.parse(text) as Json)) : text;
+  }
+
   /** A caller gives the bot these arguments of a command. */
   hear(args: Json): void {
     if (!this.#any) return;

@@ -1,6 +1,7 @@
 import type { BotAction } from '../shared/contract/bots.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
+import type { InvokeInput } from '../shared/contract/threads.js';
 import type { Rights } from '../shared/contract/tokens.js';
 import type { SchemaValue } from '../shared/schemas.js';
 import type { BodySchema } from '../shared/validators.js';
@@ -9,6 +10,7 @@ import { BotList } from './bot-list.js';
 import type { Control } from './control.js';
 import type { Exchange } from './engine/engine.js';
 import type { CallerHandler, Handlers } from './handlers.js';
+import type { HostCommands } from './host-commands.js';
 import { type BodyLimits, jsonBody } from './json-body.js';
 import { queryValues, readLimit } from './query-string.js';
 import { emptyResponse, jsonResponse } from './responses.js';
@@ -17,6 +19,7 @@ import type { SnapshotMirror } from './snapshot-mirror.js';
 export interface BotRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
   control: Control;
+  hosts: Pick<HostCommands, 'run'>;
   limits: BodyLimits;
   mirror: SnapshotMirror;
 }
@@ -29,7 +32,7 @@ type BotRoutes = Extract<
 >;
 
 export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
-  const { auth, control, limits, mirror } = parts;
+  const { auth, control, hosts, limits, mirror } = parts;
   const bots = new BotList(mirror);
 
   /** Reads the body, then makes sure that the token is still valid. */
@@ -71,6 +74,24 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     const limit = readLimit(queryValues(exchange.query, name)[0]);
     const output = await control.call('incidents', { bot, limit, rights: rightsOf(caller) });
     exchange.respond(jsonResponse(JSON.stringify(output)));
+  };
+
+  /**
+   * Sends a command for one bot to its host. @returns the result as JSON; null when only main can decide: labels that limit a
+   * token, several bots, the service itself, and bots that do not run where the mirror says.
+   */
+  const runOnHost = async (
+    exchange: Exchange,
+    { record: { reach } }: Caller,
+    { session_id: bot, command, args }: InvokeInput,
+  ): Promise<string | null> => {
+    if (typeof bot !== 'string') return null;
+    if (reach !== null && !('bots' in reach && reach.bots.includes(bot))) return null;
+    // It may be behind, and is brought up to date only when it was wrong: the host knows which bots it runs.
+    const host = mirror.get(bot)?.snapshot.host ?? null;
+    const result = host === null ? null : await hosts.run(host, { bot, command, args }, exchange);
+    if (result === null) mirror.sync();
+    return result;
   };
 
   return {
@@ -125,6 +146,11 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     async 'POST /invoke'(exchange, caller) {
       const body = await readInvoke(exchange, caller);
       const call = { ...body, args: body.args as JsonObject };
+      const result = await runOnHost(exchange, caller, call);
+      if (result !== null) {
+        exchange.respond(jsonResponse(`{"result":${result}}`));
+        return;
+      }
       const input = { call, rights: rightsOf(caller) };
       const output = await control.cancellableCall('invoke', input, exchange.gone());
       exchange.respond(jsonResponse(JSON.stringify(output)));

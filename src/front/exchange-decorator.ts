@@ -70,6 +70,10 @@ export class ExchangeDecorator implements Exchange {
     return this.#inner.gone();
   }
 
+  onGone(left: () => void): void {
+    this.#inner.onGone(left);
+  }
+
   respond(response: Response): void {
     this.#report(response.status);
     this.#inner.respond({

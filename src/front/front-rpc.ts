@@ -5,6 +5,7 @@ import type { BroadcasterClient } from './broadcaster-client.js';
 import type { Connections } from './connections.js';
 import type { Fanout } from './fanout.js';
 import type { JournalClient } from './history/journal-client.js';
+import type { HostCommands } from './host-commands.js';
 import type { Listener } from './listener.js';
 import type { StreamAdmission } from './stream-route.js';
 import type { TokenStreams } from './token-streams.js';
@@ -18,6 +19,7 @@ export interface FrontMethodsParts {
   engine: Omit<Bound, 'port'>;
   broadcaster: Pick<BroadcasterClient, 'attach'>;
   journal: Pick<JournalClient, 'attach'>;
+  hosts: Pick<HostCommands, 'detachHost'>;
   auth: Pick<Authenticator, 'add' | 'remove'>;
   streams: Pick<TokenStreams, 'end'>;
   admission: StreamAdmission;
@@ -33,6 +35,7 @@ export function frontMethods(parts: FrontMethodsParts): Serves<FrontMethods> {
   return {
     attachBroadcaster: ({ port }) => parts.broadcaster.attach(port),
     attachJournal: ({ port }) => parts.journal.attach(port),
+    detachHost: ({ host }) => parts.hosts.detachHost(host),
     listen: async (request) => ({ port: await listener.listen(request), ...parts.engine }),
     prepareTls: (files) => listener.prepareTls(files),
     commitTls: () => listener.commitTls(),

@@ -1,10 +1,11 @@
 import type { MainMetrics } from '../shared/contract/metric-layout.js';
-import type { Serves } from '../shared/contract/rpc.js';
+import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { ControlMethods } from '../shared/contract/threads.js';
 import type { Access } from './access/access.js';
 import { writeAccessLog } from './access/access-output.js';
 import { BotAccess } from './access/bot-access.js';
 import type { Dispatcher } from './bots/dispatcher.js';
+import type { HostPool } from './bots/host-pool.js';
 import type { KindModules } from './bots/kind-modules.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
@@ -14,6 +15,7 @@ export interface ControllerParts {
   access: Access;
   registry: BotRegistry;
   dispatcher: Dispatcher;
+  hosts: Pick<HostPool, 'get'>;
   schemas: KindSchemas;
   kinds: KindModules;
   metrics: () => MainMetrics;
@@ -24,6 +26,7 @@ export function createController({
   access: { tokens, tickets, security, pressure },
   registry,
   dispatcher,
+  hosts,
   schemas,
   kinds,
   metrics,
@@ -50,6 +53,11 @@ export function createController({
     botConfig: (input) => bots.config(input),
     incidents: (input) => bots.incidents(input),
     invoke: (input, gone) => bots.invoke(input, gone),
+    async connectHost({ host }) {
+      const port = await hosts.get(host).connectFront();
+      return new Handover({ port }, [port]);
+    },
+    commandFailed: ({ bot, command, reason }) => dispatcher.failed(bot, command, reason),
     kinds: () => ({ kinds: schemas.infos(), failed: kinds.failed }),
     metrics,
   };

@@ -249,7 +249,7 @@ export class Service {
   }
 
   #createHosts(count: number, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {
-    const { hosts, network } = this.#config;
+    const { hosts, network, invoke } = this.#config;
     const options = {
       count,
       lagOf: (host: number) => this.#counts.host(host),
@@ -259,6 +259,7 @@ export class Service {
       inFlightBytes: hosts.in_flight_bytes,
       botLinesPerSecond: hosts.bot_lines_per_second,
       networkAllow: network.allow,
+      commandTimeoutMs: invoke.timeout_ms,
       modules: this.#kinds.modules,
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
@@ -270,6 +271,7 @@ export class Service {
       overdue: (host, bot) => this.#faults.overdue(host, bot),
       kindDropped: (host, module, reason) =>
         this.#say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
+      ending: ({ number }) => this.#fronts.detachHost(number),
       retiring: (host) => this.#registry.hostRetiring(host),
     });
   }
@@ -355,6 +357,7 @@ export class Service {
         access: this.#access,
         registry: this.#registry,
         dispatcher,
+        hosts: this.#hosts,
         schemas: this.#schemas,
         kinds: this.#kinds,
         metrics: () =>

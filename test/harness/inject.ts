@@ -261,6 +261,7 @@ export class InjectedService implements ServiceApi {
         access: this.#access,
         registry: this.#registry,
         dispatcher,
+        hosts: this.#host.pool,
         schemas: this.#schemas,
         kinds: { modules: [], failed: [] },
         metrics: () => this.#metrics(),

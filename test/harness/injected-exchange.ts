@@ -148,6 +148,11 @@ export class InjectedExchange implements Exchange {
     return this.#gone.signal;
   }
 
+  onGone(left: () => void): void {
+    if (this.aborted) left();
+    else this.#gone.signal.addEventListener('abort', left, { once: true });
+  }
+
   /** The client disconnects before its response. */
   leave(): void {
     if (this.#done) return;

@@ -10,6 +10,7 @@ import { Cors } from '../../src/front/cors.js';
 import { DashboardFiles } from '../../src/front/dashboard-files.js';
 import { Fanout } from '../../src/front/fanout.js';
 import { JournalClient } from '../../src/front/history/journal-client.js';
+import { HostCommands } from '../../src/front/host-commands.js';
 import { SnapshotFrames } from '../../src/front/initial-state.js';
 import { PinExchange } from '../../src/front/pin-exchange.js';
 import { PinPages } from '../../src/front/pin-pages.js';
@@ -58,6 +59,7 @@ export class InjectedFront {
   readonly #auth: Authenticator;
   readonly #streams = new TokenStreams();
   readonly #admission: StreamAdmission;
+  readonly #hosts: HostCommands;
   readonly #front: ReturnType<typeof createFront>;
   readonly #counters: Counters;
   readonly #log: AccessLog;
@@ -104,7 +106,14 @@ export class InjectedFront {
     );
     const quota = new Quota(start.quota, number);
     this.#admission = { shortage: start.shortage };
+    this.#hosts = new HostCommands({
+      connect: async (host) => (await main.call('connectHost', { host })).port,
+      failed: (failure) => main.tell('commandFailed', failure),
+      timeoutMs: config.invoke.timeout_ms,
+      maxWaiting: config.http.max_requests_in_flight,
+    });
     this.#front = createFront({
+      hosts: this.#hosts,
       cors: new Cors(config.http.cors_origins),
       secureHeaders: [],
       clients: new Clients(
@@ -199,6 +208,7 @@ export class InjectedFront {
   close(): void {
     this.fanout.stop();
     this.#uses.stop();
+    this.#hosts.detach();
     for (const port of this.#ports) port.close();
   }
 }

@@ -1,6 +1,8 @@
 // Runs in the test's thread, instead of a pool of host threads, and owns the bots of an injected service.
 
 import { setImmediate as turn } from 'node:timers/promises';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { FrontCommands } from '../../src/bot-host/front-commands.js';
 import { BotHost } from '../../src/bot-host/host.js';
 import { loadModule } from '../../src/bot-host/kinds.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
@@ -8,10 +10,12 @@ import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
 import type { HostPool } from '../../src/main/bots/host-pool.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
+import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import type { BotExit, HostMethods } from '../../src/shared/contract/threads.js';
+import { CommandLog } from '../../src/shared/memory/command-log.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { withTimeout } from '../../src/shared/with-timeout.js';
 
@@ -23,11 +27,11 @@ export class InjectedHost {
   readonly #runs = new HostedRuns();
   readonly #graceMs: number;
   readonly number = 0;
-  /** The last commands, oldest first, for incident reports. */
-  readonly commands: string[] = [];
+  readonly #fronts: FrontCommands;
+  readonly #commands: LastCommands;
 
   constructor(
-    { hosts, network }: Config,
+    { hosts, network, invoke }: Config,
     broadcaster: Broadcaster,
     exited: (exit: BotExit) => void,
   ) {
@@ -44,12 +48,17 @@ export class InjectedHost {
     const limits = {
       botLinesPerSecond: hosts.bot_lines_per_second,
       networkAllow: network.allow,
+      commandTimeoutMs: invoke.timeout_ms,
     };
-    this.#host = new BotHost(this.#kinds, outbox, limits, {
+    const log = new CommandLog(CommandLog.create());
+    this.#commands = new LastCommands(log);
+    const events = {
       // Like every message between this host and main one turn of the loop later, as from another thread.
-      exited: (exit) => void turn().then(() => exited(exit)),
-      settled: (run) => void turn().then(() => this.#runs.settle(run)),
-    });
+      exited: (exit: BotExit) => void turn().then(() => exited(exit)),
+      settled: (run: number) => void turn().then(() => this.#runs.settle(run)),
+    };
+    this.#host = new BotHost(this.#kinds, outbox, limits, events, log);
+    this.#fronts = new FrontCommands(this.#host, invoke.timeout_ms);
   }
 
   /** The part of the pool that the registry uses. */
@@ -103,12 +112,20 @@ export class InjectedHost {
     },
   };
 
-  remember(command: string): void {
-    this.commands.push(command);
+  /** The last commands, oldest first, for incident reports. */
+  get commands(): string[] {
+    return this.#commands.list();
   }
 
   forgetCommands(bot: string): void {
-    const others = this.commands.filter((command) => !command.endsWith(` on ${bot}`));
-    this.commands.splice(0, this.commands.length, ...others);
+    this.#commands.forget(bot);
+  }
+
+  /** Resolves with the front's end of a channel. */
+  async connectFront(): Promise<MessagePort> {
+    await turn();
+    const { port1, port2 } = new MessageChannel();
+    this.#fronts.attach(port1);
+    return port2;
   }
 }

@@ -17,6 +17,7 @@ it('a late error of the thread is reported', async () => {
     inFlightBytes: 65_536,
     botLinesPerSecond: 100,
     networkAllow: null,
+    commandTimeoutMs: 10_000,
     kindLoadMs: 10_000,
     streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
     lagOf: () => ({ buffer: createLags(1), block: 0 }),

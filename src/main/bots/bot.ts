@@ -204,17 +204,11 @@ export class Bot {
   }
 
   /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
-  invoke(
-    command: string,
-    args: JsonObject,
-    timeoutMs: number,
-    cancelled: AbortSignal,
-  ): Promise<Json> {
+  invoke(command: string, args: JsonObject, cancelled: AbortSignal): Promise<Json> {
     if (this.#state !== 'running' || !this.#host) {
       throw new DroverError('conflict', `bot ${this.id} is not running`);
     }
-    this.#host.remember(`${command} on ${this.id}`);
-    const input = { id: this.id, command, args, timeoutMs };
+    const input = { id: this.id, command, args };
     return this.#host.peer.cancellableCall('invoke', input, cancelled);
   }
 

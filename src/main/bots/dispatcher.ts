@@ -1,22 +1,25 @@
 import { setMaxListeners } from 'node:events';
 import type { InvokeOutcome, InvokeOutput } from '../../shared/contract/api.js';
+import { clientGone, noAnswer } from '../../shared/contract/command-messages.js';
+import { failureLine, resultLine } from '../../shared/contract/dispatch-line.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import type { InvokeInput } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
-import { logItem, type ServiceEvents } from '../service-events.js';
+import type { ServiceEvents } from '../service-events.js';
 import type { BotRegistry } from './registry.js';
 
 /** How much longer than the host main waits, in ms. */
 const LATE_MS = 100;
-/** Length of a result on the stream, in UTF-16 units. */
-const SHOWN_UNITS = 512;
 
 /** Commands of the service, addressed by `session_id: null`. */
 export type ServiceCommands = Record<string, (args: JsonObject) => Json | Promise<Json>>;
 
-/** Handles `POST /invoke`: its targets, the deadline, and a `dispatch` line for every result. */
+/**
+ * Handles `POST /invoke`, as far as the fronts do not send it to a bot host themselves (src/front/host-commands.ts): its targets,
+ * the deadline, and a `dispatch` line for every result.
+ */
 export class Dispatcher {
   readonly #registry: BotRegistry;
   readonly #events: ServiceEvents;
@@ -66,11 +69,11 @@ export class Dispatcher {
         target === null
           ? await this.#service(command, args)
           : await this.#ask(target, command, args, gone);
-      this.#show('info', target, `${command} -> ${JSON.stringify(result)}`);
+      this.#events.tell(resultLine(target, command, JSON.stringify(result)));
       return result;
     } catch (thrown) {
       const error = answerable(`the command ${command}`, thrown);
-      this.#show('error', target, `${command} failed: ${messageOf(error)}`);
+      this.failed(target, command, messageOf(error));
       throw error;
     }
   }
@@ -81,11 +84,10 @@ export class Dispatcher {
   async #ask(id: string, command: string, args: JsonObject, gone?: AbortSignal): Promise<Json> {
     const cancel = new AbortController();
     const { signal } = cancel;
-    const giveUp = (why: string): void => cancel.abort(new DroverError('no_answer', why));
-    const hungUp = (): void => giveUp('the client has gone, the command is cancelled');
-    const answer = this.#registry.invoke(id, command, args, this.#timeoutMs, signal);
+    const hungUp = (): void => cancel.abort(clientGone());
+    const answer = this.#registry.invoke(id, command, args, signal);
     const timer = setTimeout(
-      () => giveUp(`${command} did not answer within ${this.#timeoutMs} ms`),
+      () => cancel.abort(noAnswer(command, this.#timeoutMs)),
       this.#timeoutMs + LATE_MS,
     );
     gone?.addEventListener('abort', hungUp);
@@ -110,9 +112,8 @@ export class Dispatcher {
     return command(args);
   }
 
-  /** Shows results, but no arguments: they may hold secrets. */
-  #show(level: 'info' | 'error', session: string | null, line: string): void {
-    const message = line.length > SHOWN_UNITS ? `${line.slice(0, SHOWN_UNITS)}…` : line;
-    this.#events.tell(logItem(level, 'dispatch', message, session));
+  /** Puts on the stream that a command had no result. */
+  failed(target: string | null, command: string, reason: string): void {
+    this.#events.tell(failureLine(target, command, reason));
   }
 }

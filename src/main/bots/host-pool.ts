@@ -42,6 +42,8 @@ export interface PoolEvents {
   overdue(host: HostThread, bot: string): Promise<void>;
   /** A host does without a kind that made it hang or end while it was loaded; the others have it. */
   kindDropped(host: number, module: string, reason: string): void;
+  /** A host is on its way out, or lost: it runs no more commands. Its thread may take long to exit. */
+  ending(host: HostThread): void;
   /** A host takes no more bots and ends when those that it has have moved. */
   retiring(host: HostThread): void;
 }
@@ -203,9 +205,12 @@ export class HostPool {
   }
 
   #handle(host: HostThread, event: HostEvent, detail: EventDetail = {}): void {
-    const { to, effects } = nextHostStep(host.state, event);
+    const before = host.state;
+    const { to, effects } = nextHostStep(before, event);
     host.state = to;
     if (isEnding(to)) this.#placement.withdraw(host);
+    // Once: later another host may have its number.
+    if (isEnding(to) && !isEnding(before)) this.#events.ending(host);
     for (const effect of effects) this.#carryOut(host, effect, detail);
   }
 

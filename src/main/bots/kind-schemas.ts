@@ -2,29 +2,24 @@
 
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
+import { CommandArgs, kindAjv } from '../../shared/contract/command-args.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { redirectedSecrets, withoutSecrets } from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { lazy } from '../../shared/lazy.js';
-import { require } from '../../shared/package-paths.js';
 import { SHIPPED } from './kind-modules.js';
 
 interface CompiledKind {
   info: KindInfo;
   config: () => ValidateFunction;
   defaults: JsonObject;
-  commands: Map<string, () => ValidateFunction>;
+  commands: CommandArgs;
 }
 
 export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
-  /** Fills in the defaults of the kind's schema. */
-  readonly #ajv = lazy(() => {
-    // Loading Ajv takes 20 ms of a start, and nothing before the first bot needs it.
-    const { Ajv } = require('ajv') as typeof import('ajv');
-    return new Ajv({ useDefaults: true, strict: false });
-  });
+  readonly #ajv = kindAjv();
 
   /**
    * Compiles the schemas of these kinds. Those of the kinds that ship are known to be valid, and are compiled when they
@@ -38,14 +33,13 @@ export class KindSchemas {
         info,
         config: this.#validator(info.config),
         defaults: {},
-        commands: new Map(
-          Object.entries(info.commands).map(([name, { args }]) => [name, this.#validator(args)]),
-        ),
+        commands: new CommandArgs(info.kind, info.commands, this.#ajv),
       };
       const { kind } = info;
       try {
         if (!SHIPPED.includes(kind)) {
-          for (const validator of [compiled.config, ...compiled.commands.values()]) validator();
+          compiled.config();
+          compiled.commands.compile();
         }
         this.#kinds.set(kind, compiled);
       } catch (thrown) {
@@ -126,18 +120,12 @@ export class KindSchemas {
     return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
   }
 
-  /** The same for a command's arguments; `not_found` for an unknown command. */
+  /** The same for a command's arguments; `not_found` for an unknown command. @param kind of a bot that exists. */
   checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
-    const commands = this.#kinds.get(kind)?.commands;
-    const validator = commands?.get(command);
-    if (!validator) {
-      const known = [...(commands?.keys() ?? [])].join(', ') || 'none';
-      throw new DroverError(
-        'not_found',
-        `no command ${JSON.stringify(command)}; bots of kind ${kind} have: ${known}`,
-      );
-    }
-    return check(validator(), 'args', args);
+    const commands = this.#kinds.get(kind)?.commands ?? new CommandArgs(kind, {}, this.#ajv);
+    const copy = structuredClone(args);
+    commands.check(command, copy);
+    return copy;
   }
 }
 

@@ -245,12 +245,11 @@ export class BotRegistry {
     id: string,
     command: string,
     args: JsonObject,
-    timeoutMs: number,
     cancelled: AbortSignal,
   ): Promise<Json> {
     const bot = this.#get(id);
     const checked = this.#schemas.checkArgs(bot.spec.kind, command, args);
-    return bot.invoke(command, checked, timeoutMs, cancelled);
+    return bot.invoke(command, checked, cancelled);
   }
 
   /** The host that runs the bot, if one does. */

@@ -152,6 +152,11 @@ export class FrontPool {
     for (const { peer } of this.#fronts) peer?.tell('pressure', { shortage });
   }
 
+  /** A bot host ends or is lost: the fronts have no channel to it any more. Another may get its number. */
+  detachHost(host: number): void {
+    for (const { peer } of this.#fronts) peer?.tell('detachHost', { host });
+  }
+
   /** How long each front was active and idle since its start. */
   utilizations(): EventLoopUtilization[] {
     return this.#fronts.flatMap((front) => front.utilization() ?? []);

@@ -11,6 +11,7 @@ import type {
   HostStart,
 } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { CommandLog } from '../../shared/memory/command-log.js';
 import { type HeapFigures, Heartbeat } from '../../shared/memory/heartbeat.js';
 import { InFlight } from '../../shared/memory/in-flight.js';
 import { LastRun } from '../../shared/memory/last-run.js';
@@ -21,6 +22,7 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
 import { HostedRuns } from './hosted-runs.js';
+import { LastCommands } from './last-commands.js';
 import { startPiscinaTask } from './piscina-source.js';
 import { SupervisedThread } from './supervised-thread.js';
 
@@ -36,6 +38,8 @@ export interface HostOptions {
   inFlightBytes: number;
   botLinesPerSecond: number;
   networkAllow: HostStart['networkAllow'];
+  /** How long a command may take, in ms. */
+  commandTimeoutMs: number;
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
 }
@@ -65,8 +69,6 @@ export interface Reattached {
 
 /** What V8 lets a heap grow beyond the limit of a host (see memory-guard.ts), in MB. V8's largest allocation is 1 GB. */
 const HEADROOM_MB = 4096;
-/** Commands that are kept for an incident report. */
-const MAX_COMMANDS = 20;
 /** How long a healthy host may take to answer what needs no bot, in ms. */
 const ANSWER_MS = 500;
 
@@ -76,8 +78,6 @@ export class HostThread {
   state: HostState = 'loading';
   /** Bots that are placed here. Changed by HostPool and HostPlacement alone. */
   bots = 0;
-  /** The last commands, oldest first. Bounded by MAX_COMMANDS. */
-  readonly commands: string[] = [];
   /** The kinds that it has loaded, each with its module. */
   readonly kinds = new Map<string, string>();
   readonly #thread: SupervisedThread<HostControlMethods, HostMethods>;
@@ -89,6 +89,8 @@ export class HostThread {
   readonly #heartbeat = new Heartbeat(this.#heartbeatCells);
   readonly #lastRunCell = LastRun.create();
   readonly #lastRun = new LastRun(this.#lastRunCell);
+  readonly #commandLogCells = CommandLog.create();
+  readonly #commands = new LastCommands(new CommandLog(this.#commandLogCells));
   readonly #runs = new HostedRuns();
   #inFlight: InFlight | undefined;
   #isGone = false;
@@ -160,6 +162,11 @@ export class HostThread {
     return this.#runs.onlyBot;
   }
 
+  /** The last commands that began to run there, oldest first, each `<command> on <bot>`. Also known of a lost host. */
+  get commands(): string[] {
+    return this.#commands.list();
+  }
+
   /** Resolves when no run of the bot continues in the thread; undefined when none does. */
   whenFreeOf(id: string): Promise<unknown> | undefined {
     return this.#isGone ? undefined : this.#runs.whenFreeOf(id);
@@ -215,14 +222,21 @@ export class HostThread {
     await withTimeout(stopped, graceMs + ANSWER_MS, () => {}).catch(() => {});
   }
 
-  remember(command: string): void {
-    this.commands.push(command);
-    if (this.commands.length > MAX_COMMANDS) this.commands.shift();
+  /** Those of this bot until now are not shown any more. */
+  forgetCommands(bot: string): void {
+    this.#commands.forget(bot);
   }
 
-  forgetCommands(bot: string): void {
-    const others = this.commands.filter((command) => !command.endsWith(` on ${bot}`));
-    this.commands.splice(0, this.commands.length, ...others);
+  /** A channel for the commands of a front. @throws DroverError `unavailable` when the host is lost meanwhile. */
+  async connectFront(): Promise<MessagePort> {
+    const { port1, port2 } = new MessageChannel();
+    try {
+      await this.peer.call('attachFront', { port: port1 }, [port1]);
+      return port2;
+    } catch (thrown) {
+      port2.close();
+      throw thrown;
+    }
   }
 
   /**
@@ -252,8 +266,15 @@ export class HostThread {
 
   #startTask(): ReturnType<typeof startPiscinaTask> {
     const { number } = this;
-    const { inFlightBytes, botLinesPerSecond, networkAllow, maxHeapMb, lagOf, streams } =
-      this.#options;
+    const {
+      inFlightBytes,
+      botLinesPerSecond,
+      networkAllow,
+      maxHeapMb,
+      lagOf,
+      streams,
+      commandTimeoutMs,
+    } = this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
     const task: HostStart = {
@@ -269,6 +290,8 @@ export class HostThread {
       streams,
       lag: lagOf(number),
       lastRun: this.#lastRunCell,
+      commandLog: this.#commandLogCells,
+      commandTimeoutMs,
     };
     const thread = startPiscinaTask({
       entry: WORKERS.botHost,

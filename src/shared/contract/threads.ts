@@ -125,6 +125,8 @@ export interface Bound {
 export type FrontMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
+  /** This host ends or is lost: the channel to it is of no use any more. Its successor has the same number. */
+  detachHost(input: { host: number }): void;
   /** The channel to the journal; a new one replaces the old. There is none when the journal is off. */
   attachJournal(input: { port: MessagePort }): void;
   /**
@@ -190,6 +192,10 @@ export type ControlMethods = {
   };
   /** Can be cancelled: its client has gone. */
   invoke(input: { call: InvokeInput; rights: Rights }): InvokeOutput;
+  /** A channel to a bot host, for commands. @throws DroverError `unavailable` when there is no such host now. */
+  connectHost(input: { host: number }): { port: MessagePort };
+  /** A command that this front sent to a host failed, and no host will put that on the stream. */
+  commandFailed(input: { bot: string; command: string; reason: string }): void;
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
 };
@@ -265,6 +271,9 @@ export interface HostStart {
   streams: SharedQuota<'perToken' | 'perAddress'>;
   lag: SharedLag;
   lastRun: SharedArrayBuffer;
+  commandLog: SharedArrayBuffer;
+  /** How long a command may take, in ms. */
+  commandTimeoutMs: number;
 }
 
 /** The part of a running bot's snapshot that its host owns. */
@@ -303,7 +312,9 @@ export type HostMethods = {
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
   /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
-  invoke(input: { id: string; command: string; args: JsonObject; timeoutMs: number }): Json;
+  invoke(input: { id: string; command: string; args: JsonObject }): Json;
+  /** Takes commands from a front; the messages are in command-messages.ts. */
+  attachFront(input: { port: MessagePort }): void;
   /** For drills: does to the host what a broken bot could do. */
   drill(input: { fault: HostFault }): void;
   /** Ends the host's task. Bots are to be stopped before. */

@@ -35,6 +35,7 @@ function request(authorization: string, query = ''): Exchange {
     header: (name) => (name === 'authorization' ? authorization : ''),
     body: unexpected,
     gone: unexpected,
+    onGone: unexpected,
     respond: unexpected,
     stream: unexpected,
   };

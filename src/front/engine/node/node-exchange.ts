@@ -25,6 +25,7 @@ export class NodeExchange implements Exchange {
   /** The client waits for `100 Continue` before it sends its body. */
   readonly #expectsContinue: boolean;
   #goes: AbortController | undefined;
+  #left: (() => void) | undefined;
   #done = false;
   #isClosing = false;
   /** Length of the response's body. */
@@ -128,6 +129,11 @@ export class NodeExchange implements Exchange {
     return this.#goes.signal;
   }
 
+  onGone(left: () => void): void {
+    if (this.aborted) left();
+    else this.#left = left;
+  }
+
   respond(response: Response): void {
     if (this.#done) return;
     this.#done = true;
@@ -156,6 +162,7 @@ export class NodeExchange implements Exchange {
     this.aborted = true;
     this.#done = true;
     this.#goes?.abort();
+    this.#left?.();
   };
 
   #write({ status, headers, body, close = false }: Response): void {

@@ -29,6 +29,7 @@ export class UwsExchange implements Exchange {
   #inHandler = true;
   #noBody: (() => void) | undefined;
   #goes: AbortController | undefined;
+  #left: (() => void) | undefined;
   aborted = false;
   slot: InFlightSlot | undefined;
   route = 0;
@@ -114,6 +115,14 @@ export class UwsExchange implements Exchange {
     return this.#goes.signal;
   }
 
+  onGone(left: () => void): void {
+    if (this.aborted) left();
+    else if (!this.#done) {
+      this.#left = left;
+      this.#watch();
+    }
+  }
+
   respond(response: Response): void {
     if (this.#done) return;
     this.#done = true;
@@ -157,6 +166,7 @@ export class UwsExchange implements Exchange {
       this.#done = true;
       this.#noBody?.();
       this.#goes?.abort();
+      this.#left?.();
     });
   }
 

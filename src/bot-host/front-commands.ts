@@ -1,0 +1,152 @@
+// Runs in a bot host thread. Owns the channels of the fronts: takes their commands, and answers with the outcomes.
+
+import type { MessagePort } from 'node:worker_threads';
+import {
+  addOutcome,
+  type CommandMessage,
+  clientGone,
+  eachCommand,
+  noAnswer,
+  nobodyWaits,
+  type OutcomeList,
+} from '../shared/contract/command-messages.js';
+import { Deadlines } from '../shared/deadlines.js';
+import type { CommandCall } from './command-call.js';
+import type { BotHost } from './host.js';
+
+/** The part of the host that runs commands. */
+type Dispatching = Pick<BotHost, 'dispatch' | 'refuse' | 'flush'>;
+
+/** A command that runs. */
+interface OpenCommand {
+  name: string;
+  call: CommandCall;
+}
+
+export class FrontCommands {
+  readonly #host: Dispatching;
+  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines<OpenCommand>;
+  readonly #channels = new Set<FrontChannel>();
+
+  /** @param timeoutMs how long a command may take. */
+  constructor(host: Dispatching, timeoutMs: number) {
+    this.#host = host;
+    this.#timeoutMs = timeoutMs;
+    this.#deadlines = new Deadlines(timeoutMs, ({ name, call }) =>
+      call.abort(noAnswer(name, timeoutMs)),
+    );
+  }
+
+  /** Takes commands from a front until it closes its end or is gone. */
+  attach(port: MessagePort): void {
+    const channel = new FrontChannel(port, this.#host, this.#timeoutMs, this.#deadlines);
+    this.#channels.add(channel);
+    // When the front's thread ends, this event is all that comes.
+    port.once('close', () => {
+      this.#channels.delete(channel);
+      channel.cancelAll();
+    });
+  }
+
+  close(): void {
+    this.#deadlines.clear();
+    for (const channel of this.#channels) channel.close();
+  }
+}
+
+/**
+ * The channel of one front. The front bounds the commands without an outcome (src/front/host-commands.ts), and with them the
+ * messages that wait in the port and the calls here.
+ */
+class FrontChannel {
+  readonly #port: MessagePort;
+  readonly #host: Dispatching;
+  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines<OpenCommand>;
+  /** By the front's id. */
+  readonly #open = new Map<number, OpenCommand>();
+  #outcomes: OutcomeList = [];
+  #isTaking = false;
+  #scheduled = false;
+
+  constructor(
+    port: MessagePort,
+    host: Dispatching,
+    timeoutMs: number,
+    deadlines: Deadlines<OpenCommand>,
+  ) {
+    this.#port = port;
+    this.#host = host;
+    this.#timeoutMs = timeoutMs;
+    this.#deadlines = deadlines;
+    port.on('message', (message: CommandMessage) => this.#take(message));
+  }
+
+  /** The front is gone, and its clients with it. */
+  cancelAll(): void {
+    for (const { call } of this.#open.values()) call.abort(clientGone(), nobodyWaits());
+  }
+
+  close(): void {
+    this.#port.close();
+  }
+
+  #take(message: CommandMessage): void {
+    if (message.type === 'cancel') {
+      this.#open.get(message.id)?.call.abort(clientGone(), nobodyWaits());
+      return;
+    }
+    // The host has hung for so long that the front has given up: nobody waits for these.
+    const isLate = (process.uptime() - message.sentAt) * 1000 >= this.#timeoutMs;
+    this.#isTaking = true;
+    eachCommand(message.commands, (id, bot, command, args) => {
+      if (isLate) {
+        const error = noAnswer(command, this.#timeoutMs);
+        addOutcome(this.#outcomes, id, this.#host.refuse(bot, command, error) ? error : null);
+      } else {
+        this.#run(id, bot, command, args);
+      }
+    });
+    this.#isTaking = false;
+    this.#flush();
+  }
+
+  #run(id: number, bot: string, command: string, args: string): void {
+    let entry: OpenCommand | undefined;
+    const call = this.#host.dispatch(bot, command, args, (outcome) => {
+      if (entry) {
+        this.#open.delete(id);
+        this.#deadlines.remove(entry);
+      }
+      addOutcome(this.#outcomes, id, outcome);
+      // Outcomes of one turn leave together: each message wakes the front.
+      if (!this.#isTaking) this.#flushSoon();
+    });
+    if (call === null) {
+      addOutcome(this.#outcomes, id, null);
+    } else if (call.isOpen) {
+      entry = { name: command, call };
+      this.#open.set(id, entry);
+      this.#deadlines.add(entry);
+    }
+  }
+
+  #flushSoon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#outcomes.length === 0) return;
+    const outcomes = this.#outcomes;
+    this.#outcomes = [];
+    // Who has the result finds the command's lines in the history.
+    this.#host.flush();
+    this.#port.postMessage(outcomes);
+  }
+}

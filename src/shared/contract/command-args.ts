@@ -1,0 +1,53 @@
+// Checks the arguments of a kind's commands, in main and in bot hosts.
+
+import type { Ajv, ValidateFunction } from 'ajv';
+import { DroverError } from '../errors.js';
+import { lazy } from '../lazy.js';
+import { require } from '../package-paths.js';
+import type { KindInfo } from './bots.js';
+import { explainSchemaError } from './explain.js';
+import type { JsonObject } from './json.js';
+
+/** For all schemas of a thread's kinds: it fills in their defaults. @returns a function that creates it the first time. */
+export function kindAjv(): () => Ajv {
+  return lazy(() => {
+    // Loading Ajv takes 20 ms, and nothing before the first bot or command needs it.
+    const { Ajv } = require('ajv') as typeof import('ajv');
+    return new Ajv({ useDefaults: true, strict: false });
+  });
+}
+
+/** The commands of one kind. Each schema is compiled when it is first needed. */
+export class CommandArgs {
+  readonly #kind: string;
+  readonly #validators: ReadonlyMap<string, () => ValidateFunction>;
+
+  /** @param ajv from {@link kindAjv}. */
+  constructor(kind: string, commands: KindInfo['commands'], ajv: () => Ajv) {
+    this.#kind = kind;
+    this.#validators = new Map(
+      Object.entries(commands).map(([name, { args }]) => [name, lazy(() => ajv().compile(args))]),
+    );
+  }
+
+  /** Compiles all schemas now. @throws Error when one is not valid. */
+  compile(): void {
+    for (const validator of this.#validators.values()) validator();
+  }
+
+  /** Fills in the defaults. @throws DroverError `not_found` for an unknown command, `bad_request`. */
+  check(command: string, args: JsonObject): void {
+    const validator = this.#validators.get(command);
+    if (!validator) {
+      const known = [...this.#validators.keys()].join(', ') || 'none';
+      throw new DroverError(
+        'not_found',
+        `no command ${JSON.stringify(command)}; bots of kind ${this.#kind} have: ${known}`,
+      );
+    }
+    const validate = validator();
+    if (!validate(args)) {
+      throw new DroverError('bad_request', explainSchemaError('args', validate.errors));
+    }
+  }
+}

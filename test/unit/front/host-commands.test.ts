@@ -1,0 +1,234 @@
+// A front's channels to bot hosts: real ports, and a host at the other end that answers when it is told to.
+
+import { once } from 'node:events';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { afterEach, expect, it, vi } from 'vitest';
+import { type BotCommand, HostCommands } from '../../../src/front/host-commands.js';
+import {
+  addOutcome,
+  type CommandMessage,
+  type CommandOutcome,
+  eachCommand,
+} from '../../../src/shared/contract/command-messages.js';
+import { DroverError } from '../../../src/shared/errors.js';
+
+const MAX_WAITING = 3;
+const TIMEOUT_MS = 1000;
+/** When the front gives up: the host has a little more time than the command. */
+const GIVE_UP_MS = 1100;
+const HOST = 4;
+const SAY: BotCommand = { bot: 'a', command: 'say', args: { text: 'hello' } };
+
+let hosts: HostCommands | undefined;
+const ports: MessagePort[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  hosts?.detach();
+  for (const port of ports.splice(0)) port.close();
+});
+
+/** A client that can hang up. */
+class Client {
+  leave = (): void => {};
+
+  onGone(left: () => void): void {
+    this.leave = left;
+  }
+}
+
+interface Asked {
+  id: number;
+  bot: string;
+  command: string;
+  args: unknown;
+}
+
+/** The host's end of a channel. */
+class FakeHost {
+  readonly port: MessagePort;
+  readonly asked: Asked[] = [];
+  readonly cancelled: number[] = [];
+  messages = 0;
+
+  constructor(port: MessagePort) {
+    this.port = port;
+    port.on('message', (message: CommandMessage) => {
+      this.messages += 1;
+      if (message.type === 'cancel') {
+        this.cancelled.push(message.id);
+        return;
+      }
+      eachCommand(message.commands, (id, bot, command, args) =>
+        this.asked.push({ id, bot, command, args: JSON.parse(args) }),
+      );
+    });
+  }
+
+  answer(...outcomes: [id: number, outcome: CommandOutcome | null][]): void {
+    const list: (number | string)[] = [];
+    for (const [id, outcome] of outcomes) addOutcome(list, id, outcome);
+    this.port.postMessage(list);
+  }
+
+  /** Resolves with the next message in its list. */
+  async next(): Promise<void> {
+    await once(this.port, 'message');
+  }
+}
+
+/** A front that has a channel to the host. */
+async function connected() {
+  const failed = vi.fn();
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const host = new FakeHost(port1);
+  const connect = vi.fn(async () => port2);
+  hosts = new HostCommands({ connect, failed, timeoutMs: TIMEOUT_MS, maxWaiting: MAX_WAITING });
+  const commands = hosts;
+  // The first command has no channel yet, and goes to main.
+  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  await connect.mock.results[0]?.value;
+  await Promise.resolve();
+  expect(connect.mock.calls).toEqual([[HOST]]);
+  const run = (command = SAY, client = new Client()): Promise<string | null> =>
+    commands.run(HOST, command, client) ?? Promise.reject(new Error('it has no channel'));
+  return { commands, host, run, failed, connect };
+}
+
+it('sends the commands of one turn in one message, and gives each its outcome', async () => {
+  const { host, run } = await connected();
+  const answers = [run(), run({ ...SAY, bot: 'b' }), run({ ...SAY, command: 'walk' })];
+  await host.next();
+  expect(host.messages).toBe(1);
+  expect(host.asked).toMatchObject([
+    { bot: 'a', command: 'say', args: { text: 'hello' } },
+    { bot: 'b' },
+    { command: 'walk' },
+  ]);
+  const [a, b, c] = host.asked.map(({ id }) => id) as [number, number, number];
+  host.answer([b, new DroverError('command_failed', 'no voice')], [c, null], [a, '{"said":"x"}']);
+  const outcomes = await Promise.allSettled(answers);
+  expect(outcomes).toMatchObject([
+    { value: '{"said":"x"}' },
+    { reason: { code: 'command_failed', status: 500, message: 'no voice' } },
+    { value: null },
+  ]);
+});
+
+it('refuses a command above the bound, and takes one again when another has its outcome', async () => {
+  const { host, run } = await connected();
+  const first = run();
+  const others = [run(), run()];
+  await expect(run()).rejects.toMatchObject({ code: 'overloaded', retryAfterS: 1 });
+  await host.next();
+  host.answer([host.asked[0]?.id as number, '1']);
+  expect(await first).toBe('1');
+  others.push(run());
+  await host.next();
+  host.answer(...host.asked.slice(1).map(({ id }): [number, string] => [id, '2']));
+  expect(await Promise.all(others)).toEqual(['2', '2', '2']);
+});
+
+it('a client that hangs up cancels its command, which counts until the host has said what became of it', async () => {
+  const { host, run, failed } = await connected();
+  const client = new Client();
+  const answer = run(SAY, client);
+  client.leave();
+  await expect(answer).rejects.toThrow('the client has gone, the command is cancelled');
+  await host.next();
+  if (host.messages < 2) await host.next();
+  expect(host.cancelled).toEqual(host.asked.map(({ id }) => id));
+  const others = [run(), run()];
+  await expect(run()).rejects.toMatchObject({ code: 'overloaded' });
+  await host.next();
+  host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
+  await Promise.all(others);
+  // The host has put the outcome on the stream.
+  expect(failed).not.toHaveBeenCalled();
+  // Once it is over, nothing is cancelled.
+  client.leave();
+  const last = run();
+  await host.next();
+  host.answer([host.asked.at(-1)?.id as number, '3']);
+  await last;
+  expect(host.cancelled).toHaveLength(1);
+});
+
+it('main hears of a command that nobody ran after its client had hung up', async () => {
+  const { host, run, failed } = await connected();
+  const client = new Client();
+  const answer = run(SAY, client);
+  client.leave();
+  await expect(answer).rejects.toThrow('the client has gone');
+  await host.next();
+  host.answer([host.asked[0]?.id as number, null]);
+  await vi.waitFor(() => expect(failed).toHaveBeenCalled());
+  expect(failed.mock.calls).toEqual([
+    [{ bot: 'a', command: 'say', reason: 'the client has gone, the command is cancelled' }],
+  ]);
+});
+
+it('a host that does not answer in time: its clients get 504, and the stream what the host says later', async () => {
+  const { host, run, failed } = await connected();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const answer = run();
+  await host.next();
+  const rejected = expect(answer).rejects.toMatchObject({
+    code: 'no_answer',
+    status: 504,
+    message: 'say did not answer within 1000 ms',
+  });
+  vi.advanceTimersByTime(GIVE_UP_MS);
+  await rejected;
+  const next = run();
+  await host.next();
+  host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
+  expect(await next).toBe('1');
+  expect(failed).not.toHaveBeenCalled();
+});
+
+it('a host that is lost: its commands fail, main hears of them, and the next host is asked for', async () => {
+  const { host, run, failed, commands, connect } = await connected();
+  const client = new Client();
+  const left = run(SAY, client);
+  client.leave();
+  await expect(left).rejects.toThrow('the client has gone');
+  const open = run({ ...SAY, bot: 'b' });
+  const isOver = expect(open).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'bot host 4 was lost',
+  });
+  host.port.close();
+  await isOver;
+  expect(failed.mock.calls).toEqual([
+    [{ bot: 'a', command: 'say', reason: 'the client has gone, the command is cancelled' }],
+    [{ bot: 'b', command: 'say', reason: 'bot host 4 was lost' }],
+  ]);
+  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  expect(connect).toHaveBeenCalledTimes(2);
+});
+
+it('a channel that main refuses is asked for again by the next command', async () => {
+  const connect = vi.fn(() => Promise.reject(new DroverError('unavailable')));
+  hosts = new HostCommands({ connect, failed: vi.fn(), timeoutMs: TIMEOUT_MS, maxWaiting: 1 });
+  expect(hosts.run(HOST, SAY, new Client())).toBeNull();
+  await connect.mock.results[0]?.value.catch(() => {});
+  await Promise.resolve();
+  expect(hosts.run(HOST, SAY, new Client())).toBeNull();
+  expect(connect).toHaveBeenCalledTimes(2);
+});
+
+it('a host that main tells of is lost at once, also when its thread does not exit', async () => {
+  const { run, failed, commands, connect } = await connected();
+  const open = run();
+  commands.detachHost(HOST);
+  await expect(open).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'bot host 4 was lost',
+  });
+  expect(failed).toHaveBeenCalledTimes(1);
+  expect(commands.run(HOST, SAY, new Client())).toBeNull();
+  expect(connect).toHaveBeenCalledTimes(2);
+  commands.detachHost(5);
+});
