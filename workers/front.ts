@@ -156,7 +156,7 @@ const front = createFront({
   epoch: stream.epoch,
   maxUrlBytes: http.max_url_bytes,
   maxInFlight: http.max_requests_in_flight,
-  retryMs: streaming.retry_ms,
+  retry: { baseMs: streaming.retry_ms, perSecond: streaming.returns_per_second },
   limits: {
     maxBytes: http.max_body_bytes,
     timeoutMs: http.body_timeout_ms,

@@ -24,7 +24,7 @@ export interface Line {
 }
 
 /** The start of a stream. */
-export const OPENING = retryLine(2000, 0.5) + positionComment(EPOCH, 1);
+export const OPENING = retryLine(2000, 0, () => 0.5) + positionComment(EPOCH, 1);
 
 /** A whole frame, by template like in the service. */
 export function frameOf({ id, data }: Line): string {

@@ -33,6 +33,11 @@ export class StreamLeases {
     this.#streams = streams;
   }
 
+  /** Streams and downloads that are open, of all fronts. */
+  get open(): number {
+    return this.#quota.total();
+  }
+
   /**
    * @param token its id. @param address of the client.
    * @throws DroverError `unavailable` or `too_many`; nothing has to be released then.

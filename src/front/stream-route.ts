@@ -47,8 +47,15 @@ export interface StreamRouteParts {
   mirror: Pick<SnapshotMirror, 'labels'>;
   names: NameHasher;
   admission: StreamAdmission;
-  /** Base of the `retry:` line, in ms. */
-  retryMs: number;
+  retry: Retry;
+}
+
+/** How long clients wait before they reconnect. */
+export interface Retry {
+  /** In ms, before the deviation. */
+  baseMs: number;
+  /** How many come back in a second if all are lost at once. */
+  perSecond: number;
 }
 
 /** What the client asks for; read before the first await. */
@@ -117,7 +124,7 @@ function filterOf(
 
 /** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
 function stream(
-  { fanout, retryMs }: StreamRouteParts,
+  { fanout, leases, retry }: StreamRouteParts,
   exchange: Exchange,
   lease: StreamLease,
   filter: Filter | null,
@@ -132,7 +139,8 @@ function stream(
   lease.bind(sink);
   subscriber = fanout.add(sink, {
     filter,
-    opening: retryLine(retryMs, Math.random()),
+    // Each start takes a front's time: without the addition, all streams of a full service would come back within a second.
+    opening: retryLine(retry.baseMs, (leases.open / retry.perSecond) * 1000, Math.random),
     lastEventId,
     snapshots: parameterOf(pairs, 'snapshot') !== '0',
     removed: () => lease.release(),

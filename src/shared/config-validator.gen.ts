@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"type":"integer","minimum":0,"maximum":1000},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -1335,14 +1335,14 @@ const _errs100 = errors;
 if(errors === _errs100){
 if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
 let missing5;
-if(((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_held_bytes === undefined) && (missing5 = "max_held_bytes"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))){
+if((((((((((data37.ring_bytes === undefined) && (missing5 = "ring_bytes")) || ((data37.heartbeat_ms === undefined) && (missing5 = "heartbeat_ms"))) || ((data37.stall_ms === undefined) && (missing5 = "stall_ms"))) || ((data37.max_held_bytes === undefined) && (missing5 = "max_held_bytes"))) || ((data37.max_streams === undefined) && (missing5 = "max_streams"))) || ((data37.max_streams_per_token === undefined) && (missing5 = "max_streams_per_token"))) || ((data37.max_streams_per_address === undefined) && (missing5 = "max_streams_per_address"))) || ((data37.retry_ms === undefined) && (missing5 = "retry_ms"))) || ((data37.returns_per_second === undefined) && (missing5 = "returns_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/required",keyword:"required",params:{missingProperty: missing5},message:"must have required property '"+missing5+"'"}];
 return false;
 }
 else {
 const _errs102 = errors;
 for(const key5 in data37){
-if(!((((((((key5 === "ring_bytes") || (key5 === "heartbeat_ms")) || (key5 === "stall_ms")) || (key5 === "max_held_bytes")) || (key5 === "max_streams")) || (key5 === "max_streams_per_token")) || (key5 === "max_streams_per_address")) || (key5 === "retry_ms"))){
+if(!(func0.call(schema0.properties.stream.properties, key5))){
 validate0.errors = [{instancePath:instancePath+"/stream",schemaPath:"#/properties/stream/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -1552,6 +1552,34 @@ var valid18 = _errs117 === errors;
 else {
 var valid18 = true;
 }
+if(valid18){
+if(data37.returns_per_second !== undefined){
+let data46 = data37.returns_per_second;
+const _errs119 = errors;
+if(!(((typeof data46 == "number") && (!(data46 % 1) && !isNaN(data46))) && (isFinite(data46)))){
+validate0.errors = [{instancePath:instancePath+"/stream/returns_per_second",schemaPath:"#/properties/stream/properties/returns_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs119){
+if((typeof data46 == "number") && (isFinite(data46))){
+if(data46 > 1000000 || isNaN(data46)){
+validate0.errors = [{instancePath:instancePath+"/stream/returns_per_second",schemaPath:"#/properties/stream/properties/returns_per_second/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
+return false;
+}
+else {
+if(data46 < 1 || isNaN(data46)){
+validate0.errors = [{instancePath:instancePath+"/stream/returns_per_second",schemaPath:"#/properties/stream/properties/returns_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
+return false;
+}
+}
+}
+}
+var valid18 = _errs119 === errors;
+}
+else {
+var valid18 = true;
+}
+}
 }
 }
 }
@@ -1574,32 +1602,32 @@ var valid0 = true;
 }
 if(valid0){
 if(data.hosts !== undefined){
-let data46 = data.hosts;
-const _errs119 = errors;
-if(errors === _errs119){
-if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+let data47 = data.hosts;
+const _errs121 = errors;
+if(errors === _errs121){
+if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
-if((((((((data46.count === undefined) && (missing6 = "count")) || ((data46.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data46.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data46.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data46.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data46.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data46.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
-const _errs121 = errors;
-for(const key6 in data46){
+const _errs123 = errors;
+for(const key6 in data47){
 if(!(((((((key6 === "count") || (key6 === "max_dedicated")) || (key6 === "max_heap_mb")) || (key6 === "in_flight_bytes")) || (key6 === "stop_grace_ms")) || (key6 === "kind_load_ms")) || (key6 === "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs121 === errors){
-if(data46.count !== undefined){
-let data47 = data46.count;
-const _errs122 = errors;
-const _errs123 = errors;
-let valid20 = false;
+if(_errs123 === errors){
+if(data47.count !== undefined){
+let data48 = data47.count;
 const _errs124 = errors;
-if(!(((typeof data47 == "number") && (!(data47 % 1) && !isNaN(data47))) && (isFinite(data47)))){
+const _errs125 = errors;
+let valid20 = false;
+const _errs126 = errors;
+if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
 const err22 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err22];
@@ -1609,9 +1637,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(errors === _errs124){
-if((typeof data47 == "number") && (isFinite(data47))){
-if(data47 > 256 || isNaN(data47)){
+if(errors === _errs126){
+if((typeof data48 == "number") && (isFinite(data48))){
+if(data48 > 256 || isNaN(data48)){
 const err23 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err23];
@@ -1622,7 +1650,7 @@ vErrors.push(err23);
 errors++;
 }
 else {
-if(data47 < 1 || isNaN(data47)){
+if(data48 < 1 || isNaN(data48)){
 const err24 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err24];
@@ -1635,11 +1663,11 @@ errors++;
 }
 }
 }
-var _valid5 = _errs124 === errors;
+var _valid5 = _errs126 === errors;
 valid20 = valid20 || _valid5;
 if(!valid20){
-const _errs126 = errors;
-if(data47 !== null){
+const _errs128 = errors;
+if(data48 !== null){
 const err25 = {instancePath:instancePath+"/hosts/count",schemaPath:"#/properties/hosts/properties/count/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err25];
@@ -1649,7 +1677,7 @@ vErrors.push(err25);
 }
 errors++;
 }
-var _valid5 = _errs126 === errors;
+var _valid5 = _errs128 === errors;
 valid20 = valid20 || _valid5;
 }
 if(!valid20){
@@ -1665,61 +1693,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs123;
+errors = _errs125;
 if(vErrors !== null){
-if(_errs123){
-vErrors.length = _errs123;
+if(_errs125){
+vErrors.length = _errs125;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs122 === errors;
+var valid19 = _errs124 === errors;
 }
 else {
 var valid19 = true;
 }
 if(valid19){
-if(data46.max_dedicated !== undefined){
-let data48 = data46.max_dedicated;
-const _errs128 = errors;
-if(!(((typeof data48 == "number") && (!(data48 % 1) && !isNaN(data48))) && (isFinite(data48)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs128){
-if((typeof data48 == "number") && (isFinite(data48))){
-if(data48 > 1024 || isNaN(data48)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
-return false;
-}
-else {
-if(data48 < 0 || isNaN(data48)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid19 = _errs128 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data46.max_heap_mb !== undefined){
-let data49 = data46.max_heap_mb;
+if(data47.max_dedicated !== undefined){
+let data49 = data47.max_dedicated;
 const _errs130 = errors;
 if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs130){
 if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 < 32 || isNaN(data49)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
+if(data49 > 1024 || isNaN(data49)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
 return false;
+}
+else {
+if(data49 < 0 || isNaN(data49)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -1729,17 +1736,17 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data46.in_flight_bytes !== undefined){
-let data50 = data46.in_flight_bytes;
+if(data47.max_heap_mb !== undefined){
+let data50 = data47.max_heap_mb;
 const _errs132 = errors;
 if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs132){
 if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 < 65536 || isNaN(data50)){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
+if(data50 < 32 || isNaN(data50)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
@@ -1750,24 +1757,18 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data46.stop_grace_ms !== undefined){
-let data51 = data46.stop_grace_ms;
+if(data47.in_flight_bytes !== undefined){
+let data51 = data47.in_flight_bytes;
 const _errs134 = errors;
 if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs134){
 if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 > 60000 || isNaN(data51)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+if(data51 < 65536 || isNaN(data51)){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
 return false;
-}
-else {
-if(data51 < 0 || isNaN(data51)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
 }
 }
 }
@@ -1777,18 +1778,24 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data46.kind_load_ms !== undefined){
-let data52 = data46.kind_load_ms;
+if(data47.stop_grace_ms !== undefined){
+let data52 = data47.stop_grace_ms;
 const _errs136 = errors;
 if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs136){
 if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 < 100 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+if(data52 > 60000 || isNaN(data52)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
 return false;
+}
+else {
+if(data52 < 0 || isNaN(data52)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -1798,22 +1805,43 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data46.bot_lines_per_second !== undefined){
-let data53 = data46.bot_lines_per_second;
+if(data47.kind_load_ms !== undefined){
+let data53 = data47.kind_load_ms;
 const _errs138 = errors;
 if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs138){
 if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 < 0 || isNaN(data53)){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data53 < 100 || isNaN(data53)){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 var valid19 = _errs138 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.bot_lines_per_second !== undefined){
+let data54 = data47.bot_lines_per_second;
+const _errs140 = errors;
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs140){
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 < 0 || isNaN(data54)){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid19 = _errs140 === errors;
 }
 else {
 var valid19 = true;
@@ -1832,47 +1860,47 @@ validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs119 === errors;
+var valid0 = _errs121 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data54 = data.network;
-const _errs140 = errors;
-if(errors === _errs140){
-if(data54 && typeof data54 == "object" && !Array.isArray(data54)){
+let data55 = data.network;
+const _errs142 = errors;
+if(errors === _errs142){
+if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
 let missing7;
-if((data54.allow === undefined) && (missing7 = "allow")){
+if((data55.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs142 = errors;
-for(const key7 in data54){
+const _errs144 = errors;
+for(const key7 in data55){
 if(!(key7 === "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs142 === errors){
-if(data54.allow !== undefined){
-let data55 = data54.allow;
-const _errs144 = errors;
+if(_errs144 === errors){
+if(data55.allow !== undefined){
+let data56 = data55.allow;
+const _errs146 = errors;
 let valid22 = false;
-const _errs145 = errors;
-if(errors === _errs145){
-if(Array.isArray(data55)){
-var valid23 = true;
-const len4 = data55.length;
-for(let i8=0; i8<len4; i8++){
-let data56 = data55[i8];
 const _errs147 = errors;
 if(errors === _errs147){
-if(typeof data56 === "string"){
-if(func2(data56) < 1){
+if(Array.isArray(data56)){
+var valid23 = true;
+const len4 = data56.length;
+for(let i8=0; i8<len4; i8++){
+let data57 = data56[i8];
+const _errs149 = errors;
+if(errors === _errs149){
+if(typeof data57 === "string"){
+if(func2(data57) < 1){
 const err27 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err27];
@@ -1894,7 +1922,7 @@ vErrors.push(err28);
 errors++;
 }
 }
-var valid23 = _errs147 === errors;
+var valid23 = _errs149 === errors;
 if(!valid23){
 break;
 }
@@ -1911,11 +1939,11 @@ vErrors.push(err29);
 errors++;
 }
 }
-var _valid6 = _errs145 === errors;
+var _valid6 = _errs147 === errors;
 valid22 = valid22 || _valid6;
 if(!valid22){
-const _errs149 = errors;
-if(data55 !== null){
+const _errs151 = errors;
+if(data56 !== null){
 const err30 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err30];
@@ -1925,7 +1953,7 @@ vErrors.push(err30);
 }
 errors++;
 }
-var _valid6 = _errs149 === errors;
+var _valid6 = _errs151 === errors;
 valid22 = valid22 || _valid6;
 }
 if(!valid22){
@@ -1941,10 +1969,10 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs144;
+errors = _errs146;
 if(vErrors !== null){
-if(_errs144){
-vErrors.length = _errs144;
+if(_errs146){
+vErrors.length = _errs146;
 }
 else {
 vErrors = null;
@@ -1960,42 +1988,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs140 === errors;
+var valid0 = _errs142 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data57 = data.invoke;
-const _errs151 = errors;
-if(errors === _errs151){
-if(data57 && typeof data57 == "object" && !Array.isArray(data57)){
+let data58 = data.invoke;
+const _errs153 = errors;
+if(errors === _errs153){
+if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
 let missing8;
-if((data57.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data58.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs153 = errors;
-for(const key8 in data57){
+const _errs155 = errors;
+for(const key8 in data58){
 if(!(key8 === "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs153 === errors){
-if(data57.timeout_ms !== undefined){
-let data58 = data57.timeout_ms;
-const _errs154 = errors;
-if(!(((typeof data58 == "number") && (!(data58 % 1) && !isNaN(data58))) && (isFinite(data58)))){
+if(_errs155 === errors){
+if(data58.timeout_ms !== undefined){
+let data59 = data58.timeout_ms;
+const _errs156 = errors;
+if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs154){
-if((typeof data58 == "number") && (isFinite(data58))){
-if(data58 < 10 || isNaN(data58)){
+if(errors === _errs156){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 < 10 || isNaN(data59)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -2010,81 +2038,81 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs151 === errors;
+var valid0 = _errs153 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data59 = data.shutdown;
-const _errs156 = errors;
-if(errors === _errs156){
-if(data59 && typeof data59 == "object" && !Array.isArray(data59)){
+let data60 = data.shutdown;
+const _errs158 = errors;
+if(errors === _errs158){
+if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
 let missing9;
-if(((data59.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data59.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data60.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data60.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs158 = errors;
-for(const key9 in data59){
+const _errs160 = errors;
+for(const key9 in data60){
 if(!((key9 === "bots_ms") || (key9 === "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs158 === errors){
-if(data59.bots_ms !== undefined){
-let data60 = data59.bots_ms;
-const _errs159 = errors;
-if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
+if(_errs160 === errors){
+if(data60.bots_ms !== undefined){
+let data61 = data60.bots_ms;
+const _errs161 = errors;
+if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs159){
-if((typeof data60 == "number") && (isFinite(data60))){
-if(data60 > 7500 || isNaN(data60)){
+if(errors === _errs161){
+if((typeof data61 == "number") && (isFinite(data61))){
+if(data61 > 7500 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data60 < 0 || isNaN(data60)){
+if(data61 < 0 || isNaN(data61)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs159 === errors;
+var valid25 = _errs161 === errors;
 }
 else {
 var valid25 = true;
 }
 if(valid25){
-if(data59.streams_ms !== undefined){
-let data61 = data59.streams_ms;
-const _errs161 = errors;
-if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
+if(data60.streams_ms !== undefined){
+let data62 = data60.streams_ms;
+const _errs163 = errors;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs161){
-if((typeof data61 == "number") && (isFinite(data61))){
-if(data61 > 7500 || isNaN(data61)){
+if(errors === _errs163){
+if((typeof data62 == "number") && (isFinite(data62))){
+if(data62 > 7500 || isNaN(data62)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data61 < 0 || isNaN(data61)){
+if(data62 < 0 || isNaN(data62)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs161 === errors;
+var valid25 = _errs163 === errors;
 }
 else {
 var valid25 = true;
@@ -2098,39 +2126,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs156 === errors;
+var valid0 = _errs158 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data62 = data.log;
-const _errs163 = errors;
-if(errors === _errs163){
-if(data62 && typeof data62 == "object" && !Array.isArray(data62)){
+let data63 = data.log;
+const _errs165 = errors;
+if(errors === _errs165){
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
 let missing10;
-if((data62.access === undefined) && (missing10 = "access")){
+if((data63.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs165 = errors;
-for(const key10 in data62){
+const _errs167 = errors;
+for(const key10 in data63){
 if(!(key10 === "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs165 === errors){
-if(data62.access !== undefined){
-let data63 = data62.access;
-if(typeof data63 !== "string"){
+if(_errs167 === errors){
+if(data63.access !== undefined){
+let data64 = data63.access;
+if(typeof data64 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data63 === "off") || (data63 === "errors")) || (data63 === "all"))){
+if(!(((data64 === "off") || (data64 === "errors")) || (data64 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2143,70 +2171,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs163 === errors;
+var valid0 = _errs165 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data64 = data.pressure;
-const _errs168 = errors;
-if(errors === _errs168){
-if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
+let data65 = data.pressure;
+const _errs170 = errors;
+if(errors === _errs170){
+if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
 let missing11;
-if(((((data64.max_bots === undefined) && (missing11 = "max_bots")) || ((data64.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data64.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data64.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data65.max_bots === undefined) && (missing11 = "max_bots")) || ((data65.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data65.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data65.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs170 = errors;
-for(const key11 in data64){
+const _errs172 = errors;
+for(const key11 in data65){
 if(!((((key11 === "max_bots") || (key11 === "max_cpu")) || (key11 === "max_memory_mb")) || (key11 === "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs170 === errors){
-if(data64.max_bots !== undefined){
-let data65 = data64.max_bots;
-const _errs171 = errors;
-if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+if(_errs172 === errors){
+if(data65.max_bots !== undefined){
+let data66 = data65.max_bots;
+const _errs173 = errors;
+if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs171){
-if((typeof data65 == "number") && (isFinite(data65))){
-if(data65 > 1000000 || isNaN(data65)){
+if(errors === _errs173){
+if((typeof data66 == "number") && (isFinite(data66))){
+if(data66 > 1000000 || isNaN(data66)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data65 < 1 || isNaN(data65)){
+if(data66 < 1 || isNaN(data66)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid27 = _errs171 === errors;
+var valid27 = _errs173 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data64.max_cpu !== undefined){
-let data66 = data64.max_cpu;
-const _errs173 = errors;
-if(errors === _errs173){
-if((typeof data66 == "number") && (isFinite(data66))){
-if(data66 > 1 || isNaN(data66)){
+if(data65.max_cpu !== undefined){
+let data67 = data65.max_cpu;
+const _errs175 = errors;
+if(errors === _errs175){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 > 1 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data66 < 0.01 || isNaN(data66)){
+if(data67 < 0.01 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2217,19 +2245,19 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid27 = _errs173 === errors;
+var valid27 = _errs175 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data64.max_memory_mb !== undefined){
-let data67 = data64.max_memory_mb;
-const _errs175 = errors;
-const _errs176 = errors;
-let valid28 = false;
+if(data65.max_memory_mb !== undefined){
+let data68 = data65.max_memory_mb;
 const _errs177 = errors;
-if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
+const _errs178 = errors;
+let valid28 = false;
+const _errs179 = errors;
+if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
 const err32 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err32];
@@ -2239,9 +2267,9 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(errors === _errs177){
-if((typeof data67 == "number") && (isFinite(data67))){
-if(data67 < 1 || isNaN(data67)){
+if(errors === _errs179){
+if((typeof data68 == "number") && (isFinite(data68))){
+if(data68 < 1 || isNaN(data68)){
 const err33 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err33];
@@ -2253,11 +2281,11 @@ errors++;
 }
 }
 }
-var _valid7 = _errs177 === errors;
+var _valid7 = _errs179 === errors;
 valid28 = valid28 || _valid7;
 if(!valid28){
-const _errs179 = errors;
-if(data67 !== null){
+const _errs181 = errors;
+if(data68 !== null){
 const err34 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err34];
@@ -2267,7 +2295,7 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid7 = _errs179 === errors;
+var _valid7 = _errs181 === errors;
 valid28 = valid28 || _valid7;
 }
 if(!valid28){
@@ -2283,33 +2311,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs176;
+errors = _errs178;
 if(vErrors !== null){
-if(_errs176){
-vErrors.length = _errs176;
+if(_errs178){
+vErrors.length = _errs178;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid27 = _errs175 === errors;
+var valid27 = _errs177 === errors;
 }
 else {
 var valid27 = true;
 }
 if(valid27){
-if(data64.max_queue !== undefined){
-let data68 = data64.max_queue;
-const _errs181 = errors;
-if(errors === _errs181){
-if((typeof data68 == "number") && (isFinite(data68))){
-if(data68 > 1 || isNaN(data68)){
+if(data65.max_queue !== undefined){
+let data69 = data65.max_queue;
+const _errs183 = errors;
+if(errors === _errs183){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 > 1 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data68 < 0.01 || isNaN(data68)){
+if(data69 < 0.01 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2320,7 +2348,7 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid27 = _errs181 === errors;
+var valid27 = _errs183 === errors;
 }
 else {
 var valid27 = true;
@@ -2336,64 +2364,37 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs168 === errors;
+var valid0 = _errs170 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data69 = data.journal;
-const _errs183 = errors;
-if(errors === _errs183){
-if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
+let data70 = data.journal;
+const _errs185 = errors;
+if(errors === _errs185){
+if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
 let missing12;
-if((((((data69.enabled === undefined) && (missing12 = "enabled")) || ((data69.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data69.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data69.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data69.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data70.enabled === undefined) && (missing12 = "enabled")) || ((data70.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data70.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data70.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data70.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs185 = errors;
-for(const key12 in data69){
+const _errs187 = errors;
+for(const key12 in data70){
 if(!(((((key12 === "enabled") || (key12 === "max_bytes")) || (key12 === "max_age_hours")) || (key12 === "flush_ms")) || (key12 === "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs185 === errors){
-if(data69.enabled !== undefined){
-const _errs186 = errors;
-if(typeof data69.enabled !== "boolean"){
+if(_errs187 === errors){
+if(data70.enabled !== undefined){
+const _errs188 = errors;
+if(typeof data70.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
-}
-var valid29 = _errs186 === errors;
-}
-else {
-var valid29 = true;
-}
-if(valid29){
-if(data69.max_bytes !== undefined){
-let data71 = data69.max_bytes;
-const _errs188 = errors;
-if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs188){
-if((typeof data71 == "number") && (isFinite(data71))){
-if(data71 > 1099511627776 || isNaN(data71)){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
-return false;
-}
-else {
-if(data71 < 1048576 || isNaN(data71)){
-validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
-return false;
-}
-}
-}
 }
 var valid29 = _errs188 === errors;
 }
@@ -2401,17 +2402,44 @@ else {
 var valid29 = true;
 }
 if(valid29){
-if(data69.max_age_hours !== undefined){
-let data72 = data69.max_age_hours;
+if(data70.max_bytes !== undefined){
+let data72 = data70.max_bytes;
 const _errs190 = errors;
+if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
 if(errors === _errs190){
 if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 87600 || isNaN(data72)){
+if(data72 > 1099511627776 || isNaN(data72)){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
+return false;
+}
+else {
+if(data72 < 1048576 || isNaN(data72)){
+validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
+return false;
+}
+}
+}
+}
+var valid29 = _errs190 === errors;
+}
+else {
+var valid29 = true;
+}
+if(valid29){
+if(data70.max_age_hours !== undefined){
+let data73 = data70.max_age_hours;
+const _errs192 = errors;
+if(errors === _errs192){
+if((typeof data73 == "number") && (isFinite(data73))){
+if(data73 > 87600 || isNaN(data73)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data72 < 0.01 || isNaN(data72)){
+if(data73 < 0.01 || isNaN(data73)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2422,46 +2450,46 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid29 = _errs190 === errors;
-}
-else {
-var valid29 = true;
-}
-if(valid29){
-if(data69.flush_ms !== undefined){
-let data73 = data69.flush_ms;
-const _errs192 = errors;
-if(!(((typeof data73 == "number") && (!(data73 % 1) && !isNaN(data73))) && (isFinite(data73)))){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs192){
-if((typeof data73 == "number") && (isFinite(data73))){
-if(data73 > 10000 || isNaN(data73)){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
-return false;
-}
-else {
-if(data73 < 5 || isNaN(data73)){
-validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
-return false;
-}
-}
-}
-}
 var valid29 = _errs192 === errors;
 }
 else {
 var valid29 = true;
 }
 if(valid29){
-if(data69.fsync !== undefined){
-let data74 = data69.fsync;
+if(data70.flush_ms !== undefined){
+let data74 = data70.flush_ms;
 const _errs194 = errors;
-const _errs195 = errors;
-let valid30 = false;
+if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs194){
+if((typeof data74 == "number") && (isFinite(data74))){
+if(data74 > 10000 || isNaN(data74)){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
+return false;
+}
+else {
+if(data74 < 5 || isNaN(data74)){
+validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
+return false;
+}
+}
+}
+}
+var valid29 = _errs194 === errors;
+}
+else {
+var valid29 = true;
+}
+if(valid29){
+if(data70.fsync !== undefined){
+let data75 = data70.fsync;
 const _errs196 = errors;
-if(typeof data74 !== "string"){
+const _errs197 = errors;
+let valid30 = false;
+const _errs198 = errors;
+if(typeof data75 !== "string"){
 const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err36];
@@ -2471,7 +2499,7 @@ vErrors.push(err36);
 }
 errors++;
 }
-if("always" !== data74){
+if("always" !== data75){
 const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err37];
@@ -2481,11 +2509,11 @@ vErrors.push(err37);
 }
 errors++;
 }
-var _valid8 = _errs196 === errors;
+var _valid8 = _errs198 === errors;
 valid30 = valid30 || _valid8;
 if(!valid30){
-const _errs198 = errors;
-if(typeof data74 !== "string"){
+const _errs200 = errors;
+if(typeof data75 !== "string"){
 const err38 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err38];
@@ -2495,7 +2523,7 @@ vErrors.push(err38);
 }
 errors++;
 }
-if("background" !== data74){
+if("background" !== data75){
 const err39 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err39];
@@ -2505,11 +2533,11 @@ vErrors.push(err39);
 }
 errors++;
 }
-var _valid8 = _errs198 === errors;
+var _valid8 = _errs200 === errors;
 valid30 = valid30 || _valid8;
 if(!valid30){
-const _errs200 = errors;
-if(typeof data74 !== "string"){
+const _errs202 = errors;
+if(typeof data75 !== "string"){
 const err40 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err40];
@@ -2519,7 +2547,7 @@ vErrors.push(err40);
 }
 errors++;
 }
-if("never" !== data74){
+if("never" !== data75){
 const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err41];
@@ -2529,7 +2557,7 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid8 = _errs200 === errors;
+var _valid8 = _errs202 === errors;
 valid30 = valid30 || _valid8;
 }
 }
@@ -2546,17 +2574,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs195;
+errors = _errs197;
 if(vErrors !== null){
-if(_errs195){
-vErrors.length = _errs195;
+if(_errs197){
+vErrors.length = _errs197;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid29 = _errs194 === errors;
+var valid29 = _errs196 === errors;
 }
 else {
 var valid29 = true;
@@ -2573,66 +2601,66 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs183 === errors;
+var valid0 = _errs185 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data75 = data.demo;
-const _errs202 = errors;
-if(errors === _errs202){
-if(data75 && typeof data75 == "object" && !Array.isArray(data75)){
+let data76 = data.demo;
+const _errs204 = errors;
+if(errors === _errs204){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
 let missing13;
-if(((data75.enabled === undefined) && (missing13 = "enabled")) || ((data75.bots === undefined) && (missing13 = "bots"))){
+if(((data76.enabled === undefined) && (missing13 = "enabled")) || ((data76.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs204 = errors;
-for(const key13 in data75){
+const _errs206 = errors;
+for(const key13 in data76){
 if(!((key13 === "enabled") || (key13 === "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs204 === errors){
-if(data75.enabled !== undefined){
-const _errs205 = errors;
-if(typeof data75.enabled !== "boolean"){
+if(_errs206 === errors){
+if(data76.enabled !== undefined){
+const _errs207 = errors;
+if(typeof data76.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid31 = _errs205 === errors;
+var valid31 = _errs207 === errors;
 }
 else {
 var valid31 = true;
 }
 if(valid31){
-if(data75.bots !== undefined){
-let data77 = data75.bots;
-const _errs207 = errors;
-if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
+if(data76.bots !== undefined){
+let data78 = data76.bots;
+const _errs209 = errors;
+if(!(((typeof data78 == "number") && (!(data78 % 1) && !isNaN(data78))) && (isFinite(data78)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs207){
-if((typeof data77 == "number") && (isFinite(data77))){
-if(data77 > 10000 || isNaN(data77)){
+if(errors === _errs209){
+if((typeof data78 == "number") && (isFinite(data78))){
+if(data78 > 10000 || isNaN(data78)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data77 < 0 || isNaN(data77)){
+if(data78 < 0 || isNaN(data78)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs207 === errors;
+var valid31 = _errs209 === errors;
 }
 else {
 var valid31 = true;
@@ -2646,34 +2674,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs202 === errors;
+var valid0 = _errs204 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data78 = data.drills;
-const _errs209 = errors;
-if(errors === _errs209){
-if(data78 && typeof data78 == "object" && !Array.isArray(data78)){
+let data79 = data.drills;
+const _errs211 = errors;
+if(errors === _errs211){
+if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
 let missing14;
-if((data78.enabled === undefined) && (missing14 = "enabled")){
+if((data79.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs211 = errors;
-for(const key14 in data78){
+const _errs213 = errors;
+for(const key14 in data79){
 if(!(key14 === "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs211 === errors){
-if(data78.enabled !== undefined){
-if(typeof data78.enabled !== "boolean"){
+if(_errs213 === errors){
+if(data79.enabled !== undefined){
+if(typeof data79.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2686,25 +2714,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs209 === errors;
+var valid0 = _errs211 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data80 = data.kinds;
-const _errs214 = errors;
-if(errors === _errs214){
-if(Array.isArray(data80)){
-var valid33 = true;
-const len5 = data80.length;
-for(let i9=0; i9<len5; i9++){
-let data81 = data80[i9];
+let data81 = data.kinds;
 const _errs216 = errors;
 if(errors === _errs216){
-if(typeof data81 === "string"){
-if(func2(data81) < 1){
+if(Array.isArray(data81)){
+var valid33 = true;
+const len5 = data81.length;
+for(let i9=0; i9<len5; i9++){
+let data82 = data81[i9];
+const _errs218 = errors;
+if(errors === _errs218){
+if(typeof data82 === "string"){
+if(func2(data82) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2714,7 +2742,7 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid33 = _errs216 === errors;
+var valid33 = _errs218 === errors;
 if(!valid33){
 break;
 }
@@ -2725,39 +2753,39 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs214 === errors;
+var valid0 = _errs216 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data82 = data.restart;
-const _errs218 = errors;
-if(errors === _errs218){
-if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
+let data83 = data.restart;
+const _errs220 = errors;
+if(errors === _errs220){
+if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
 let missing15;
-if(((((((data82.policy === undefined) && (missing15 = "policy")) || ((data82.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data82.window_ms === undefined) && (missing15 = "window_ms"))) || ((data82.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data82.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data82.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
+if(((((((data83.policy === undefined) && (missing15 = "policy")) || ((data83.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data83.window_ms === undefined) && (missing15 = "window_ms"))) || ((data83.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data83.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data83.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs220 = errors;
-for(const key15 in data82){
+const _errs222 = errors;
+for(const key15 in data83){
 if(!((((((key15 === "policy") || (key15 === "max_restarts")) || (key15 === "window_ms")) || (key15 === "backoff_ms")) || (key15 === "backoff_cap_ms")) || (key15 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs220 === errors){
-if(data82.policy !== undefined){
-let data83 = data82.policy;
-const _errs221 = errors;
-const _errs222 = errors;
-let valid35 = false;
+if(_errs222 === errors){
+if(data83.policy !== undefined){
+let data84 = data83.policy;
 const _errs223 = errors;
-if(typeof data83 !== "string"){
+const _errs224 = errors;
+let valid35 = false;
+const _errs225 = errors;
+if(typeof data84 !== "string"){
 const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err43];
@@ -2767,7 +2795,7 @@ vErrors.push(err43);
 }
 errors++;
 }
-if("always" !== data83){
+if("always" !== data84){
 const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err44];
@@ -2777,11 +2805,11 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid9 = _errs223 === errors;
+var _valid9 = _errs225 === errors;
 valid35 = valid35 || _valid9;
 if(!valid35){
-const _errs225 = errors;
-if(typeof data83 !== "string"){
+const _errs227 = errors;
+if(typeof data84 !== "string"){
 const err45 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -2791,7 +2819,7 @@ vErrors.push(err45);
 }
 errors++;
 }
-if("on-failure" !== data83){
+if("on-failure" !== data84){
 const err46 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err46];
@@ -2801,11 +2829,11 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid9 = _errs225 === errors;
+var _valid9 = _errs227 === errors;
 valid35 = valid35 || _valid9;
 if(!valid35){
-const _errs227 = errors;
-if(typeof data83 !== "string"){
+const _errs229 = errors;
+if(typeof data84 !== "string"){
 const err47 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err47];
@@ -2815,7 +2843,7 @@ vErrors.push(err47);
 }
 errors++;
 }
-if("never" !== data83){
+if("never" !== data84){
 const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err48];
@@ -2825,7 +2853,7 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid9 = _errs227 === errors;
+var _valid9 = _errs229 === errors;
 valid35 = valid35 || _valid9;
 }
 }
@@ -2842,61 +2870,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs222;
+errors = _errs224;
 if(vErrors !== null){
-if(_errs222){
-vErrors.length = _errs222;
+if(_errs224){
+vErrors.length = _errs224;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid34 = _errs221 === errors;
+var valid34 = _errs223 === errors;
 }
 else {
 var valid34 = true;
 }
 if(valid34){
-if(data82.max_restarts !== undefined){
-let data84 = data82.max_restarts;
-const _errs229 = errors;
-if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs229){
-if((typeof data84 == "number") && (isFinite(data84))){
-if(data84 > 1000 || isNaN(data84)){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
-}
-else {
-if(data84 < 0 || isNaN(data84)){
-validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid34 = _errs229 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data82.window_ms !== undefined){
-let data85 = data82.window_ms;
+if(data83.max_restarts !== undefined){
+let data85 = data83.max_restarts;
 const _errs231 = errors;
 if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
-validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs231){
 if((typeof data85 == "number") && (isFinite(data85))){
-if(data85 < 1000 || isNaN(data85)){
-validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+if(data85 > 1000 || isNaN(data85)){
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
+}
+else {
+if(data85 < 0 || isNaN(data85)){
+validate0.errors = [{instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -2906,17 +2913,17 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data82.backoff_ms !== undefined){
-let data86 = data82.backoff_ms;
+if(data83.window_ms !== undefined){
+let data86 = data83.window_ms;
 const _errs233 = errors;
 if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs233){
 if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 < 0 || isNaN(data86)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data86 < 1000 || isNaN(data86)){
+validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -2927,17 +2934,17 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data82.backoff_cap_ms !== undefined){
-let data87 = data82.backoff_cap_ms;
+if(data83.backoff_ms !== undefined){
+let data87 = data83.backoff_ms;
 const _errs235 = errors;
 if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs235){
 if((typeof data87 == "number") && (isFinite(data87))){
 if(data87 < 0 || isNaN(data87)){
-validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -2948,22 +2955,43 @@ else {
 var valid34 = true;
 }
 if(valid34){
-if(data82.healthy_ms !== undefined){
-let data88 = data82.healthy_ms;
+if(data83.backoff_cap_ms !== undefined){
+let data88 = data83.backoff_cap_ms;
 const _errs237 = errors;
 if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
-validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs237){
 if((typeof data88 == "number") && (isFinite(data88))){
 if(data88 < 0 || isNaN(data88)){
-validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 var valid34 = _errs237 === errors;
+}
+else {
+var valid34 = true;
+}
+if(valid34){
+if(data83.healthy_ms !== undefined){
+let data89 = data83.healthy_ms;
+const _errs239 = errors;
+if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
+validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs239){
+if((typeof data89 == "number") && (isFinite(data89))){
+if(data89 < 0 || isNaN(data89)){
+validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid34 = _errs239 === errors;
 }
 else {
 var valid34 = true;
@@ -2981,42 +3009,42 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs218 === errors;
+var valid0 = _errs220 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data89 = data.watchdog;
-const _errs239 = errors;
-if(errors === _errs239){
-if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
+let data90 = data.watchdog;
+const _errs241 = errors;
+if(errors === _errs241){
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
 let missing16;
-if((data89.hang_ms === undefined) && (missing16 = "hang_ms")){
+if((data90.hang_ms === undefined) && (missing16 = "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-const _errs241 = errors;
-for(const key16 in data89){
+const _errs243 = errors;
+for(const key16 in data90){
 if(!(key16 === "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs241 === errors){
-if(data89.hang_ms !== undefined){
-let data90 = data89.hang_ms;
-const _errs242 = errors;
-if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
+if(_errs243 === errors){
+if(data90.hang_ms !== undefined){
+let data91 = data90.hang_ms;
+const _errs244 = errors;
+if(!(((typeof data91 == "number") && (!(data91 % 1) && !isNaN(data91))) && (isFinite(data91)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs242){
-if((typeof data90 == "number") && (isFinite(data90))){
-if(data90 < 500 || isNaN(data90)){
+if(errors === _errs244){
+if((typeof data91 == "number") && (isFinite(data91))){
+if(data91 < 500 || isNaN(data91)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
@@ -3031,57 +3059,57 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs239 === errors;
+var valid0 = _errs241 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data91 = data.bots;
-const _errs244 = errors;
-if(errors === _errs244){
-if(Array.isArray(data91)){
-var valid37 = true;
-const len6 = data91.length;
-for(let i10=0; i10<len6; i10++){
-let data92 = data91[i10];
+let data92 = data.bots;
 const _errs246 = errors;
 if(errors === _errs246){
-if(data92 && typeof data92 == "object" && !Array.isArray(data92)){
-if(data92.config === undefined){
-data92.config = {};
+if(Array.isArray(data92)){
+var valid37 = true;
+const len6 = data92.length;
+for(let i10=0; i10<len6; i10++){
+let data93 = data92[i10];
+const _errs248 = errors;
+if(errors === _errs248){
+if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
+if(data93.config === undefined){
+data93.config = {};
 }
-if(data92.labels === undefined){
-data92.labels = {};
+if(data93.labels === undefined){
+data93.labels = {};
 }
-if(data92.dedicated === undefined){
-data92.dedicated = false;
+if(data93.dedicated === undefined){
+data93.dedicated = false;
 }
-if(data92.desired === undefined){
-data92.desired = "running";
+if(data93.desired === undefined){
+data93.desired = "running";
 }
 let missing17;
-if(((((((data92.id === undefined) && (missing17 = "id")) || ((data92.kind === undefined) && (missing17 = "kind"))) || ((data92.config === undefined) && (missing17 = "config"))) || ((data92.labels === undefined) && (missing17 = "labels"))) || ((data92.dedicated === undefined) && (missing17 = "dedicated"))) || ((data92.desired === undefined) && (missing17 = "desired"))){
+if(((((((data93.id === undefined) && (missing17 = "id")) || ((data93.kind === undefined) && (missing17 = "kind"))) || ((data93.config === undefined) && (missing17 = "config"))) || ((data93.labels === undefined) && (missing17 = "labels"))) || ((data93.dedicated === undefined) && (missing17 = "dedicated"))) || ((data93.desired === undefined) && (missing17 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs248 = errors;
-for(const key17 in data92){
+const _errs250 = errors;
+for(const key17 in data93){
 if(!(((((((key17 === "id") || (key17 === "kind")) || (key17 === "config")) || (key17 === "labels")) || (key17 === "restart")) || (key17 === "dedicated")) || (key17 === "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs248 === errors){
-if(data92.id !== undefined){
-let data93 = data92.id;
-const _errs249 = errors;
-if(errors === _errs249){
-if(typeof data93 === "string"){
-if(!pattern3.test(data93)){
+if(_errs250 === errors){
+if(data93.id !== undefined){
+let data94 = data93.id;
+const _errs251 = errors;
+if(errors === _errs251){
+if(typeof data94 === "string"){
+if(!pattern3.test(data94)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3091,65 +3119,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid38 = _errs249 === errors;
-}
-else {
-var valid38 = true;
-}
-if(valid38){
-if(data92.kind !== undefined){
-const _errs251 = errors;
-if(typeof data92.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
 var valid38 = _errs251 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-let data95 = data92.config;
+if(data93.kind !== undefined){
 const _errs253 = errors;
-if(errors === _errs253){
-if(!(data95 && typeof data95 == "object" && !Array.isArray(data95))){
+if(typeof data93.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid38 = _errs253 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+let data96 = data93.config;
+const _errs255 = errors;
+if(errors === _errs255){
+if(!(data96 && typeof data96 == "object" && !Array.isArray(data96))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid38 = _errs253 === errors;
+var valid38 = _errs255 === errors;
 if(valid38){
-let data96 = data92.labels;
-const _errs255 = errors;
-if(errors === _errs255){
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-if(Object.keys(data96).length > 32){
+let data97 = data93.labels;
+const _errs257 = errors;
+if(errors === _errs257){
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+if(Object.keys(data97).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs257 = errors;
-for(const key18 in data96){
+const _errs259 = errors;
+for(const key18 in data97){
 if(!(pattern4.test(key18))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs257 === errors){
+if(_errs259 === errors){
 var valid39 = true;
-for(const key19 in data96){
+for(const key19 in data97){
 if(pattern4.test(key19)){
-let data97 = data96[key19];
-const _errs258 = errors;
-if(errors === _errs258){
-if(typeof data97 === "string"){
-if(func2(data97) > 128){
+let data98 = data97[key19];
+const _errs260 = errors;
+if(errors === _errs260){
+if(typeof data98 === "string"){
+if(func2(data98) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data97)){
+if(!pattern6.test(data98)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -3160,7 +3188,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19
 return false;
 }
 }
-var valid39 = _errs258 === errors;
+var valid39 = _errs260 === errors;
 if(!valid39){
 break;
 }
@@ -3174,29 +3202,29 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid38 = _errs255 === errors;
+var valid38 = _errs257 === errors;
 if(valid38){
-if(data92.restart !== undefined){
-let data98 = data92.restart;
-const _errs260 = errors;
-if(errors === _errs260){
-if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
+if(data93.restart !== undefined){
+let data99 = data93.restart;
 const _errs262 = errors;
-for(const key20 in data98){
+if(errors === _errs262){
+if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
+const _errs264 = errors;
+for(const key20 in data99){
 if(!((((((key20 === "policy") || (key20 === "max_restarts")) || (key20 === "window_ms")) || (key20 === "backoff_ms")) || (key20 === "backoff_cap_ms")) || (key20 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs262 === errors){
-if(data98.policy !== undefined){
-let data99 = data98.policy;
-const _errs263 = errors;
-const _errs264 = errors;
-let valid41 = false;
+if(_errs264 === errors){
+if(data99.policy !== undefined){
+let data100 = data99.policy;
 const _errs265 = errors;
-if(typeof data99 !== "string"){
+const _errs266 = errors;
+let valid41 = false;
+const _errs267 = errors;
+if(typeof data100 !== "string"){
 const err50 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err50];
@@ -3206,7 +3234,7 @@ vErrors.push(err50);
 }
 errors++;
 }
-if("always" !== data99){
+if("always" !== data100){
 const err51 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err51];
@@ -3216,11 +3244,11 @@ vErrors.push(err51);
 }
 errors++;
 }
-var _valid10 = _errs265 === errors;
+var _valid10 = _errs267 === errors;
 valid41 = valid41 || _valid10;
 if(!valid41){
-const _errs267 = errors;
-if(typeof data99 !== "string"){
+const _errs269 = errors;
+if(typeof data100 !== "string"){
 const err52 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
@@ -3230,7 +3258,7 @@ vErrors.push(err52);
 }
 errors++;
 }
-if("on-failure" !== data99){
+if("on-failure" !== data100){
 const err53 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err53];
@@ -3240,11 +3268,11 @@ vErrors.push(err53);
 }
 errors++;
 }
-var _valid10 = _errs267 === errors;
+var _valid10 = _errs269 === errors;
 valid41 = valid41 || _valid10;
 if(!valid41){
-const _errs269 = errors;
-if(typeof data99 !== "string"){
+const _errs271 = errors;
+if(typeof data100 !== "string"){
 const err54 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err54];
@@ -3254,7 +3282,7 @@ vErrors.push(err54);
 }
 errors++;
 }
-if("never" !== data99){
+if("never" !== data100){
 const err55 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err55];
@@ -3264,7 +3292,7 @@ vErrors.push(err55);
 }
 errors++;
 }
-var _valid10 = _errs269 === errors;
+var _valid10 = _errs271 === errors;
 valid41 = valid41 || _valid10;
 }
 }
@@ -3281,61 +3309,40 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs264;
+errors = _errs266;
 if(vErrors !== null){
-if(_errs264){
-vErrors.length = _errs264;
+if(_errs266){
+vErrors.length = _errs266;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid40 = _errs263 === errors;
+var valid40 = _errs265 === errors;
 }
 else {
 var valid40 = true;
 }
 if(valid40){
-if(data98.max_restarts !== undefined){
-let data100 = data98.max_restarts;
-const _errs271 = errors;
-if(!(((typeof data100 == "number") && (!(data100 % 1) && !isNaN(data100))) && (isFinite(data100)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs271){
-if((typeof data100 == "number") && (isFinite(data100))){
-if(data100 > 1000 || isNaN(data100)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
-return false;
-}
-else {
-if(data100 < 0 || isNaN(data100)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-}
-var valid40 = _errs271 === errors;
-}
-else {
-var valid40 = true;
-}
-if(valid40){
-if(data98.window_ms !== undefined){
-let data101 = data98.window_ms;
+if(data99.max_restarts !== undefined){
+let data101 = data99.max_restarts;
 const _errs273 = errors;
 if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs273){
 if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 < 1000 || isNaN(data101)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+if(data101 > 1000 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"}];
 return false;
+}
+else {
+if(data101 < 0 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
 }
 }
 }
@@ -3345,17 +3352,17 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data98.backoff_ms !== undefined){
-let data102 = data98.backoff_ms;
+if(data99.window_ms !== undefined){
+let data102 = data99.window_ms;
 const _errs275 = errors;
 if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs275){
 if((typeof data102 == "number") && (isFinite(data102))){
-if(data102 < 0 || isNaN(data102)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+if(data102 < 1000 || isNaN(data102)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
@@ -3366,17 +3373,17 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data98.backoff_cap_ms !== undefined){
-let data103 = data98.backoff_cap_ms;
+if(data99.backoff_ms !== undefined){
+let data103 = data99.backoff_ms;
 const _errs277 = errors;
 if(!(((typeof data103 == "number") && (!(data103 % 1) && !isNaN(data103))) && (isFinite(data103)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs277){
 if((typeof data103 == "number") && (isFinite(data103))){
 if(data103 < 0 || isNaN(data103)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -3387,22 +3394,43 @@ else {
 var valid40 = true;
 }
 if(valid40){
-if(data98.healthy_ms !== undefined){
-let data104 = data98.healthy_ms;
+if(data99.backoff_cap_ms !== undefined){
+let data104 = data99.backoff_cap_ms;
 const _errs279 = errors;
 if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs279){
 if((typeof data104 == "number") && (isFinite(data104))){
 if(data104 < 0 || isNaN(data104)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 var valid40 = _errs279 === errors;
+}
+else {
+var valid40 = true;
+}
+if(valid40){
+if(data99.healthy_ms !== undefined){
+let data105 = data99.healthy_ms;
+const _errs281 = errors;
+if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs281){
+if((typeof data105 == "number") && (isFinite(data105))){
+if(data105 < 0 || isNaN(data105)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid40 = _errs281 === errors;
 }
 else {
 var valid40 = true;
@@ -3419,25 +3447,25 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid38 = _errs260 === errors;
+var valid38 = _errs262 === errors;
 }
 else {
 var valid38 = true;
 }
 if(valid38){
-const _errs281 = errors;
-if(typeof data92.dedicated !== "boolean"){
+const _errs283 = errors;
+if(typeof data93.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid38 = _errs281 === errors;
+var valid38 = _errs283 === errors;
 if(valid38){
-let data106 = data92.desired;
-const _errs283 = errors;
-const _errs284 = errors;
-let valid42 = false;
+let data107 = data93.desired;
 const _errs285 = errors;
-if(typeof data106 !== "string"){
+const _errs286 = errors;
+let valid42 = false;
+const _errs287 = errors;
+if(typeof data107 !== "string"){
 const err57 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err57];
@@ -3447,7 +3475,7 @@ vErrors.push(err57);
 }
 errors++;
 }
-if("running" !== data106){
+if("running" !== data107){
 const err58 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err58];
@@ -3457,11 +3485,11 @@ vErrors.push(err58);
 }
 errors++;
 }
-var _valid11 = _errs285 === errors;
+var _valid11 = _errs287 === errors;
 valid42 = valid42 || _valid11;
 if(!valid42){
-const _errs287 = errors;
-if(typeof data106 !== "string"){
+const _errs289 = errors;
+if(typeof data107 !== "string"){
 const err59 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
@@ -3471,7 +3499,7 @@ vErrors.push(err59);
 }
 errors++;
 }
-if("stopped" !== data106){
+if("stopped" !== data107){
 const err60 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err60];
@@ -3481,7 +3509,7 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid11 = _errs287 === errors;
+var _valid11 = _errs289 === errors;
 valid42 = valid42 || _valid11;
 }
 if(!valid42){
@@ -3497,17 +3525,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs284;
+errors = _errs286;
 if(vErrors !== null){
-if(_errs284){
-vErrors.length = _errs284;
+if(_errs286){
+vErrors.length = _errs286;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid38 = _errs283 === errors;
+var valid38 = _errs285 === errors;
 }
 }
 }
@@ -3522,7 +3550,7 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid37 = _errs246 === errors;
+var valid37 = _errs248 === errors;
 if(!valid37){
 break;
 }
@@ -3533,7 +3561,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs244 === errors;
+var valid0 = _errs246 === errors;
 }
 else {
 var valid0 = true;

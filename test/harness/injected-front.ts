@@ -123,7 +123,7 @@ export class InjectedFront {
       ),
       maxUrlBytes: config.http.max_url_bytes,
       maxInFlight: config.http.max_requests_in_flight,
-      retryMs: config.stream.retry_ms,
+      retry: { baseMs: config.stream.retry_ms, perSecond: config.stream.returns_per_second },
       admission: this.#admission,
       limits: {
         maxBytes: config.http.max_body_bytes,

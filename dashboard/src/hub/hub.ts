@@ -175,7 +175,8 @@ export class Hub {
     });
     const stream = client.stream({
       lastEventId,
-      backoff: { firstMs: 500, maxMs: 10_000 },
+      // The first wait is what the service asks for, which spreads the dashboards of a restarted service.
+      backoff: { maxMs: 10_000 },
       onState: (state) => {
         if (this.#stream === stream) this.#onStreamState(state);
       },

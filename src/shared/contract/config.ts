@@ -261,7 +261,13 @@ export const Config = Type.Object(
         retry_ms: Type.Integer({
           minimum: 0,
           description:
-            'Reconnect delay sent to browsers as `retry:`, in ms, with a random deviation of up to 25 %.',
+            'Reconnect delay sent to browsers as `retry:`, in ms, with a random deviation of up to 25 %, and what stream.returns_per_second adds.',
+        }),
+        returns_per_second: Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description:
+            'How many clients come back in a second when the service is lost with all its streams: the reconnect delay of a stream has a random addition of up to the number of open streams divided by this, in s.',
         }),
       },
       closed,

@@ -8,9 +8,12 @@ import { eventId, gapJson, sseFrame } from './frame.js';
 /** Keeps an idle stream alive; a comment in the event-stream grammar. */
 export const HEARTBEAT = Buffer.from(':\n');
 
-/** Tells a browser how long to wait before it reconnects; jittered so that not all come back at once. */
-export function retryLine(ms: number, random: number): string {
-  return `retry: ${Math.round(ms * (0.75 + 0.5 * random))}\n`;
+/**
+ * Tells a browser how long to wait before it reconnects: `ms` with a random deviation of up to 25 %, and up to `spreadMs` more.
+ * @param random gives numbers from 0 to 1.
+ */
+export function retryLine(ms: number, spreadMs: number, random: () => number): string {
+  return `retry: ${Math.round(ms * (0.75 + 0.5 * random()) + spreadMs * random())}\n`;
 }
 
 /** A `session` frame without an id: a snapshot at the start of a stream. */

@@ -121,7 +121,7 @@ describe('what a client reads of them', () => {
   });
 
   it('is no event for the position, the heartbeat and the retry line', () => {
-    const text = retryLine(2000, 0.5) + positionComment(EPOCH, 7) + HEARTBEAT.toString();
+    const text = retryLine(2000, 0, () => 0.5) + positionComment(EPOCH, 7) + HEARTBEAT.toString();
     const { events, comments, retry } = read(text);
     expect(events).toEqual([]);
     expect(comments).toEqual([`position ${EPOCH}-6`, '']);
@@ -130,17 +130,19 @@ describe('what a client reads of them', () => {
     expect(text).not.toContain('\n\n');
   });
 
-  it('is a retry within a quarter of what was asked for, a whole number', () => {
+  it('is a retry within a quarter of what was asked for and the spread, a whole number', () => {
+    const chance = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
     fc.assert(
-      fc.property(
-        fc.nat(),
-        fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-        (ms, random) => {
-          const { retry } = read(retryLine(ms, random));
-          expect(Math.abs((retry as number) - ms)).toBeLessThanOrEqual(ms / 4 + 1);
-        },
-      ),
+      fc.property(fc.nat(), fc.nat(60_000), chance, chance, (ms, spreadMs, first, second) => {
+        const randoms = [first, second];
+        const { retry } = read(retryLine(ms, spreadMs, () => randoms.shift() ?? 0));
+        expect(retry).toBeGreaterThanOrEqual(ms * 0.75 - 1);
+        expect(retry).toBeLessThanOrEqual(ms * 1.25 + spreadMs + 1);
+      }),
     );
+    // The spread has its own chance: otherwise the clients of a full service would come in the order of their base.
+    const apart = read(retryLine(1000, 4000, () => 0.5));
+    expect(apart.retry).toBe(3000);
   });
 
   it('is a session event without an id for a snapshot', () => {
