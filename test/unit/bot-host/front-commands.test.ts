@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FrontCommands } from '../../../src/bot-host/front-commands.js';
 import { BotHost } from '../../../src/bot-host/host.js';
 import type { Outbox } from '../../../src/bot-host/outbox.js';
@@ -16,7 +16,8 @@ import {
 import type { Item } from '../../../src/shared/contract/events.js';
 import { DroverError } from '../../../src/shared/errors.js';
 
-const TIMEOUT_MS = 50;
+/** Longer than any message here is on its way on a busy machine. */
+const TIMEOUT_MS = 60_000;
 
 /** What the signal of the last `wait` said. */
 let heard: unknown;
@@ -88,6 +89,7 @@ beforeEach(() => {
   front = attach();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await host.stop({ id: 'a', graceMs: 1000 });
   fronts.close();
 });
@@ -172,11 +174,19 @@ it('defaults are filled in, promises and copies of the third argument work', asy
 });
 
 it('a command that takes too long fails, and its signal is aborted', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   const [id] = send([['a', 'wait']]);
+  send([['a', 'later']]);
+  await outcomes();
+  vi.advanceTimersByTime(TIMEOUT_MS);
   const error = new DroverError('no_answer', `wait did not answer within ${TIMEOUT_MS} ms`);
   expect(await outcomes()).toEqual(new Map([[id, error]]));
   expect(heard).toEqual(error);
-  expect(lines()).toEqual(['info bot: is told', `error dispatch: wait failed: ${error.message}`]);
+  expect(lines()).toEqual([
+    'info dispatch: later -> "later"',
+    'info bot: is told',
+    `error dispatch: wait failed: ${error.message}`,
+  ]);
 });
 
 it('a cancelled command fails, and its signal is aborted', async () => {
@@ -248,7 +258,7 @@ it('the line about a command that its bot’s end interrupts is published before
     run: (ctx) => new Promise((_, reject) => ctx.after(20, () => reject(new Error('over')))),
   });
   const quiet = { add: (item: Item) => items.push(item), hasRoom: () => true, flush() {} };
-  const limits = { botLinesPerSecond: 0, networkAllow: null, commandTimeoutMs: 60_000 };
+  const limits = { botLinesPerSecond: 0, networkAllow: null, commandTimeoutMs: TIMEOUT_MS };
   const exited = new Promise<number>((resolve) => {
     const events = { exited: () => resolve(lines().length), settled: () => {} };
     const own = new BotHost(
