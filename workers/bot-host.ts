@@ -5,8 +5,8 @@ import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
-import { memoryUsed } from '../src/bot-host/memory.js';
 import { Outbox } from '../src/bot-host/outbox.js';
+import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
@@ -21,9 +21,6 @@ import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { Quota } from '../src/shared/memory/quota.js';
-
-/** Interval of the heartbeats, in ms. */
-const BEAT_MS = 100;
 
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
@@ -51,13 +48,13 @@ export default function runHost(start: HostStart): Promise<void> {
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
     const lastRun = new LastRun(start.lastRun);
-    watchRuns((run) => lastRun.set(run));
-    const heartbeat = new Heartbeat(start.heartbeat);
-    const unwatch = new LoopLag(start.lag).watch();
-    const limit = start.maxHeapMb * 2 ** 20;
-    const beat = (): void => heartbeat.beat({ used: memoryUsed(limit), limit });
-    beat();
-    const beating = setInterval(beat, BEAT_MS);
+    const pulse = new Pulse({
+      heartbeat: new Heartbeat(start.heartbeat),
+      lag: new LoopLag(start.lag),
+      limit: start.maxHeapMb * 2 ** 20,
+      woke: () => main.tell('awake', null),
+    });
+    watchRuns(pulse.note, (run) => lastRun.set(run));
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {
@@ -70,8 +67,7 @@ export default function runHost(start: HostStart): Promise<void> {
       attachFront: ({ port }) => fronts.attach(port),
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
-        clearInterval(beating);
-        unwatch();
+        pulse.stop();
         fronts.close();
         outbox.close();
         start.control.close();
@@ -79,6 +75,8 @@ export default function runHost(start: HostStart): Promise<void> {
       },
     };
     const main = new Rpc<HostMethods, HostControlMethods>(start.control, methods);
+    // Not earlier: it tells main.
+    pulse.note();
 
     const uncaught = (thrown: unknown): void => {
       const run = currentRun();

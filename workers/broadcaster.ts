@@ -16,9 +16,9 @@ import type {
   BroadcasterStart,
   FrontBellMethods,
 } from '../src/shared/contract/threads.js';
+import { watchLag } from '../src/shared/lag-watch.js';
 import { Counters } from '../src/shared/memory/counters.js';
 import { InFlight } from '../src/shared/memory/in-flight.js';
-import { LoopLag } from '../src/shared/memory/loop-lag.js';
 
 if (!parentPort) throw new Error('workers/broadcaster runs in a worker thread only');
 const main = parentPort;
@@ -31,10 +31,14 @@ const broadcaster = new Broadcaster(
   (front) => fronts.get(front)?.peer.tell('wake', null),
   new Counters(counts.counters, counts.block),
 );
-new LoopLag(counts.lag).watch();
+const lag = watchLag(counts.lag);
+main.on('message', () => lag.note());
 
 const hosts = new HostPorts<MessagePort>(
-  (items) => broadcaster.publish(items),
+  (items) => {
+    lag.note();
+    broadcaster.publish(items);
+  },
   (port) => receiveMessageOnPort(port)?.message as Batch | undefined,
 );
 

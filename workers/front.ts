@@ -32,8 +32,8 @@ import { Networks } from '../src/shared/contract/networks.js';
 import { Rpc } from '../src/shared/contract/rpc.js';
 import type { ControlMethods, FrontMethods, FrontStart } from '../src/shared/contract/threads.js';
 import { messageOf } from '../src/shared/errors.js';
+import { watchLag } from '../src/shared/lag-watch.js';
 import { Counters } from '../src/shared/memory/counters.js';
-import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { PinBucket } from '../src/shared/memory/pin-bucket.js';
 import { Quota } from '../src/shared/memory/quota.js';
 import { RingReader } from '../src/shared/memory/ring-reader.js';
@@ -58,7 +58,8 @@ const maxWriteBytes = writeSizes[0] as number;
 
 // Shared memory.
 const counters = new Counters(start.counts.counters, start.counts.block);
-new LoopLag(start.counts.lag).watch();
+const lag = watchLag(start.counts.lag);
+parent.on('message', () => lag.note());
 const reader = new RingReader(stream.ring, number);
 const bucket = new PinBucket(start.bucket);
 const streamQuota = new Quota(start.quota, number);
@@ -68,7 +69,10 @@ const names = new NameHasher(stream.hashKey);
 // Streams.
 const broadcaster = new BroadcasterClient({
   reset: (next, sessions) => mirror.reset(next, sessions),
-  wake: () => fanout.wake(),
+  wake() {
+    lag.note();
+    fanout.wake();
+  },
 });
 const mirror = new SnapshotMirror(reader, names, () => broadcaster.rebase());
 const journal = new JournalClient(journaling);
@@ -104,7 +108,10 @@ const fixed = fixedResponses({ cors, log, secureHeaders });
 const engine = kind.create((exchange) => front.handle(exchange), fixed, {
   tls: tlsFiles,
   ciphers: tls.ciphers,
-  responded: (route, status) => counters.add(responseCell(route, status), 1),
+  responded(route, status) {
+    lag.note();
+    counters.add(responseCell(route, status), 1);
+  },
   connections,
   maxUrlBytes: http.max_url_bytes,
   maxHeaderBytes: http.max_header_bytes,

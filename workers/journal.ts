@@ -13,7 +13,7 @@ import type {
   JournalStart,
 } from '../src/shared/contract/threads.js';
 import { DroverError } from '../src/shared/errors.js';
-import { LoopLag } from '../src/shared/memory/loop-lag.js';
+import { watchLag } from '../src/shared/lag-watch.js';
 import { letOthersGoFirst } from '../src/shared/thread-priority.js';
 
 if (!parentPort) throw new Error('workers/journal runs in a worker thread only');
@@ -22,7 +22,8 @@ const parent = parentPort;
 // Live streams go before replays.
 letOthersGoFirst();
 const start = workerData as JournalStart;
-new LoopLag(start.lag).watch();
+const lag = watchLag(start.lag);
+parent.on('message', () => lag.note());
 
 let broadcaster:
   | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }
@@ -34,12 +35,14 @@ const methods: Serves<JournalMethods> = {
   attachBroadcaster({ port }) {
     detachBroadcaster();
     const bell: Serves<FrontBellMethods> = { wake: () => journal.wake() };
+    port.on('message', () => lag.note());
     broadcaster = { peer: new Rpc<FrontBellMethods, BroadcasterFrontMethods>(port, bell), port };
     journal.wake();
   },
   attachFront({ front, port }) {
     fronts.get(front)?.close();
     fronts.set(front, port);
+    port.on('message', () => lag.note());
     new Rpc<JournalFrontMethods, never>(port, frontMethods(journal.answers));
   },
   detachFront({ front }) {

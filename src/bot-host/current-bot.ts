@@ -1,6 +1,6 @@
 // Runs in a bot host thread. Owns the async context that names the run whose code is running, in timers and promises too.
 
-import { AsyncLocalStorage, createHook } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource, createHook } from 'node:async_hooks';
 
 /** One run of a bot. Its number tells it from earlier runs of the same bot, whose code may still be running. */
 export interface CurrentRun {
@@ -12,6 +12,8 @@ export interface CurrentRun {
 }
 
 const current = new AsyncLocalStorage<CurrentRun>();
+/** The host's own context, which names no run. */
+const host = new AsyncResource('drover.host');
 let lastRun = 0;
 let onRun: (run: number) => void = () => {};
 
@@ -21,11 +23,24 @@ export function runAsBot<T>(run: CurrentRun, task: () => T): T {
   return current.run(run, task);
 }
 
-/** Calls `listener` with the number of a run when its code starts to run after that of another. */
-export function watchRuns(listener: (run: number) => void): void {
+/** Runs `task`, and everything that it starts, as the host's own, whichever run's code calls this. */
+export function runAsHost(task: () => void): void {
+  host.runInAsyncScope(task);
+}
+
+/**
+ * @param onCode is called before each callback of the thread, of whichever run or of the host itself. @param listener is called
+ * with the number of a run when its code starts to run after that of another.
+ */
+export function watchRuns(onCode: () => void, listener: (run: number) => void): void {
   onRun = listener;
   // Code that continues later (timers, sockets, after an await) passes this hook.
-  createHook({ before: () => noteRun(current.getStore()) }).enable();
+  createHook({
+    before() {
+      onCode();
+      noteRun(current.getStore());
+    },
+  }).enable();
 }
 
 function noteRun(run: CurrentRun | undefined): void {

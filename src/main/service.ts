@@ -265,6 +265,10 @@ export class Service {
       graceMs: hosts.stop_grace_ms,
     };
     return new HostPool(options, this.#quarantine, this.#broadcaster, {
+      awake: () => {
+        this.#watchdog.watch();
+        this.#memoryGuard.watch();
+      },
       exited: (exit) => this.#registry.exited(exit),
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),

@@ -1,9 +1,12 @@
 // Runs in main. Owns the allocation of counter blocks and loop histograms to threads. Each thread writes its own.
 
+import type { ActivityTimer } from '../shared/activity-timer.js';
 import { blockCells, FRONT_CELLS } from '../shared/contract/metric-layout.js';
 import type { Counts } from '../shared/contract/threads.js';
+import { watchLag } from '../shared/lag-watch.js';
 import { createCounters, type SharedCounters, setCell } from '../shared/memory/counters.js';
-import { createLags, LoopLag, type SharedLag } from '../shared/memory/loop-lag.js';
+import { createLags, type SharedLag } from '../shared/memory/loop-lag.js';
+import { watchMessages } from './threads/main-activity.js';
 
 /** The loops before those of the fronts. */
 const FIRST = ['main', 'broadcaster'];
@@ -17,7 +20,7 @@ export class ThreadCounts {
   readonly #counters: SharedCounters;
   readonly #fronts: number;
   readonly #hosts: number;
-  #end = (): void => {};
+  #watch: ActivityTimer | undefined;
 
   /** @param hosts number of shared hosts. All reserved hosts share one histogram. */
   constructor(fronts: number, hosts: number) {
@@ -36,13 +39,15 @@ export class ThreadCounts {
     this.#counters = createCounters(fronts + 1, blockCells(MAX_ROUTES));
   }
 
-  /** Starts to measure main's loop. */
+  /** Measures main's loop from now on, while it works. */
   start(): void {
-    this.#end = new LoopLag(this.#lag(0)).watch();
+    const watch = watchLag(this.#lag(0));
+    this.#watch = watch;
+    watchMessages(() => watch.note());
   }
 
   stop(): void {
-    this.#end();
+    this.#watch?.stop();
   }
 
   get broadcaster(): Counts {

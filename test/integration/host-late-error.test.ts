@@ -23,7 +23,11 @@ it('a late error of the thread is reported', async () => {
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };
   const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];
-  const host = new HostThread(0, options, sink, { exited() {}, failed() {} });
+  const host = new HostThread(0, options, sink, {
+    awake() {},
+    exited() {},
+    failed() {},
+  });
   const worker = await made;
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   // Emitted here, because a real thread cannot be timed: the first ends the task, the second finds none.

@@ -33,6 +33,8 @@ export interface HostPoolOptions extends HostOptions {
 }
 
 export interface PoolEvents {
+  /** A host beats again, after a time in which nothing ran in it. */
+  awake(): void;
   exited(exit: BotExit): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
@@ -277,6 +279,7 @@ export class HostPool {
     // stop() has ended all hosts that there were.
     if (this.#stopping) throw new DroverError('unavailable');
     const host: HostThread = this.#create(number, this.#options, this.#broadcaster, {
+      awake: this.#events.awake,
       exited: this.#events.exited,
       failed: (error) => this.#handle(host, 'fail', { error }),
     });
@@ -288,6 +291,8 @@ export class HostPool {
     try {
       const loaded = await host.open(modules);
       this.#handle(host, use);
+      // It may have been awake all the time, and is watched from now on.
+      this.#events.awake();
       return { host, loaded };
     } catch (thrown) {
       this.#handle(host, 'fail');

@@ -2,8 +2,9 @@
 // help: an allocation larger than the 16 MB that V8 adds for a thread at its limit ends the whole process, and memory outside
 // the heap does not count. So V8's limit is far above (HEADROOM_MB in host-thread.ts).
 //
-// A host whose loop turns reports what it uses ten times a second. A blocked one reports nothing, and cannot be asked: the
-// inspector would run code in a thread that is about to run out of memory. Its growth shows in that of the process.
+// A host in which code runs reports what it uses ten times a second, from just before that code on. While nothing runs in any
+// host there is nothing to check, and no timer. A blocked host reports nothing, and cannot be asked: the inspector would run
+// code in a thread that is about to run out of memory. Its growth shows in that of the process.
 
 import { setFlagsFromString } from 'node:v8';
 import { anonymousRss } from '../../shared/process-memory.js';
@@ -58,17 +59,27 @@ export class MemoryGuard {
   readonly #slack: number;
   readonly #lastBeats = new WeakMap<HostThread, LastBeat>();
   #ended: { host: HostThread; until: number } | undefined;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   /** @param hosts all whose threads exist. @param limitMb what one host may use, in MB. */
   constructor(hosts: () => Iterable<HostThread>, limitMb: number) {
     this.#hosts = hosts;
     this.#limit = limitMb * MB;
     this.#slack = Math.min(SLACK_MB * MB, availableMemory() * SLACK_SHARE);
-    this.#timer = setInterval(() => this.#check(), CHECK_MS);
+    this.watch();
+  }
+
+  /** A host is awake. */
+  watch(): void {
+    if (this.#isStopped) return;
+    this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
+    // What the process uses before the host's code runs.
+    this.#check();
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
   }
 
@@ -79,14 +90,16 @@ export class MemoryGuard {
     const unexplained = hosts.reduce((rest, { heap }) => rest - (heap?.used ?? 0), processUsed);
     const at = performance.now();
     let silent: { host: HostThread; since: number; bytes: number } | undefined;
+    let isAnyAwake = false;
     for (const host of hosts) {
       if (host.isLost || host.state === 'stuck') continue;
-      const { beats } = host;
+      const { beats, isAsleep } = host;
+      if (!isAsleep) isAnyAwake = true;
       // It is only starting, after others: the first thing that it does is to beat.
       if (beats === 0) continue;
       const used = host.heap?.used ?? 0;
       const last = this.#lastBeats.get(host);
-      if (!last || last.beats !== beats) {
+      if (!last || last.beats !== beats || isAsleep) {
         this.#lastBeats.set(host, { beats, at, used: processUsed, unexplained });
         if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`, false);
         continue;
@@ -110,6 +123,9 @@ export class MemoryGuard {
         true,
       );
     }
+    if (isAnyAwake) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #end(host: HostThread, what: string, wasBlocked: boolean): void {

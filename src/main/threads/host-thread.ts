@@ -45,6 +45,8 @@ export interface HostOptions {
 }
 
 export interface HostEvents {
+  /** It beats again, after a time in which nothing ran in it. */
+  awake(): void;
   exited(exit: BotExit): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
@@ -103,7 +105,11 @@ export class HostThread {
     this.#events = events;
     this.#thread = new SupervisedThread<HostControlMethods, HostMethods>({
       source: () => this.#startTask(),
-      methods: { exited: events.exited, settled: ({ run }) => this.#runs.settle(run) },
+      methods: {
+        awake: () => events.awake(),
+        exited: events.exited,
+        settled: ({ run }) => this.#runs.settle(run),
+      },
       lost: () => new DroverError('unavailable', `bot host ${number} was lost`),
       ended: (error) => this.#ended(error),
       exited: () => {
@@ -142,7 +148,12 @@ export class HostThread {
     return (this.#inFlight?.bytes ?? 0) / this.#options.inFlightBytes;
   }
 
-  /** Count of heartbeats; it does not change while the host's loop does not turn. */
+  /** Nothing runs in it, so it does not beat. */
+  get isAsleep(): boolean {
+    return !this.#heartbeat.isAwake;
+  }
+
+  /** Count of heartbeats; it does not change while the host's loop does not turn, or the host is asleep. */
   get beats(): number {
     return this.#heartbeat.count;
   }

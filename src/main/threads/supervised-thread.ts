@@ -6,6 +6,7 @@ import { Deferred } from '../../shared/deferred.js';
 import { type DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
+import { noteMessage } from './main-activity.js';
 import type { ThreadHandle, ThreadSource } from './thread-source.js';
 
 /** Why a thread is no longer there. */
@@ -156,6 +157,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> {
 
   #begin(): Life<Local, Remote> {
     const thread = this.#options.source();
+    thread.port.on('message', noteMessage);
     const peer = new Rpc<Local, Remote>(thread.port, this.#options.methods);
     const startedAt = this.#clock.now();
     const life: Life<Local, Remote> = {

@@ -326,6 +326,8 @@ export const HOST_FAULTS = ['crash', 'hang', 'out_of_memory'] as const;
 export type HostFault = (typeof HOST_FAULTS)[number];
 
 export type HostControlMethods = {
+  /** Code runs in the host again, and it beats. */
+  awake(input: null): void;
   /** A bot ended by itself. Its last lines are posted. */
   exited(input: BotExit): void;
   /**

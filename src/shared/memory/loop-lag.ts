@@ -1,7 +1,7 @@
 // Histograms of event loop lag: one for each thread, and one that dedicated hosts share.
 //
 // Contract: any number of writers and readers; Atomics, because a block may have several writers. Ten additions a second
-// and thread. A block outlives its thread: the thread that replaces it continues with the block.
+// and thread, while the thread works: an idle loop is never late, and to find that out would wake it. A block outlives its thread: the thread that replaces it continues with the block.
 //
 // A block, i64 each:  | count of each bucket, the last above all bounds | sum, in microseconds |
 
@@ -9,8 +9,6 @@
 export const LAG_BOUNDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const CELLS = LAG_BOUNDS.length + 2;
 const SUM = CELLS - 1;
-/** How often a loop is measured, in ms. */
-const EVERY_MS = 100;
 
 /** One block, as passed to a thread. */
 export interface SharedLag {
@@ -27,18 +25,6 @@ export class LoopLag {
 
   constructor({ buffer, block }: SharedLag) {
     this.#cells = new BigInt64Array(buffer, block * CELLS * 8, CELLS);
-  }
-
-  /** Measures the loop of this thread from now on, without keeping it alive. @returns a function that stops it. */
-  watch(): () => void {
-    let last = performance.now();
-    const timer = setInterval(() => {
-      const now = performance.now();
-      this.observe((now - last - EVERY_MS) / 1000);
-      last = now;
-    }, EVERY_MS);
-    timer.unref();
-    return () => clearInterval(timer);
   }
 
   /** @param seconds that a timer was late; an early one counts as on time. */

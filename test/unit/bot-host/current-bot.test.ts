@@ -10,7 +10,10 @@ const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, fail
 const [one, two] = [run(1), run(2)];
 
 let told: number[] = [];
-watchRuns((number) => told.push(number));
+watchRuns(
+  () => {},
+  (number) => told.push(number),
+);
 beforeEach(() => {
   runAsBot(run(99), () => {});
   told = [];

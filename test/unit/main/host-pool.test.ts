@@ -41,7 +41,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
     options as unknown as HostPoolOptions,
     new Quarantine(),
     {} as never,
-    { kindDropped, ending() {} } as never,
+    { kindDropped, awake() {}, ending() {} } as never,
     (number) => {
       const host = new Host(number);
       hosts.push(host);

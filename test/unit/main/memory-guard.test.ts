@@ -17,6 +17,7 @@ class Host {
   beats = 1;
   heap = { used: 0, limit: LIMIT_MB * MB };
   isLost = false;
+  isAsleep = false;
   state = 'shared';
   reason: string | undefined;
 
@@ -189,4 +190,20 @@ it('mapped files, as the journal’s, do not count as memory of a host', () => {
     [three, 100],
   ]);
   expect(ended()).toEqual([]);
+});
+
+it('hosts that are asleep are not checked, and one that grows after it woke is ended as soon', () => {
+  const [one] = hosts as [Host, Host, Host];
+  for (const host of hosts) host.isAsleep = true;
+  second(0, []);
+  expect(vi.getTimerCount()).toBe(0);
+  // What the process uses meanwhile is none of theirs.
+  second(3000, []);
+  one.isAsleep = false;
+  one.beat(100);
+  guard.watch();
+  second(200, []);
+  expect(ended()).toEqual([]);
+  second(1100, []);
+  expect(ended()).toEqual([one]);
 });

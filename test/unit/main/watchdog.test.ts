@@ -66,3 +66,19 @@ it.each([1500, 9000, 60_000])(
     watchdog.stop();
   },
 );
+
+it('a host that is asleep is not watched, and one that hangs after it woke is found in time', () => {
+  const hung = vi.fn();
+  const host = { beats: 1, isAsleep: true };
+  const watchdog = new Watchdog(() => [host as HostThread], HANG_MS, hung);
+  vi.advanceTimersByTime(10 * HANG_MS);
+  expect(vi.getTimerCount()).toBe(0);
+  host.isAsleep = false;
+  host.beats += 1;
+  watchdog.watch();
+  vi.advanceTimersByTime(HANG_MS - 1);
+  expect(hung).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(501);
+  expect(hung).toHaveBeenCalledTimes(1);
+  watchdog.stop();
+});

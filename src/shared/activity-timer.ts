@@ -1,0 +1,72 @@
+// Used by main, fronts, broadcaster, journal and bot hosts. Owns one timer of its thread, which runs only while the thread does
+// something: an idle thread has no wake-ups.
+
+/** What happens at which time; all optional but the tick. */
+export interface ActivityTasks {
+  /** The thread runs something, after it was idle. */
+  begin?(): void;
+  /** A period is over. @param lateMs how late the timer fired. */
+  tick(lateMs: number): void;
+  /** The thread is idle again. */
+  end?(): void;
+}
+
+/**
+ * Ticks every `periodMs` from the first {@link note} on, until a period was without one. Everything that can make the thread
+ * work has to call note() first, or be so short that nobody wants to know.
+ */
+export class ActivityTimer {
+  readonly #periodMs: number;
+  readonly #tasks: ActivityTasks;
+  readonly #ownNotes: number;
+  #timer: NodeJS.Timeout | undefined;
+  #notes = 0;
+  #dueAt = 0;
+  #isStopped = false;
+
+  /** @param ownNotes how many notes the timer itself causes each time that it fires. */
+  constructor(periodMs: number, tasks: ActivityTasks, ownNotes = 0) {
+    this.#periodMs = periodMs;
+    this.#tasks = tasks;
+    this.#ownNotes = ownNotes;
+  }
+
+  /** Something runs. Cheap: it may be called at each callback. */
+  note(): void {
+    this.#notes += 1;
+    if (this.#timer === undefined) this.start();
+  }
+
+  /** As {@link note}, without a note. */
+  start(): void {
+    if (this.#timer === undefined && !this.#isStopped) this.#begin();
+  }
+
+  /** For good. */
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #begin(): void {
+    this.#notes = 0;
+    this.#dueAt = performance.now() + this.#periodMs;
+    this.#timer = setInterval(() => this.#tick(), this.#periodMs);
+    this.#timer.unref();
+    this.#tasks.begin?.();
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    const lateMs = now - this.#dueAt;
+    this.#dueAt = now + this.#periodMs;
+    const isIdle = this.#notes <= this.#ownNotes;
+    this.#notes = 0;
+    this.#tasks.tick(lateMs);
+    if (!isIdle || this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#tasks.end?.();
+  }
+}

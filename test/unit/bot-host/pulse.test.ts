@@ -1,0 +1,39 @@
+// A host's heartbeat, with real timers: it beats while code runs, and only then.
+
+import { afterEach, expect, it } from 'vitest';
+import { currentRun, runAsBot } from '../../../src/bot-host/current-bot.js';
+import { Pulse } from '../../../src/bot-host/pulse.js';
+import { Heartbeat } from '../../../src/shared/memory/heartbeat.js';
+
+const BOT = { id: 'bot-1', number: 1, fail: () => {} };
+
+let pulse: Pulse;
+afterEach(() => pulse.stop());
+
+it('beats before the first code after a pause runs, tells main once, and stops when nothing runs', async () => {
+  const heartbeat = new Heartbeat(Heartbeat.create());
+  let told = 0;
+  const contexts: unknown[] = [];
+  pulse = new Pulse({
+    heartbeat,
+    lag: { observe: () => void contexts.push(currentRun()) },
+    limit: 2 ** 40,
+    woke: () => {
+      told += 1;
+    },
+  });
+  expect([heartbeat.isAwake, heartbeat.count]).toEqual([false, 0]);
+  for (let pause = 1; pause <= 2; pause++) {
+    const before = heartbeat.count;
+    runAsBot(BOT, pulse.note);
+    expect([heartbeat.isAwake, heartbeat.count, told]).toEqual([true, before + 1, pause]);
+    expect(heartbeat.heap?.used).toBeGreaterThan(0);
+    const noting = setInterval(pulse.note, 5);
+    await expect.poll(() => heartbeat.count).toBeGreaterThan(before + 3);
+    expect([heartbeat.isAwake, told]).toEqual([true, pause]);
+    clearInterval(noting);
+    await expect.poll(() => heartbeat.isAwake).toBe(false);
+  }
+  // Though a bot's code has started it, the timer is not the bot's.
+  expect(new Set(contexts)).toEqual(new Set([undefined]));
+});
