@@ -38,6 +38,11 @@ const MIN_REST_MS = 1;
  * as the pass fell behind (86 % delivered), one of 5 ms keeps up.
  */
 const MAX_REST_MS = 5;
+/**
+ * Share of subscribers that may catch up between two passes. When more are behind, the next pass follows at once: it has new
+ * frames for them too.
+ */
+const MOST_LATE = 0.5;
 /** Subscribers, or bytes written, between two reads of the clock. */
 const CLOCK_EVERY = 16;
 const CLOCK_BYTES = 256 * 1024;
@@ -65,8 +70,10 @@ export class Fanout {
   #head = 0;
   /** Another pass was requested during this one. */
   #woken = false;
-  /** A subscriber could accept more at once. */
-  #behind = false;
+  /** Subscribers that could accept more at once. */
+  #late: Subscriber[] = [];
+  /** When the next pass begins, while some catch up, by performance.now(). */
+  #restUntil = 0;
   #passMs = 0;
   /** Bytes written since the clock was last read. */
   #unclockedBytes = 0;
@@ -175,7 +182,7 @@ export class Fanout {
     this.#head = this.#options.reader.head();
     this.#subscribers.begin();
     this.#woken = false;
-    this.#behind = false;
+    this.#late = [];
     this.#passMs = 0;
     this.#sweeping = this.#keepalive.takeDue();
     this.#blocked = 0;
@@ -187,19 +194,12 @@ export class Fanout {
     let count = 0;
     let subscriber = this.#subscribers.next();
     for (; subscriber; subscriber = this.#subscribers.next()) {
-      if (this.#serve(subscriber, this.#head)) this.#behind = true;
+      if (this.#serve(subscriber, this.#head)) this.#late.push(subscriber);
       if (this.#sweeping) {
         this.#keepalive.sweep(subscriber, began);
         if (subscriber.blockedAt !== 0 && subscriber.index !== -1) this.#blocked += 1;
       }
-      // One scan of a filter can take long.
-      const look =
-        ++count % CLOCK_EVERY === 0 ||
-        this.#unclockedBytes >= CLOCK_BYTES ||
-        subscriber.group.filter !== null;
-      if (!look) continue;
-      this.#unclockedBytes = 0;
-      if (performance.now() - began > SLICE_MS) {
+      if (this.#isSliceOver(began, ++count, subscriber)) {
         this.#options.reader.release();
         this.#passMs += performance.now() - began;
         setImmediate(() => this.#slice());
@@ -212,13 +212,25 @@ export class Fanout {
     this.#rest();
   }
 
+  /** Whether a slice that began then has lasted for its time. `count` is how many subscribers it has served. */
+  #isSliceOver(began: number, count: number, { group }: Subscriber): boolean {
+    const look =
+      count % CLOCK_EVERY === 0 ||
+      this.#unclockedBytes >= CLOCK_BYTES ||
+      // One scan of a filter can take long.
+      group.filter !== null;
+    if (!look) return false;
+    this.#unclockedBytes = 0;
+    return performance.now() - began > SLICE_MS;
+  }
+
   #countPass(): void {
     if (this.#sweeping) this.#counters.set(FRONT_CELLS.blocked, this.#blocked);
     if (this.size > 0) this.#counters.observe(FRONT_CELLS.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
   #rest(): void {
-    if (this.#behind) {
+    if (this.#late.length > this.size * MOST_LATE) {
       setImmediate(() => this.#begin());
       return;
     }
@@ -230,12 +242,43 @@ export class Fanout {
       return;
     }
     this.#state = 'resting';
-    const rested = (): void => {
-      this.#state = 'idle';
-      if (this.#woken || !this.#options.reader.arm(this.#head)) this.#begin();
-    };
-    const restMs = this.#woken ? MIN_REST_MS : Math.min(this.#passMs, MAX_REST_MS);
-    setTimeout(rested, Math.max(MIN_REST_MS, restMs));
+    const wantedMs = this.#woken ? MIN_REST_MS : Math.min(this.#passMs, MAX_REST_MS);
+    const restMs = Math.max(MIN_REST_MS, wantedMs);
+    if (this.#late.length === 0) {
+      setTimeout(() => this.#rested(), restMs);
+      return;
+    }
+    this.#restUntil = performance.now() + restMs;
+    setImmediate(() => this.#catchUp());
+  }
+
+  #rested(): void {
+    this.#state = 'idle';
+    if (this.#woken || !this.#options.reader.arm(this.#head)) this.#begin();
+  }
+
+  /** Serves the subscribers that are behind, one write each at a time, until the next pass is due. */
+  #catchUp(): void {
+    const began = performance.now();
+    if (began >= this.#restUntil) {
+      this.#begin();
+      return;
+    }
+    const late = this.#late;
+    this.#late = [];
+    let count = 0;
+    for (const subscriber of late) {
+      count += 1;
+      if (subscriber.index !== -1 && this.#serve(subscriber, this.#head)) {
+        this.#late.push(subscriber);
+      }
+      if (this.#isSliceOver(began, count, subscriber)) break;
+    }
+    this.#options.reader.release();
+    // Those that had their turn come last.
+    this.#late = [...late.slice(count), ...this.#late];
+    if (this.#late.length > 0) setImmediate(() => this.#catchUp());
+    else setTimeout(() => this.#rested(), Math.max(0, this.#restUntil - performance.now()));
   }
 
   /** Serves one subscriber: at most one write. @returns whether it could accept more now. */

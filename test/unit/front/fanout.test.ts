@@ -441,6 +441,45 @@ describe('with time', () => {
     expect(buckets.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(4);
   });
 
+  it('a stream that is behind catches up without further passes over all the others', async () => {
+    const front = open(2 ** 22, 4096, { heartbeatMs: 60_000, stallMs: 60_000 });
+    front.publish(Array.from({ length: 3000 }, () => logLine({ message: 'm'.repeat(900) })));
+    const others = Array.from({ length: 20 }, () => front.open());
+    await step(100);
+    const passes = (): number => {
+      const buckets = FLUSH_BOUNDS.map((_, at) => front.counters.get(FRONT_CELLS.flush + at));
+      return buckets.reduce((sum, count) => sum + count, 0);
+    };
+    const before = passes();
+    const late = front.open({ lastEventId: `${EPOCH}-1` });
+    await step(100);
+    expect(front.check(late).at).toBe(front.head);
+    expect(late.socket.chunks.length).toBeGreaterThan(30);
+    expect(passes() - before).toBeLessThan(5);
+    // And none is forgotten when new frames come meanwhile.
+    front.publish([logLine()]);
+    await step(100);
+    for (const stream of [late, ...others]) expect(front.check(stream).at).toBe(front.head);
+  });
+
+  it('streams that go while they catch up end it', async () => {
+    const front = open(2 ** 22, 4096, { heartbeatMs: 60_000, stallMs: 60_000 });
+    front.publish(Array.from({ length: 3000 }, () => logLine({ message: 'm'.repeat(900) })));
+    const other = front.open();
+    await step(100);
+    const late = front.open({ lastEventId: `${EPOCH}-1` });
+    // Taken away in the middle of a write.
+    late.socket.write = () => {
+      front.drop(late);
+      return true;
+    };
+    await step(100);
+    expect(late.socket.removals).toBe(1);
+    front.publish([logLine()]);
+    await step(100);
+    expect(front.check(other).at).toBe(front.head);
+  });
+
   it('a stream that takes a little in time is not closed', async () => {
     const front = open(65_536, 64, { heartbeatMs: 15_000, stallMs: 5000 });
     const slow = front.open({ room: 1 });
