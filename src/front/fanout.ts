@@ -260,10 +260,6 @@ export class Fanout {
   /** Serves the subscribers that are behind, one write each at a time, until the next pass is due. */
   #catchUp(): void {
     const began = performance.now();
-    if (began >= this.#restUntil) {
-      this.#begin();
-      return;
-    }
     const late = this.#late;
     this.#late = [];
     let count = 0;
@@ -277,8 +273,9 @@ export class Fanout {
     this.#options.reader.release();
     // Those that had their turn come last.
     this.#late = [...late.slice(count), ...this.#late];
-    if (this.#late.length > 0) setImmediate(() => this.#catchUp());
-    else setTimeout(() => this.#rested(), Math.max(0, this.#restUntil - performance.now()));
+    const leftMs = this.#restUntil - performance.now();
+    if (this.#late.length === 0) setTimeout(() => this.#rested(), Math.max(0, leftMs));
+    else setImmediate(() => (leftMs > 0 ? this.#catchUp() : this.#begin()));
   }
 
   /** Serves one subscriber: at most one write. @returns whether it could accept more now. */

@@ -455,7 +455,8 @@ describe('with time', () => {
     await step(100);
     expect(front.check(late).at).toBe(front.head);
     expect(late.socket.chunks.length).toBeGreaterThan(30);
-    expect(passes() - before).toBeLessThan(5);
+    // A turn of the event loop takes a millisecond here, as long as a rest.
+    expect(passes() - before).toBeLessThan(0.7 * late.socket.chunks.length);
     // And none is forgotten when new frames come meanwhile.
     front.publish([logLine()]);
     await step(100);
