@@ -271,7 +271,7 @@ export class Fanout {
       if (this.#isSliceOver(began, count, subscriber)) break;
     }
     this.#options.reader.release();
-    // Those that had their turn come last.
+    // Those that were served come last.
     this.#late = [...late.slice(count), ...this.#late];
     const leftMs = this.#restUntil - performance.now();
     if (this.#late.length === 0) setTimeout(() => this.#rested(), Math.max(0, leftMs));
