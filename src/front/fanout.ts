@@ -94,7 +94,8 @@ export class Fanout {
       missing: (subscriber, next) => this.#missing(subscriber, next),
       lost: (subscriber) => this.#lost(subscriber),
       arrived: () => this.wake(),
-      hasLive: () => this.size > this.#replays.size,
+      live: () => this.size - this.#replays.size,
+      writeBytes: (subscriber) => this.#sizes.next(subscriber),
       isOnRing: (cursor, filter) => this.#starts.isOnRing(cursor, filter),
     });
     this.#counters = options.counters;

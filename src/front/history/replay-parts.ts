@@ -15,6 +15,8 @@ export class ReplayParts {
    */
   readonly #unseen = new Set<string>();
   #bytes = 0;
+  /** The last view of a part. */
+  #last: { part: ReplayPart; from: number; end: number; bytes: Uint8Array } | undefined;
   #spare: ArrayBuffer[] = [];
 
   /** How many parts wait for a stream to look at them. */
@@ -62,6 +64,15 @@ export class ReplayParts {
     }
   }
 
+  /** Bytes of a part. Streams in step get the same array, which the engine may share between them. */
+  view(part: ReplayPart, from: number, end: number): Uint8Array {
+    const last = this.#last;
+    if (last?.part === part && last.from === from && last.end === end) return last.bytes;
+    const bytes = part.bytes.subarray(from, end);
+    this.#last = { part, from, end, bytes };
+    return bytes;
+  }
+
   /** Memory of an evicted part, if there is any. */
   takeMemory(): ArrayBuffer | undefined {
     return this.#spare.pop();
@@ -71,6 +82,7 @@ export class ReplayParts {
     this.#parts.clear();
     this.#unseen.clear();
     this.#spare = [];
+    this.#last = undefined;
     this.#bytes = 0;
   }
 

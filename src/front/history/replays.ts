@@ -1,19 +1,16 @@
 // Runs in a front thread. Owns the streams that are replaying: their frames come from the journal until they reach the ring,
 // where the fan-out continues.
 //
-// Each has a cursor, never a queue. They are served round-robin, one write each. A round lasts 1 ms at most; live streams and
-// requests run in between. A part that is read for one stream serves all at the same position: after a restart many resume
-// at once.
+// Each has a cursor, never a queue. They are served round-robin, one write each, as large as the fan-out's writes to that
+// stream. Live streams and requests run between two turns; replay-pace.ts says how long a turn is, and the rest after it. A
+// part that is read for one stream serves all at the same position: after a restart many resume at once.
 
 import type { ReplayPart, ReplayRequest } from '../../shared/contract/journal-messages.js';
 import type { Filter } from '../../shared/stream/filter.js';
 import type { Subscriber } from '../subscriber.js';
+import { ReplayPace, type StreamCounts } from './replay-pace.js';
 import { ReplayParts } from './replay-parts.js';
 
-/** Longest time that replays block the event loop, in ms. */
-const TURN_MS = 1;
-/** Rest after a round while there are live streams, in ms: these, the journal and clients need the time. */
-const REST_MS = 1;
 /** Bytes per request to the journal. */
 const PART_BYTES = 256 * 1024;
 /** Parts that are requested, or received and not looked at by any stream yet. */
@@ -42,7 +39,10 @@ export interface ReplayActions {
   lost(subscriber: Subscriber): void;
   /** Its cursor is on the ring. */
   arrived(subscriber: Subscriber): void;
-  hasLive(): boolean;
+  /** How many streams are on the ring. */
+  live(): number;
+  /** The most bytes for the stream's next write. */
+  writeBytes(subscriber: Subscriber): number;
   /** Whether the stream can continue on the ring at this cursor. */
   isOnRing(cursor: number, filter: Filter | null): boolean;
 }
@@ -67,6 +67,7 @@ export class Replays {
   /** Streams that can continue now, in order. */
   #ready: Place[] = [];
   readonly #parts = new ReplayParts();
+  readonly #pace = new ReplayPace();
   /** Streams by the part that is requested for them. */
   readonly #asked = new Map<string, Place[]>();
   /** Streams that wait until another part may be requested. */
@@ -133,26 +134,36 @@ export class Replays {
     this.#turnSoon();
   }
 
-  #turnSoon(hasWorked = false): void {
+  #turnSoon(): void {
     if (this.#turning || this.#ready.length === 0) return;
     this.#turning = true;
-    if (hasWorked && this.#actions.hasLive()) setTimeout(() => this.#turn(), REST_MS);
+    const restMs = this.#pace.wait(performance.now());
+    if (restMs > 0) setTimeout(() => this.#turn(), restMs);
     else setImmediate(() => this.#turn());
   }
 
   #turn(): void {
+    this.#pace.begin(performance.now(), this.#counts);
+    this.#rounds();
+    this.#pace.end(performance.now(), this.#counts);
     this.#turning = false;
-    const end = performance.now() + TURN_MS;
-    // Rounds until the time is over. Streams that were not served come first next time.
+    this.#turnSoon();
+  }
+
+  get #counts(): StreamCounts {
+    return { live: this.#actions.live(), replaying: this.size };
+  }
+
+  /** Rounds until the turn is over. Streams that were not served come first next time. */
+  #rounds(): void {
     while (this.#ready.length > 0) {
       const round = this.#ready;
       this.#ready = [];
       for (const [at, place] of round.entries()) {
         place.isQueued = false;
         this.#serve(place);
-        if (performance.now() >= end) {
+        if (this.#pace.isOver(performance.now())) {
           this.#ready = [...round.slice(at + 1), ...this.#ready];
-          this.#turnSoon(true);
           return;
         }
       }
@@ -180,10 +191,20 @@ export class Replays {
       return;
     }
     const from = before?.end ?? 0;
-    place.piece += 1;
-    subscriber.cursor = piece.next;
-    if (piece.end > from) this.#actions.write(subscriber, part.bytes.subarray(from, piece.end));
+    const { end, next } = this.#together(place, part, from + this.#actions.writeBytes(subscriber));
+    subscriber.cursor = next;
+    if (end > from) {
+      this.#pace.wrote(end - from);
+      this.#actions.write(subscriber, this.#parts.view(part, from, end));
+    }
     if (subscriber.index !== -1 && subscriber.blockedAt === 0) this.#queue(place);
+  }
+
+  /** Moves the place over its next piece and those that fit below `limit`, an offset in the part. @returns the last of these. */
+  #together(place: Place, { pieces }: ReplayPart, limit: number): ReplayPart['pieces'][number] {
+    place.piece += 1;
+    while ((pieces[place.piece]?.end ?? Number.POSITIVE_INFINITY) <= limit) place.piece += 1;
+    return pieces[place.piece - 1] as ReplayPart['pieces'][number];
   }
 
   #ask(place: Place): void {

@@ -78,7 +78,8 @@ it('a stream keeps its place while one journal is gone and the next is not there
       missing: () => void seen.push('missing'),
       lost: () => void seen.push('lost'),
       arrived: () => resolve(),
-      hasLive: () => false,
+      live: () => 0,
+      writeBytes: () => 0,
       isOnRing: (cursor) => cursor >= 21,
     });
     replays.add(subscriber as unknown as Subscriber);

@@ -59,16 +59,18 @@ interface Client {
   blocksAt?: number;
 }
 
-/** @param writeMs how long a write takes. */
-function world(onRing: number, writeMs = 0) {
+/** @param writeMs how long a write takes. @param writeBytes the most bytes of one. */
+function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => number = () => 0) {
   const journal = new ModelJournal();
   const events: [string, Client, number?][] = [];
   const order: Client[] = [];
+  const written: Uint8Array[] = [];
   const clients = new Map<Subscriber, Client>();
   const of = (subscriber: Subscriber): Client => clients.get(subscriber) as Client;
   const replays = new Replays(journal, PIECE, {
     write(subscriber, bytes) {
       const { writes, seen, blocksAt } = of(subscriber);
+      written.push(bytes);
       writes.push(bytes.length);
       for (let at = bytes.length; at > 0; at--) seen.push(subscriber.cursor - at);
       if (subscriber.cursor === blocksAt) subscriber.blockedAt = 1;
@@ -78,7 +80,8 @@ function world(onRing: number, writeMs = 0) {
     missing: (subscriber, next) => void events.push(['missing', of(subscriber), next]),
     lost: (subscriber) => void events.push(['lost', of(subscriber)]),
     arrived: (subscriber) => void events.push(['arrived', of(subscriber), subscriber.cursor]),
-    hasLive: () => false,
+    live: () => 0,
+    writeBytes: (subscriber) => writeBytes(of(subscriber)),
     isOnRing: (cursor) => cursor >= onRing,
   });
   onTestFinished(() => {
@@ -101,7 +104,7 @@ function world(onRing: number, writeMs = 0) {
       await delay(1);
     }
   };
-  return { journal, replays, events, order, open, until };
+  return { journal, replays, events, order, open, until, written };
 }
 
 it('a crowd at one place is read for once, each gets everything, in turns of one write', async () => {
@@ -118,6 +121,35 @@ it('a crowd at one place is read for once, each gets everything, in turns of one
     const all = [...counts.values()];
     expect(Math.max(...all) - Math.min(...all)).toBeLessThanOrEqual(1);
   }
+});
+
+it('a stream gets as much in one write as the fan-out would give it', async () => {
+  const sizes = [5, 10, 39, 40, 80, 1000];
+  const clients: Client[] = [];
+  const { events, open, until } = world(401, 0, (client) => sizes[clients.indexOf(client)] ?? 0);
+  for (const _ of sizes) clients.push(open(1));
+  await until(() => events.length === sizes.length);
+  expect(clients.map(({ writes }) => [...new Set(writes)])).toEqual([
+    // A piece is the least, and what is left of a part the most.
+    [10],
+    [10],
+    [30, 20],
+    [40],
+    [80],
+    [80],
+  ]);
+  for (const { seen } of clients)
+    expect(seen).toEqual(Array.from({ length: 400 }, (_, at) => 1 + at));
+});
+
+it('streams in step get the same array, so that the engine can share what it makes of it', async () => {
+  const arrays = new Set<Uint8Array>();
+  const { events, open, until, written } = world(161, 0, () => 20);
+  for (let client = 0; client < 5; client++) open(1);
+  await until(() => events.length === 5);
+  for (const bytes of written) arrays.add(bytes);
+  expect(written).toHaveLength(5 * 8);
+  expect(arrays.size).toBe(8);
 });
 
 it('a stream that was blocked while its part was evicted and read again misses nothing', async () => {

@@ -1,0 +1,71 @@
+// Runs in a front thread. Owns the account of what replays may write beside live streams.
+//
+// A replay costs more than the front's time: the journal reads and decompresses it, the system copies it, and its client reads
+// it, often on the same machine. At full speed that takes CPU time from what the live streams need. So beside live streams
+// replays get a budget of bytes for each ms. It is a token bucket: a timer that fires late costs nothing.
+//
+// The budget is for all replays together, but each must catch up with the stream, so many get more than a few. They rest at
+// least as long as they work, unless they are in the majority: after a restart most clients wait for their replays.
+
+/** Longest time that replays block the event loop, in ms. */
+const TURN_MS = 1;
+/** Bytes that a rest waits for, and the most that are made up for after a late timer. */
+const TURN_BYTES = 128 * 1024;
+const MAX_CREDIT = 4 * TURN_BYTES;
+/** The budget: some 320,000 lines a second. docs/decisions/0065 has what was measured. */
+const BYTES_PER_MS = 76 * 1024;
+/** Of it, the least for each stream: some 17,000 lines a second. */
+const LEAST_BYTES_PER_MS = 4 * 1024;
+/** A shorter rest is one turn of the event loop, in ms. */
+const SHORTEST_MS = 0.5;
+
+/** The streams of a front. */
+export interface StreamCounts {
+  /** On the ring. */
+  live: number;
+  replaying: number;
+}
+
+export class ReplayPace {
+  /** Bytes that may be written; below 0 after a large write. */
+  #credit = MAX_CREDIT;
+  #bytesPerMs = BYTES_PER_MS;
+  #hasLive = false;
+  /** When the turn began, by performance.now(). */
+  #began = Number.NEGATIVE_INFINITY;
+  #restsUntil = 0;
+
+  /** How long the next turn must wait, in ms; 0 for none. @param now by performance.now(), as everywhere here. */
+  wait(now: number): number {
+    const rest = this.#restsUntil - now;
+    return rest < SHORTEST_MS ? 0 : rest;
+  }
+
+  /** A turn begins. */
+  begin(now: number, { live, replaying }: StreamCounts): void {
+    this.#credit = Math.min(this.#credit + (now - this.#began) * this.#bytesPerMs, MAX_CREDIT);
+    this.#began = now;
+    this.#hasLive = live > 0;
+    this.#bytesPerMs = Math.max(BYTES_PER_MS, replaying * LEAST_BYTES_PER_MS);
+  }
+
+  wrote(bytes: number): void {
+    this.#credit -= bytes;
+  }
+
+  /** Whether the turn must end. */
+  isOver(now: number): boolean {
+    return now - this.#began >= TURN_MS || (this.#hasLive && this.#credit <= 0);
+  }
+
+  /** The turn has ended. */
+  end(now: number, { live, replaying }: StreamCounts): void {
+    this.#restsUntil = now;
+    if (live === 0) return;
+    const turnMs = now - this.#began;
+    const missing = this.#credit > 0 ? 0 : TURN_BYTES - this.#credit;
+    // The turn counts too: begin() adds to the credit what it took.
+    const forBytes = missing / this.#bytesPerMs - turnMs;
+    this.#restsUntil += Math.max(forBytes, replaying > live ? 0 : turnMs);
+  }
+}
