@@ -22,8 +22,8 @@ const parent = parentPort;
 // Live streams go before replays.
 letOthersGoFirst();
 const start = workerData as JournalStart;
-const lag = watchLag(start.lag);
-parent.on('message', () => lag.note());
+// Frames and requests are what it works on. That main asks is not.
+const lag = watchLag(start.lag, () => main.tell('awake', null));
 
 let broadcaster:
   | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }
@@ -31,7 +31,7 @@ let broadcaster:
 const fronts = new Map<number, MessagePort>();
 
 const methods: Serves<JournalMethods> = {
-  ask: () => journal.status,
+  ask: () => ({ status: journal.status, isIdle: !lag.isRunning }),
   attachBroadcaster({ port }) {
     detachBroadcaster();
     const bell: Serves<FrontBellMethods> = { wake: () => journal.wake() };

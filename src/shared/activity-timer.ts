@@ -31,6 +31,10 @@ export class ActivityTimer {
     this.#ownNotes = ownNotes;
   }
 
+  get isRunning(): boolean {
+    return this.#timer !== undefined;
+  }
+
   /** Something runs. Cheap: it may be called at each callback. */
   note(): void {
     this.#notes += 1;

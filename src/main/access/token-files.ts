@@ -1,7 +1,7 @@
 // Runs in main. Owns the search of the data directory for tokens that `drover tokens create --data-dir` has left there
 // (src/cli/commands/local-token.ts). File permissions are the authority: docs/decisions/0041.
 
-import { constants, type Stats } from 'node:fs';
+import { constants, type FSWatcher, type Stats, watch } from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explainSchemaError } from '../../shared/contract/explain.js';
@@ -9,7 +9,10 @@ import type { TokenFile } from '../../shared/contract/tokens.js';
 import { messageOf } from '../../shared/errors.js';
 import { validatorOf } from '../../shared/validators.js';
 
+/** Pause between two searches, in ms, when the system reports no changes, or a file was refused that may be accepted later. */
 const EVERY_MS = 1000;
+/** The same when the system reports changes: another machine's in a shared directory are not among them. */
+const WATCHED_EVERY_MS = 5000;
 /** Largest file, in bytes: a token may name 1,000 bots. */
 const MAX_BYTES = 256 * 1024;
 /** Files of one search. The others follow with the next. */
@@ -30,7 +33,11 @@ export class TokenFiles {
   #refused = new Map<string, string>();
   /** Files whose token was accepted and that could not be removed: a revoked token must not come back. */
   readonly #adopted = new Set<string>();
+  #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isSearching = false;
+  /** A file came during a search. */
+  #hasMore = false;
   #isStopped = false;
 
   constructor(
@@ -61,17 +68,50 @@ export class TokenFiles {
     this.#refused = refused;
   }
 
-  /** Searches every second. */
+  /** Accepts tokens as they come. */
   start(): void {
-    this.#timer = setTimeout(async () => {
-      await this.search();
-      if (!this.#isStopped) this.start();
-    }, EVERY_MS);
+    this.#watch();
+    this.#wait();
   }
 
   stop(): void {
     this.#isStopped = true;
+    this.#watcher?.close();
     clearTimeout(this.#timer);
+  }
+
+  #watch(): void {
+    try {
+      this.#watcher = watch(this.#dir, { persistent: false }, (_, name) => {
+        if (name !== null && NAME.test(name)) void this.#searchNow();
+      });
+      this.#watcher.on('error', () => this.#unwatch());
+    } catch {
+      // The system has no notifications, or no more of them.
+    }
+  }
+
+  #unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  #wait(): void {
+    const isQuiet = this.#watcher !== undefined && this.#refused.size === 0;
+    this.#timer = setTimeout(() => void this.#searchNow(), isQuiet ? WATCHED_EVERY_MS : EVERY_MS);
+  }
+
+  async #searchNow(): Promise<void> {
+    this.#hasMore = true;
+    if (this.#isSearching || this.#isStopped) return;
+    this.#isSearching = true;
+    clearTimeout(this.#timer);
+    while (this.#hasMore) {
+      this.#hasMore = false;
+      await this.search();
+    }
+    this.#isSearching = false;
+    if (!this.#isStopped) this.#wait();
   }
 
   async #names(): Promise<string[]> {

@@ -23,8 +23,10 @@ import { startWorker, type ThreadHandle } from './thread-source.js';
 /** Pause before a lost thread is replaced, in ms: doubled for each one that did not live for the longest pause. */
 const RESTART_MS = 1000;
 const MAX_RESTART_MS = 60_000;
-/** How often the thread is asked for its status, and how long the answer may take, in ms. */
+/** How often the thread is asked for its status, while it works and while it has nothing to do, in ms. */
 const ASK_MS = 1000;
+const IDLE_ASK_MS = 10_000;
+/** How long the answer may take, in ms. */
 const ANSWER_MS = 5000;
 
 export interface JournalOptions {
@@ -52,6 +54,8 @@ export class JournalThread {
   /** It did not answer in time. */
   #isStuck = false;
   #stopAsking = (): void => {};
+  #askMs = 0;
+  #isClosing = false;
   /** Why the journal does not know the stream's numbering, as long as it does not. */
   #fault: string | null;
   #previousShutdown: StreamNumbering['previousShutdown'];
@@ -71,7 +75,10 @@ export class JournalThread {
     this.#clock = clock;
     this.#thread = new SupervisedThread<JournalControlMethods, JournalMethods>({
       source: () => start(this.#startData()),
-      methods: { status: ({ status, notice }) => this.#report(status, notice) },
+      methods: {
+        awake: () => this.#askEvery(ASK_MS),
+        status: ({ status, notice }) => this.#report(status, notice),
+      },
       lost: () => new DroverError('unavailable', 'the journal was lost'),
       prepare: async (_, replaces) => {
         this.status = { ...JOURNAL_OFF, state: 'opening' };
@@ -87,7 +94,7 @@ export class JournalThread {
     });
     if (!options.config.enabled) return;
     void this.#thread.start();
-    this.#stopAsking = clock.every(ASK_MS, () => this.#probe());
+    this.#askEvery(ASK_MS);
   }
 
   /** A channel for a front; undefined when there is no journal thread now. */
@@ -121,6 +128,7 @@ export class JournalThread {
    * must not delay the shutdown: after `withinMs` the loss is what a crash would cost.
    */
   async close(withinMs: number): Promise<void> {
+    this.#isClosing = true;
     this.#stopAsking();
     await this.#thread.stop((peer) => peer.tell('close', null), withinMs);
   }
@@ -141,6 +149,13 @@ export class JournalThread {
     };
   }
 
+  #askEvery(ms: number): void {
+    if (ms === this.#askMs || this.#isClosing) return;
+    this.#askMs = ms;
+    this.#stopAsking();
+    this.#stopAsking = this.#clock.every(ms, () => this.#probe());
+  }
+
   /** Keeps the figures current. A thread that waits for the disk cannot report that itself. */
   #probe(): void {
     if (!this.#thread.isAlive) return;
@@ -156,8 +171,10 @@ export class JournalThread {
 
   async #ask(): Promise<void> {
     this.#askedAt = this.#clock.now();
-    const status = await this.#thread.peer.call('ask', null);
+    const { status, isIdle } = await this.#thread.peer.call('ask', null);
     this.#askedAt = undefined;
+    // While it is not on it opens its file again and again.
+    this.#askEvery(isIdle && status.state === 'on' ? IDLE_ASK_MS : ASK_MS);
     if (this.#isStuck) this.#report(status, status.state === 'on' ? 'it works again' : null);
     else this.status = status;
     this.#isStuck = false;
@@ -169,6 +186,7 @@ export class JournalThread {
     this.#askedAt = undefined;
     this.#isStuck = false;
     if (isExpected) return;
+    this.#askEvery(ASK_MS);
     // The cause may have been the file.
     this.#previousShutdown = 'unexamined';
     this.status = { ...this.status, state: 'failed', reason };
@@ -177,6 +195,7 @@ export class JournalThread {
 
   #report(status: JournalStatus, notice: string | null): void {
     const { say } = this.#options;
+    this.#askEvery(ASK_MS);
     this.status = status;
     if (status.state === 'on') this.#fault = null;
     if (status.state === 'failed') {

@@ -230,8 +230,11 @@ export interface JournalStart {
 }
 
 export type JournalMethods = {
-  /** Its status. A thread that waits for the disk does not answer. */
-  ask(input: null): JournalStatus;
+  /**
+   * Its status, and whether it has nothing to do: it tells main `awake` before that changes. A thread that waits for the disk
+   * does not answer.
+   */
+  ask(input: null): { status: JournalStatus; isIdle: boolean };
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
   /** Gives a front its channel; a new one replaces the old. */
@@ -242,6 +245,8 @@ export type JournalMethods = {
 };
 
 export type JournalControlMethods = {
+  /** It has something to do again. */
+  awake(input: null): void;
   /** The status has changed. `notice` is a message for the operator. */
   status(input: { status: JournalStatus; notice: string | null }): void;
 };

@@ -2,7 +2,11 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { JournalThread } from '../../../src/main/threads/journal-thread.js';
 import { JOURNAL_OFF } from '../../../src/shared/contract/journal-messages.js';
 import { Rpc } from '../../../src/shared/contract/rpc.js';
-import type { JournalMethods, JournalStart } from '../../../src/shared/contract/threads.js';
+import type {
+  JournalControlMethods,
+  JournalMethods,
+  JournalStart,
+} from '../../../src/shared/contract/threads.js';
 import { createLags } from '../../../src/shared/memory/loop-lag.js';
 import { newIdentity } from '../../../src/shared/stream/numbering.js';
 import { testRing } from '../shared/ring-fixture.js';
@@ -58,18 +62,21 @@ afterEach(async () => {
 const last = (): FakeThread => threads.at(-1) as FakeThread;
 
 /** The thread answers from now on, unless it is made stuck. */
-function serve(thread: FakeThread): { isStuck: boolean; answer: () => void } {
-  const state = { isStuck: false, answer: () => {} };
+function serve(thread: FakeThread) {
+  const state = { isStuck: false, isIdle: false, asked: 0, answer: () => {}, awake: () => {} };
   const methods: Partial<Record<keyof JournalMethods, unknown>> = {
     ask: () =>
       new Promise((resolve) => {
-        state.answer = () => resolve({ ...JOURNAL_OFF, state: 'on' });
+        state.answer = () =>
+          resolve({ status: { ...JOURNAL_OFF, state: 'on' }, isIdle: state.isIdle });
+        state.asked += 1;
         if (!state.isStuck) state.answer();
       }),
     attachBroadcaster: () => {},
     close: () => thread.exit(),
   };
-  new Rpc<JournalMethods, never>(thread.inner, methods as never);
+  const main = new Rpc<JournalMethods, JournalControlMethods>(thread.inner, methods as never);
+  state.awake = () => main.tell('awake', null);
   return state;
 }
 
@@ -125,4 +132,19 @@ it('a thread that does not answer for 5 s has failed until it answers', async ()
     'error the service continues without its journal: the disk has not answered for 5 s',
     'warn the journal: it works again',
   ]);
+});
+
+it('a thread that has nothing to do is asked rarely, until it says that it works', async () => {
+  const state = serve(last());
+  state.isIdle = true;
+  await clock.advance(1000);
+  expect(state.asked).toBe(1);
+  await clock.advance(60_000);
+  expect(state.asked).toBe(7);
+  state.isIdle = false;
+  state.awake();
+  await settled();
+  state.isStuck = true;
+  await clock.advance(8000);
+  expect(journal.status.state).toBe('failed');
 });

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -55,6 +56,20 @@ it('accepts a token once, and removes its file', async () => {
   expect(adopted).toEqual([TOKEN]);
   expect(readdirSync(dir)).toEqual([]);
   expect(reports).toEqual([]);
+});
+
+it('accepts tokens as they come, also several at once', async () => {
+  const { files, dir, adopted } = setUp();
+  files.start();
+  onTestFinished(() => files.stop());
+  for (let n = 0; n < 3; n++) {
+    const id = ID.replace(/^./, String(n));
+    const file = path.join(dir, tokenFileName(id));
+    put(`${file}.tmp`, { ...TOKEN, id });
+    renameSync(`${file}.tmp`, file);
+  }
+  await expect.poll(() => adopted.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => readdirSync(dir)).toEqual([]);
 });
 
 it('reports a reason once, and tries again: the disk may have room later', async () => {
