@@ -14,6 +14,7 @@ import { isolation } from './isolation.js';
 import { journal } from './journal.js';
 import { metrics } from './metrics.js';
 import { pinTiming } from './pin-timing.js';
+import { slope } from './slope.js';
 import { slowClients } from './slow-clients.js';
 
 export const BENCHES: readonly Bench[] = [
@@ -27,6 +28,7 @@ export const BENCHES: readonly Bench[] = [
   crowd,
   idleMemory,
   idle,
+  slope,
   bots,
   journal,
   pinTiming,

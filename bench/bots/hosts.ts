@@ -64,13 +64,16 @@ export class ServiceHost implements BotsHost {
     this.api = new Api(server.url, token);
   }
 
-  /** Starts the service without bots, with a new data directory. @param demo with the demo world and its bots. */
-  static start(demo = false): Promise<ServiceHost> {
+  /**
+   * Starts the service without bots, with a new data directory.
+   * @param demo with the demo world and its bots. @param settings as in a configuration file.
+   */
+  static start(demo = false, settings: object = {}): Promise<ServiceHost> {
     if (!existsSync(SERVICE_SCRIPT)) throw new Error('the service is not built: run npm run build');
     const directory = mkdtempSync(join(tmpdir(), 'drover-bench-'));
     removeAtExit(directory);
     const kinds = [fileURLToPath(benchScript('load/idle-bot.js'))];
-    writeFileSync(join(directory, 'bench.json'), JSON.stringify({ kinds }));
+    writeFileSync(join(directory, 'bench.json'), JSON.stringify({ ...settings, kinds }));
     return ServiceHost.#startIn(directory, demo);
   }
 

@@ -104,6 +104,27 @@ export function sampleMemory(pid: number): MemorySample {
   };
 }
 
+/** Memory of the kernel, of the whole system, in bytes. */
+export interface KernelMemory {
+  /** Its objects: sockets, files, entries of epoll and others. */
+  slab: number;
+  /** What TCP buffers, on both sides of connections within this machine. */
+  tcpBuffers: number;
+}
+
+const PAGE_BYTES = 4096;
+
+/** @throws Error if /proc does not exist. */
+export function sampleKernelMemory(): KernelMemory {
+  const meminfo = readFileSync('/proc/meminfo', 'utf8');
+  const sockstat = readFileSync('/proc/net/sockstat', 'utf8');
+  // With what can be reclaimed: the inodes of sockets count as that.
+  return {
+    slab: parseKilobytes(meminfo, 'Slab'),
+    tcpBuffers: Number(/^TCP: .* mem (\d+)$/m.exec(sockstat)?.[1] ?? 0) * PAGE_BYTES,
+  };
+}
+
 /** Resident bytes of a process. @throws Error if the process or /proc does not exist. */
 export function sampleResident(pid: number): number {
   return parseKilobytes(readFileSync(`/proc/${pid}/status`, 'utf8'), 'VmRSS');

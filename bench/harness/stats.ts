@@ -37,6 +37,34 @@ export function summarize(values: readonly number[]): Summary {
   return { median: median(values), min: percentile(values, 0), max: percentile(values, 100) };
 }
 
+/** A line through points. */
+export interface Line {
+  slope: number;
+  intercept: number;
+  /** R²: 1 when all points are on the line. */
+  fit: number;
+}
+
+/** The line with the least squares. @throws RangeError if there are fewer than two different x, or a number is not finite. */
+export function lineThrough(points: readonly (readonly [x: number, y: number])[]): Line {
+  const mean = (at: 0 | 1): number =>
+    points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  let [xx, xy, yy] = [0, 0, 0];
+  for (const [x, y] of points) {
+    xx += (x - meanX) ** 2;
+    xy += (x - meanX) * (y - meanY);
+    yy += (y - meanY) ** 2;
+  }
+  if (!(xx > 0) || !Number.isFinite(yy)) throw new RangeError('no line goes through these points');
+  const slope = xy / xx;
+  return {
+    slope,
+    intercept: meanY - slope * meanX,
+    fit: yy === 0 ? 1 : (xy * xy) / (xx * yy),
+  };
+}
+
 /**
  * Divides two series round by round and summarizes the ratios. A disturbance of the whole machine affects both measurements of
  * a round and cancels out, unlike in a ratio of two medians.

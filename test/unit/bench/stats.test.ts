@@ -17,6 +17,7 @@ import {
 import { type Contender, orderOfRound, runRounds, series } from '../../../bench/harness/rounds.js';
 import {
   exceedsNoise,
+  lineThrough,
   meanOfPairs,
   median,
   percentile,
@@ -67,6 +68,40 @@ describe('median and percentiles', () => {
     expect(() => median([])).toThrow('there are no measurements');
     expect(() => median([1, Number.NaN])).toThrow('not a finite number');
     expect(() => summarize([Number.POSITIVE_INFINITY])).toThrow('not a finite number');
+  });
+});
+
+describe('a line through points', () => {
+  it('finds the line that they are on, and says how well it fits', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: -1000, max: 1000 }),
+        fc.integer({ min: -1000, max: 1000 }),
+        fc.uniqueArray(fc.integer({ min: 0, max: 20_000 }), { minLength: 2, maxLength: 10 }),
+        (slope, intercept, all) => {
+          const line = lineThrough(all.map((x) => [x, slope * x + intercept]));
+          expect(line.slope).toBeCloseTo(slope, 5);
+          expect(line.intercept).toBeCloseTo(intercept, 3);
+          expect(line.fit).toBeCloseTo(1, 5);
+        },
+      ),
+    );
+    const line = lineThrough([
+      [0, 0],
+      [1, 3],
+      [2, 0],
+    ]);
+    expect(line).toEqual({ slope: 0, intercept: 1, fit: 0 });
+  });
+
+  it('makes up no line', () => {
+    expect(() => lineThrough([[1, 2]])).toThrow('no line goes through these points');
+    expect(() =>
+      lineThrough([
+        [1, 2],
+        [2, Number.NaN],
+      ]),
+    ).toThrow('no line goes through these points');
   });
 });
 

@@ -1,0 +1,189 @@
+// Measures one service at growing numbers of streams or bots.
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { ServiceHost } from '../bots/hosts.js';
+import { compile } from '../harness/compile.js';
+import { Drover } from '../harness/drover.js';
+import { LoadProcess } from '../harness/load.js';
+import {
+  cpuBetween,
+  type KernelMemory,
+  type MemorySample,
+  sampleKernelMemory,
+} from '../harness/os-accounting.js';
+import { benchSource } from '../harness/paths.js';
+import type { Server } from '../harness/server.js';
+import { Swarm } from '../streams/swarm.js';
+
+/** A service with so many streams or bots. */
+export interface Point {
+  count: number;
+  memory: MemorySample;
+  /** Of the whole system, with the clients' ends of the connections. */
+  kernel: KernelMemory;
+  /** CPU time per second of time, in µs. */
+  cpu: number;
+}
+
+/** Bytes of memory that change within {@link SETTLE_MS} when it has settled. */
+const SETTLED_BYTES = 512 * 1024;
+const SETTLE_MS = 500;
+const SETTLE_ATTEMPTS = 12;
+/** Streams that are opened at a time. */
+const STREAMS_AT_ONCE = 1_000;
+const SPARE_CONNECTIONS = 400;
+const RESERVED_FILES = 100;
+/** Blocked streams stay during the whole measurement. */
+const STALL_MS = 3_600_000;
+/** Fills the buffers of the kernel and of the service for each blocked client: 64 KiB are enough with small segments. */
+const FLOOD = { events_per_second: 2_000, message_bytes: 1_000 };
+const FLOOD_MS = 1_000;
+/** More than the ring holds. */
+const WARM_UP = { events_per_second: 100_000, message_bytes: 300 };
+const WARM_UP_MS = 3_000;
+/** Lines on the stream while the CPU time of blocked streams is measured. */
+const LINES = { events_per_second: 100, message_bytes: 100 };
+const WITHIN_MS = 120_000;
+const MOST_BOTS = 21_000;
+
+/** Streams without an event; heartbeats come every 15 s, so `seconds` should be that or a multiple. */
+export async function idleStreams(counts: readonly number[], seconds: number): Promise<Point[]> {
+  const drover = await startFor(Math.max(...counts));
+  const swarm = await Swarm.start(Math.max(...counts));
+  const { server, authorization } = drover;
+  const target = { url: server.url, path: '/events?snapshot=0', authorization, frameStart: 'id: ' };
+  try {
+    await warmUp(drover);
+    let open = 0;
+    return await pointsAt(counts, server, seconds, async (count) => {
+      for (; open < count; open += STREAMS_AT_ONCE) {
+        const more = Math.min(STREAMS_AT_ONCE, count - open);
+        const { closed } = await swarm.open(`from ${open}`, target, more);
+        if (closed > 0) throw new Error(`the service ended ${closed} idle streams`);
+      }
+      open = count;
+    });
+  } finally {
+    await swarm.stop();
+    await drover.stop();
+  }
+}
+
+/** Streams whose clients read nothing, beside a few lines a second. */
+export async function blockedStreams(counts: readonly number[], seconds: number): Promise<Point[]> {
+  const drover = await startFor(Math.max(...counts));
+  const { server, authorization } = drover;
+  const { hostname, port } = new URL(server.url);
+  const clients = await LoadProcess.start<string, { opened: number; closed: number }>(
+    'blocked clients',
+    compile(benchSource('load/blocked-clients.c')),
+    [hostname, port, '/events?snapshot=0', authorization],
+  );
+  try {
+    await warmUp(drover);
+    let open = 0;
+    const points = await pointsAt(counts, server, seconds, async (count) => {
+      await clients.run(`open ${count - open}`, WITHIN_MS);
+      open = count;
+      await drover.createSyntheticBot(`flood-${count}`, FLOOD);
+      await delay(FLOOD_MS);
+      await drover.deleteBot(`flood-${count}`);
+      if (count === counts[0]) await drover.createSyntheticBot('lines', LINES);
+      const blocked = await untilBlocked(drover, count);
+      if (blocked < count) throw new Error(`${blocked} of ${count} streams are blocked`);
+    });
+    const { closed } = await clients.run('report', WITHIN_MS);
+    if (closed > 0) throw new Error(`the service ended ${closed} blocked streams`);
+    return points;
+  } finally {
+    await clients.stop();
+    await drover.stop();
+  }
+}
+
+/** Idle bots of the bench's own kind, without connections. */
+export async function idleBots(counts: readonly number[], seconds: number): Promise<Point[]> {
+  const host = await ServiceHost.start(false, { pressure: { max_bots: MOST_BOTS } });
+  try {
+    await host.exercise();
+    let created = 0;
+    return await pointsAt(counts, host.server, seconds, async (count) => {
+      await host.api.createBots(created, count - created, 0);
+      created = count;
+      await host.untilReady(count);
+      // Its lines cause garbage collections: what is left is in use.
+      await host.exercise();
+    });
+  } finally {
+    await host.stop();
+  }
+}
+
+async function pointsAt(
+  counts: readonly number[],
+  server: Server,
+  seconds: number,
+  reach: (count: number) => Promise<void>,
+): Promise<Point[]> {
+  const points: Point[] = [];
+  for (const count of counts) {
+    await reach(count);
+    await settledMemory(server);
+    const before = server.sampleCpu();
+    await delay(seconds * 1_000);
+    const { cpuNs, wallNs } = cpuBetween(before, server.sampleCpu());
+    points.push({
+      count,
+      memory: server.memory(),
+      kernel: sampleKernelMemory(),
+      cpu: (cpuNs / wallNs) * 1e6,
+    });
+  }
+  return points;
+}
+
+/** Fills the ring, and has the code compiled and the garbage of the start collected. */
+async function warmUp(drover: Drover): Promise<void> {
+  await drover.createSyntheticBot('warm-up', WARM_UP);
+  await delay(WARM_UP_MS);
+  await drover.deleteBot('warm-up');
+}
+
+function startFor(streams: number): Promise<Drover> {
+  const connections = streams + SPARE_CONNECTIONS;
+  return Drover.start('drover', {
+    http: {
+      max_connections: connections,
+      max_connections_per_address: connections,
+      reserved_files: RESERVED_FILES,
+    },
+    stream: {
+      max_streams: streams,
+      max_streams_per_token: streams,
+      max_streams_per_address: streams,
+      stall_ms: STALL_MS,
+    },
+    pressure: { max_cpu: 1, max_queue: 1 },
+  });
+}
+
+/** Waits until the service counts so many blocked streams. @returns how many there are. */
+async function untilBlocked(drover: Drover, count: number): Promise<number> {
+  let blocked = 0;
+  for (let attempt = 0; attempt < SETTLE_ATTEMPTS && blocked < count; attempt++) {
+    await delay(SETTLE_MS);
+    blocked = await drover.metric('drover_streams_blocked');
+  }
+  return blocked;
+}
+
+/** Freed memory is returned with a delay. */
+async function settledMemory(server: Server): Promise<void> {
+  let last = server.memory();
+  for (let attempt = 0; attempt < SETTLE_ATTEMPTS; attempt++) {
+    await delay(SETTLE_MS);
+    const now = server.memory();
+    if (Math.abs(now.pss - last.pss) < SETTLED_BYTES) return;
+    last = now;
+  }
+}
