@@ -1,8 +1,9 @@
 // Runs in a front thread. Owns the front's subscribers: a cursor each, never a queue.
 //
-// A pass sends every subscriber the frames between its cursor and the head. After a pass that took d the front rests for
-// d, 1 to 5 ms, so that streams leave time for requests, and frames that arrive meanwhile are sent in one piece. While
-// subscribers are behind there is no rest. A pass runs in slices of at most 2 ms; HTTP requests run between slices.
+// A pass sends every subscriber the frames between its cursor and the head. Those for which the filter index has found nothing
+// are parked: a pass leaves them out. After a pass that took d the front rests for d, 1 to 5 ms, so that streams leave time for
+// requests, and frames that arrive meanwhile are sent in one piece. While subscribers are behind there is no rest. A pass runs
+// in slices of at most 2 ms; HTTP requests run between slices.
 //
 // A subscriber gets one write per pass, however far behind it is. So all that are behind move through the ring in step and
 // share what is gathered, and little is buffered in sockets, where it would leave the CPU's cache before it is sent (16
@@ -16,10 +17,12 @@ import type { Filter } from '../shared/stream/filter.js';
 import { HEARTBEAT } from '../shared/stream/stream-text.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import type { StreamSink } from './engine/engine.js';
+import { FilterIndex } from './filter-index.js';
 import { GatherArena } from './gather-arena.js';
 import { type ReplaySource, Replays } from './history/replays.js';
 import type { SnapshotFrames } from './initial-state.js';
 import { Keepalive, type KeepaliveOptions } from './keepalive.js';
+import { ParkedSubscribers } from './parked-subscribers.js';
 import { StreamStarts, type SubscribeOptions } from './stream-starts.js';
 import { Subscriber } from './subscriber.js';
 import { SubscriberGroup } from './subscriber-group.js';
@@ -62,8 +65,14 @@ export class Fanout {
   readonly #counters: Counters;
   /** Blocked streams that this pass has swept. */
   #blocked = 0;
+  /** Those that a pass serves. */
   readonly #subscribers = new SubscriberList();
+  /** The others: no new frame matches their filters. */
+  readonly #parked = new ParkedSubscribers();
   readonly #groups = new Map<string, SubscriberGroup>();
+  readonly #index: FilterIndex;
+  /** The index has examined all frames of the pass; otherwise the next one has the rest. */
+  #isExamined = true;
   readonly #arena = new GatherArena();
   /** `idle` waits for the doorbell, `resting` after a pass. */
   #state: 'idle' | 'passing' | 'resting' = 'idle';
@@ -99,6 +108,7 @@ export class Fanout {
       isOnRing: (cursor, filter) => this.#starts.isOnRing(cursor, filter),
     });
     this.#counters = options.counters;
+    this.#index = new FilterIndex(options.reader);
     this.#starts = new StreamStarts({
       ...options,
       maxWriteBytes: options.writes.sizes[0] as number,
@@ -114,7 +124,7 @@ export class Fanout {
   }
 
   get size(): number {
-    return this.#subscribers.size;
+    return this.#subscribers.size + this.#parked.list.size;
   }
 
   /** Adds a stream. */
@@ -135,9 +145,9 @@ export class Fanout {
     if (subscriber.index === -1) return;
     this.#replays.remove(subscriber);
     this.#sizes.release(subscriber);
-    const { filter } = subscriber.group;
-    if (--subscriber.group.members === 0) this.#groups.delete(filter?.key ?? '');
-    this.#subscribers.remove(subscriber);
+    if (subscriber.isParked) this.#parked.remove(subscriber);
+    else this.#subscribers.remove(subscriber);
+    this.#leave(subscriber.group);
     subscriber.removed();
     if (this.size === 0) this.#noStreams();
     this.#checkClosed();
@@ -162,6 +172,7 @@ export class Fanout {
   async finish(head: number, withinMs: number): Promise<void> {
     const closing = { head, done: new Deferred() };
     this.#closing = closing;
+    for (const group of this.#groups.values()) this.#unpark(group);
     this.wake();
     this.#checkClosed();
     await withTimeout(closing.done.promise, withinMs, () => {
@@ -182,9 +193,11 @@ export class Fanout {
     this.#arena.restart();
     this.#head = this.#options.reader.head();
     this.#subscribers.begin();
+    this.#parked.list.begin();
     this.#woken = false;
     this.#late = [];
     this.#passMs = 0;
+    this.#isExamined = this.#index.examine(this.#head);
     this.#sweeping = this.#keepalive.takeDue();
     this.#blocked = 0;
     this.#slice();
@@ -193,8 +206,7 @@ export class Fanout {
   #slice(): void {
     const began = performance.now();
     let count = 0;
-    let subscriber = this.#subscribers.next();
-    for (; subscriber; subscriber = this.#subscribers.next()) {
+    for (let subscriber = this.#next(); subscriber; subscriber = this.#next()) {
       if (this.#serve(subscriber, this.#head)) this.#late.push(subscriber);
       if (this.#sweeping) {
         this.#keepalive.sweep(subscriber, began);
@@ -225,13 +237,18 @@ export class Fanout {
     return performance.now() - began > SLICE_MS;
   }
 
+  /** The next subscriber of the pass. Those that are parked take part in sweeps only. */
+  #next(): Subscriber | undefined {
+    return this.#subscribers.next() ?? (this.#sweeping ? this.#parked.list.next() : undefined);
+  }
+
   #countPass(): void {
     if (this.#sweeping) this.#counters.set(FRONT_CELLS.blocked, this.#blocked);
     if (this.size > 0) this.#counters.observe(FRONT_CELLS.flush, FLUSH_BOUNDS, this.#passMs / 1000);
   }
 
   #rest(): void {
-    if (this.#late.length > this.size * MOST_LATE) {
+    if (!this.#isExamined || this.#late.length > this.size * MOST_LATE) {
       setImmediate(() => this.#begin());
       return;
     }
@@ -281,7 +298,7 @@ export class Fanout {
 
   /** Serves one subscriber: at most one write. @returns whether it could accept more now. */
   #serve(subscriber: Subscriber, head: number): boolean {
-    if (subscriber.blockedAt !== 0) return false;
+    if (subscriber.blockedAt !== 0 || subscriber.isParked) return false;
     if (subscriber.start && !this.#starts.prepare(subscriber, subscriber.start)) return false;
     if (subscriber.initialState) {
       const part = subscriber.initialState.next();
@@ -317,7 +334,10 @@ export class Fanout {
       this.#sizes.next(subscriber),
     );
     subscriber.cursor = next;
-    if (bytes.length === 0) return;
+    if (bytes.length === 0) {
+      this.#park(subscriber);
+      return;
+    }
     this.#counters.add(FRONT_CELLS.frames, subscriber.group.frames);
     this.#write(subscriber, bytes);
   }
@@ -359,8 +379,10 @@ export class Fanout {
     const key = filter?.key ?? '';
     let group = this.#groups.get(key);
     if (!group) {
-      group = new SubscriberGroup(this.#options.reader, filter, this.#arena);
-      this.#groups.set(key, group);
+      const added = new SubscriberGroup(this.#options.reader, filter, this.#arena);
+      if (filter) added.indexed = this.#index.add(filter, () => this.#unpark(added));
+      this.#groups.set(key, added);
+      group = added;
     }
     group.members += 1;
     return group;
@@ -369,6 +391,26 @@ export class Fanout {
   #noStreams(): void {
     this.#keepalive.end();
     this.#counters.set(FRONT_CELLS.blocked, 0);
+  }
+
+  #leave(group: SubscriberGroup): void {
+    group.members -= 1;
+    if (group.members > 0) return;
+    this.#groups.delete(group.filter?.key ?? '');
+    this.#parked.drop(group);
+    if (group.indexed) this.#index.remove(group.indexed);
+  }
+
+  /** After a look that found nothing: one that gets a frame in most passes is served faster where it is. */
+  #park(subscriber: Subscriber): void {
+    if (this.#sweeping || this.#closing || !subscriber.group.isWaiting(subscriber.cursor)) return;
+    this.#subscribers.remove(subscriber);
+    this.#parked.add(subscriber);
+  }
+
+  /** A frame matches the group's filter: the next pass serves its members. */
+  #unpark(group: SubscriberGroup): void {
+    for (const subscriber of this.#parked.take(group)) this.#subscribers.push(subscriber);
   }
 
   #checkClosed(): void {

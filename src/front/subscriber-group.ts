@@ -1,9 +1,11 @@
 import type { RingReader, Slice } from '../shared/memory/ring-reader.js';
 import type { Filter } from '../shared/stream/filter.js';
+import type { IndexedFilter } from './filter-index.js';
 import type { GatherArena } from './gather-arena.js';
 
 /** Most frames that one call scans, so that a narrow filter cannot block the front. */
 const MAX_SCANNED = 8192;
+const NO_BYTES = new Uint8Array();
 
 /**
  * Subscribers with the same filter. The next bytes for a cursor are found once and go to every member at that cursor. They
@@ -12,6 +14,8 @@ const MAX_SCANNED = 8192;
 export class SubscriberGroup {
   readonly filter: Filter | null;
   members = 0;
+  /** Its filter in the index, which then knows the new frames that match; undefined if each look scans the ring. */
+  indexed: IndexedFilter | undefined;
   /** Frames that the last {@link next} returned. */
   frames = 0;
   readonly #reader: RingReader;
@@ -21,7 +25,7 @@ export class SubscriberGroup {
   #end = -1;
   #maxBytes = -1;
   #round = -1;
-  #slice: Slice = { bytes: new Uint8Array(), next: 0 };
+  #slice: Slice = { bytes: NO_BYTES, next: 0 };
 
   constructor(reader: RingReader, filter: Filter | null, arena: GatherArena) {
     this.#reader = reader;
@@ -34,17 +38,21 @@ export class SubscriberGroup {
    * one larger frame, possibly none. `next` is the new cursor.
    */
   next(from: number, head: number, maxBytes: number): Slice {
-    const end = this.filter ? Math.min(head, this.filter.known) : head;
+    const { filter } = this;
+    const indexed = this.indexed?.covers(from, head) ? this.indexed : undefined;
+    const end = Math.min(head, indexed ? indexed.examined : (filter?.known ?? head));
     if (
       from !== this.#from ||
       end !== this.#end ||
       maxBytes !== this.#maxBytes ||
       this.#round !== this.#arena.round
     ) {
-      this.#slice = this.filter
-        ? this.#gather(this.filter, from, end, maxBytes)
-        : this.#reader.slice(from, end, maxBytes);
-      if (!this.filter) this.frames = this.#slice.next - from;
+      if (indexed) this.#slice = this.#take(indexed, from, end, maxBytes);
+      else if (filter) this.#slice = this.#gather(filter, from, end, maxBytes);
+      else {
+        this.#slice = this.#reader.slice(from, end, maxBytes);
+        this.frames = this.#slice.next - from;
+      }
       this.#from = from;
       this.#end = end;
       this.#maxBytes = maxBytes;
@@ -53,13 +61,52 @@ export class SubscriberGroup {
     return this.#slice;
   }
 
+  /** Sequence number of the next frame that the index examines for it; 0 if it is not in the index. */
+  get examined(): number {
+    return this.indexed?.examined ?? 0;
+  }
+
+  /** Whether a member at this cursor gets nothing until the index finds a frame. */
+  isWaiting(cursor: number): boolean {
+    return cursor === this.indexed?.examined;
+  }
+
+  /** From the index: it knows which frames match. */
+  #take(indexed: IndexedFilter, from: number, end: number, maxBytes: number): Slice {
+    const reader = this.#reader;
+    this.frames = 0;
+    let hit = indexed.firstHit(from);
+    if (hit === 0) return { bytes: NO_BYTES, next: Math.max(from, end) };
+    const first = indexed.seqOf(hit);
+    const isOnly = indexed.nextHit(hit) === 0;
+    if (isOnly || reader.length(first) > maxBytes) {
+      this.frames = 1;
+      return { bytes: reader.frame(first), next: isOnly ? end : first + 1 };
+    }
+    const room = this.#arena.room(maxBytes);
+    let size = 0;
+    let next = end;
+    for (; hit !== 0; hit = indexed.nextHit(hit)) {
+      const seq = indexed.seqOf(hit);
+      if (size + reader.length(seq) > maxBytes) {
+        next = seq;
+        break;
+      }
+      size += reader.copy(seq, room, size);
+      this.frames += 1;
+    }
+    this.#arena.keep(size);
+    return { bytes: room.subarray(0, size), next };
+  }
+
+  /** By a scan of the ring. */
   #gather(filter: Filter, from: number, before: number, maxBytes: number): Slice {
     const reader = this.#reader;
     const end = Math.min(before, from + MAX_SCANNED);
     let seq = from;
     this.frames = 0;
     while (seq < end && !filter.matches(reader, seq)) seq += 1;
-    if (seq >= end) return { bytes: new Uint8Array(), next: Math.max(from, end) };
+    if (seq >= end) return { bytes: NO_BYTES, next: Math.max(from, end) };
     // A frame that is larger than that is sent alone, directly from the ring.
     if (reader.length(seq) > maxBytes) {
       this.frames = 1;

@@ -21,8 +21,8 @@ export class Subscriber {
   readonly removed: () => void;
   /** Index in the fan-out's list, -1 after it has left. */
   index = -1;
-  /** Sequence number of the next frame that it gets. */
-  cursor = 0;
+  #cursor = 0;
+  #isParked = false;
   /** Becomes {@link initialState} as soon as the snapshots are current. */
   start: SubscribeStart | undefined;
   /** What it gets before that frame. */
@@ -44,6 +44,26 @@ export class Subscriber {
     this.sink = sink;
     this.group = group;
     this.removed = removed;
+  }
+
+  /** Sequence number of the next frame that it gets, or of one before it which its filter does not let through. */
+  get cursor(): number {
+    // What the index has examined since then had nothing for it.
+    return this.#isParked ? this.group.examined : this.#cursor;
+  }
+
+  set cursor(seq: number) {
+    this.#cursor = seq;
+  }
+
+  /** Passes leave it out, because it has everything that the index of its group has examined. */
+  get isParked(): boolean {
+    return this.#isParked;
+  }
+
+  set isParked(isParked: boolean) {
+    this.#cursor = this.cursor;
+    this.#isParked = isParked;
   }
 
   /** Its initial state is sent, so its client's last event id matches the cursor. */

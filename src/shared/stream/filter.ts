@@ -66,7 +66,10 @@ export class Filter {
     this.#names = names;
     this.#labelled = labelled;
     // Without the parameter everything passes, with an empty one nothing: null and [] differ.
-    const lists = FILTER_NAMES.map((name) => values.get(name)).map((set) => set && [...set].sort());
+    const lists = FILTER_NAMES.map((name) => {
+      const set = values.get(name);
+      return set && [...set].filter((value) => isKnown(name, value)).sort();
+    });
     const labels = labelled ? Object.entries(labelled.labels).sort() : null;
     this.key = JSON.stringify([...lists.map((list) => list ?? null), labels]);
     this.#kinds = codes(values.get('kind'), KIND_CODE);
@@ -83,6 +86,21 @@ export class Filter {
   /** Frames from this on cannot be judged yet. */
   get known(): number {
     return this.#labelled?.history.known ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** It is limited by labels: frames can be judged from {@link since} on and below {@link known} only. */
+  get isLabelled(): boolean {
+    return this.#labelled !== undefined;
+  }
+
+  /**
+   * The low words of the names of which every frame that passes has one, as its session or as its scope; undefined when names
+   * do not limit it. Gaps pass without.
+   */
+  get names(): { field: 'session' | 'scope'; words: readonly number[] } | undefined {
+    // With both, sessions: there are more of them, so each has fewer frames.
+    if (this.#sessions) return { field: 'session', words: this.#sessions.lowWords() };
+    return this.#scopes && { field: 'scope', words: this.#scopes.lowWords() };
   }
 
   /** Hashes of the sessions that pass; undefined when they are not limited by name. */
@@ -175,6 +193,12 @@ export function parseFilter(
   }
   if (reach) return new Filter(values, names, reach);
   return values.size === 0 ? null : new Filter(values, names);
+}
+
+/** What no frame has lets nothing through, so it makes no other filter; and there are only some hundred without names. */
+function isKnown(name: FilterName, value: string): boolean {
+  const codes = name === 'kind' ? KIND_CODE : name === 'level' ? LEVEL_CODE : undefined;
+  return codes === undefined || Object.hasOwn(codes, value);
 }
 
 function isFilterName(name: string): name is FilterName {

@@ -29,6 +29,16 @@ export class HashSet {
     return low !== 0 && this.#cells[this.#find(low, high)] !== 0;
   }
 
+  /** The low words of the names, each once: names that share one differ in the high word only. */
+  lowWords(): number[] {
+    const found = new Set<number>();
+    for (let at = 0; at < this.#cells.length; at += 2) {
+      const low = this.#cells[at] as number;
+      if (low !== 0) found.add(low);
+    }
+    return [...found];
+  }
+
   /** Where it is, or would be. */
   #find(low: number, high: number): number {
     const cells = this.#cells;

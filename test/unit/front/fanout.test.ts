@@ -4,6 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SubscriberGroup } from '../../../src/front/subscriber-group.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { FLUSH_BOUNDS, FRONT_CELLS } from '../../../src/shared/contract/metric-layout.js';
 import { logLine } from '../shared/ring-fixture.js';
@@ -20,6 +21,11 @@ const FILTERS: Pairs[] = [
     ['level', 'warn,state'],
   ],
   [['scope', 'tcp']],
+  [
+    ['scope', 'bot,nothing'],
+    ['level', 'warn'],
+  ],
+  [['level', 'state']],
   [['session', 'nobody']],
 ];
 
@@ -246,6 +252,77 @@ describe('a lapped subscriber', () => {
     front.publish(lines(1));
     await front.settle();
     expect(front.check(stream)).toEqual({ gaps: 1, at: front.head });
+  });
+});
+
+describe('streams whose filters match nothing new', () => {
+  const line = (session_id: string): Item => logLine({ session_id });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('cost a pass nothing, and get their frames when these come', async () => {
+    const front = open(4 * 1024 * 1024, 16_384);
+    const bots = Array.from({ length: 50 }, (_, at) => `bot-${at}`);
+    const streams = bots.map((bot) => front.open({ query: [['session', bot]] }));
+    const gone = front.open({ query: [['session', 'bot-1']] });
+    const looks = vi.spyOn(SubscriberGroup.prototype, 'next');
+    // First each finds out that there is nothing for it; a pass that also looks for heartbeats changes nothing yet.
+    do {
+      looks.mockClear();
+      front.publish([line('other')]);
+      await front.settle();
+    } while (looks.mock.calls.length > 0);
+    for (let round = 0; round < 20; round++) {
+      front.publish([line('other'), line('another')]);
+      await front.settle();
+    }
+    expect(looks).not.toHaveBeenCalled();
+    front.drop(gone);
+    for (const [at, bot] of bots.entries()) {
+      front.publish([line(bot), line('other')]);
+      await front.settle();
+      const { socket } = streams[at] as Opened;
+      expect(socket.text).toContain(`"${bot}"`);
+    }
+    // One look that finds the frame, and one or two in which it finds that there is no other.
+    expect(looks.mock.calls.length).toBeLessThanOrEqual(3 * bots.length);
+    expect(front.checkAll()).toBe(0);
+    for (const stream of streams) front.drop(stream);
+    expect(front.fanout.size).toBe(0);
+  });
+
+  it('report what they lost when the front was lapped, from where they were', async () => {
+    const front = open(262_144, 64);
+    const stream = front.open({ query: [['session', 'a']] });
+    for (let round = 0; round < 5; round++) {
+      front.publish([line('b')]);
+      await front.settle();
+    }
+    const lost = front.head;
+    front.publish(Array.from({ length: 500 }, (_, at) => line(at % 2 ? 'a' : 'b')));
+    await front.settle();
+    front.publish([line('a')]);
+    await front.settle();
+    expect(front.check(stream)).toEqual({ gaps: 1, at: front.head });
+    expect(stream.socket.text).toContain(`"from":"${EPOCH}-${lost}"`);
+  });
+
+  it('resume after the position that their client was told last', async () => {
+    const front = open(4 * 1024 * 1024, 1024);
+    const first = front.open({ query: [['session', 'a']] });
+    front.publish([line('a'), line('b')]);
+    await front.settle();
+    front.publish([line('b')]);
+    await front.settle();
+    front.drop(first);
+    front.publish([line('a'), line('b'), line('a')]);
+    const again = front.open({ query: [['session', 'a']], lastEventId: `${EPOCH}-2` });
+    await front.settle();
+    front.publish([line('b'), line('a')]);
+    await front.settle();
+    expect(front.checkAll()).toBe(0);
+    expect(again.socket.text.match(/^id: /gm)).toHaveLength(3);
   });
 });
 
@@ -594,6 +671,43 @@ describe('with time', () => {
     }
     expect(bell.mock.calls.length).toBeLessThanOrEqual(2);
     front.checkAll();
+  });
+
+  it('a silent stream with a filter gets its position, though no pass visits it, and ends at finish', async () => {
+    const front = open(65_536, 64, { heartbeatMs: 15_000, stallMs: 30_000 });
+    const stream = front.open({ query: [['session', 'a']] });
+    for (let second = 0; second < 40; second++) {
+      front.publish([logLine({ session_id: 'b' })]);
+      await step(1000);
+    }
+    const positions = [...stream.socket.text.matchAll(/^: position \S+-(\d+)$/gm)].map(([, seq]) =>
+      Number(seq),
+    );
+    // One at the beginning, then one for each 15 s, with what was published until then.
+    expect(positions).toHaveLength(3);
+    expect(positions[1]).toBeGreaterThanOrEqual(14);
+    expect(positions[2]).toBeGreaterThanOrEqual(29);
+    front.publish([logLine({ session_id: 'a', message: 'last words' })]);
+    void front.fanout.finish(front.head, 3000);
+    await step(100);
+    expect(stream.socket.text).toContain('last words');
+    expect(stream.socket.ended).toBe(true);
+    expect(front.check(stream).at).toBe(front.head);
+  });
+
+  it('a stream that is blocked while no pass visits it is closed after the stall', async () => {
+    const front = open(65_536, 64, { heartbeatMs: 2000, stallMs: 5000 });
+    const stream = front.open({ query: [['session', 'a']] });
+    front.publish([logLine({ session_id: 'b' })]);
+    await step(100);
+    // The next heartbeat blocks it.
+    stream.socket.room = 1;
+    await step(4000);
+    expect(stream.socket.blocked).toBe(true);
+    expect(front.counters.get(FRONT_CELLS.blocked)).toBe(1);
+    await step(6000);
+    expect(stream.socket.closed).toBe(true);
+    expect(front.fanout.size).toBe(0);
   });
 
   it('finish without subscribers resolves at once', async () => {
