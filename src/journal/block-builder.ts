@@ -1,5 +1,7 @@
 import { HEADER_BYTES, layout, MAGIC, MAX_BLOCK_FRAMES } from './block-layout.js';
 
+/** V8 copies out of shared memory in words of this size, but byte by byte when source and target are not aligned alike. */
+const WORD_BYTES = 8;
 /** Least memory of a block, so that it can be reused for another. */
 const MEMORY_BYTES = 80 * 1024;
 
@@ -25,8 +27,11 @@ export class BlockBuilder {
   #kinds = 0;
   /** Tells the tables of two blocks apart. */
   #stamp = 1;
-  /** The frames; the next one goes to offset {@link size}. */
+  /** The frames; the next one goes to offset {@link end}. */
   readonly data: Buffer;
+  readonly #capacity: number;
+  /** Where the first frame begins in {@link data}. */
+  #base = 0;
   readonly #ends = new Uint32Array(MAX_BLOCK_FRAMES);
   readonly #times = new Float64Array(MAX_BLOCK_FRAMES);
   readonly #sessionOf = new Uint16Array(MAX_BLOCK_FRAMES);
@@ -39,12 +44,23 @@ export class BlockBuilder {
 
   /** @param capacity bytes of frames that there is room for. */
   constructor(capacity: number) {
-    this.data = Buffer.allocUnsafeSlow(capacity);
+    this.#capacity = capacity;
+    this.data = Buffer.allocUnsafeSlow(capacity + WORD_BYTES);
+  }
+
+  /** Where the next frame goes in {@link data}. */
+  get end(): number {
+    return this.#base + this.size;
+  }
+
+  /** The first frames come from there: aligned in the same way, they are copied at several times the speed. */
+  align(source: Uint8Array): void {
+    if (this.count === 0) this.#base = source.byteOffset % WORD_BYTES;
   }
 
   /** Whether a frame of so many bytes still fits. */
   fits(bytes: number): boolean {
-    return this.count < MAX_BLOCK_FRAMES && this.size + bytes <= this.data.length;
+    return this.count < MAX_BLOCK_FRAMES && this.size + bytes <= this.#capacity;
   }
 
   /** Adds the next frame, whose bytes are at the end of {@link data} already. */
@@ -115,7 +131,7 @@ export class BlockBuilder {
     halves.set(this.#sessionOf.subarray(0, count));
     halves.set(this.#scopeOf.subarray(0, count), count);
     bytes.set(this.#kindOf.subarray(0, count), offsets.kindAt);
-    bytes.set(this.data.subarray(0, size), offsets.dataAt);
+    bytes.set(this.data.subarray(this.#base, this.end), offsets.dataAt);
     return bytes;
   }
 
@@ -123,6 +139,7 @@ export class BlockBuilder {
   reset(): void {
     this.count = 0;
     this.size = 0;
+    this.#base = 0;
     this.#levels = 0;
     this.#kinds = 0;
     this.#sessionCount = 1;

@@ -204,16 +204,17 @@ export class Recorder {
     const { ring, labels, stats } = this.#parts;
     const bytes = ring.length(seq);
     this.#makeRoom(seq, bytes);
-    const { data, size } = this.#open;
+    const open = this.#open;
     if (seq >= this.#copied) {
-      const run = ring.slice(seq, end, Math.max(BLOCK_BYTES - size, bytes));
-      data.set(run.bytes, size);
+      const run = ring.slice(seq, end, Math.max(BLOCK_BYTES - open.size, bytes));
+      open.align(run.bytes);
+      open.data.set(run.bytes, open.end);
       this.#copied = run.next;
     }
     const kind = ring.kind(seq);
     const level = ring.level(seq);
     const isLog = kind === KIND_CODE.log;
-    const time = isLog ? this.#timeAtOffset(data, size, seq) : Date.now();
+    const time = isLog ? this.#timeAtOffset(open.data, open.end, seq) : Date.now();
     if (time > this.#clock) this.#clock = time;
     if (kind === KIND_CODE.session) {
       labels.saw(seq, (dataOf(ring.text(seq)) as { snapshot: BotSnapshot }).snapshot);
@@ -302,7 +303,7 @@ export class Recorder {
     const frame = Buffer.from(sseFrame(to, 'gap', gapJson(eventId(epoch, from), to, dropped)));
     this.#parts.stats.count(time, NO_LEVEL, undefined);
     this.#makeRoom(next - 1, frame.length);
-    this.#open.data.set(frame, this.#open.size);
+    this.#open.data.set(frame, this.#open.end);
     this.#add(next - 1, frame.length, time, KIND_CODE.gap, NO_LEVEL, undefined, undefined);
     this.next = next;
     this.#copied = 0;

@@ -8,7 +8,7 @@ import { MAX_BLOCK_FRAMES } from '../../../src/journal/block-layout.js';
 
 /** As the recorder does it: the bytes first. */
 function add(builder: BlockBuilder, seq: number, text: string, ...rest: Rest): void {
-  const bytes = builder.data.write(text, builder.size);
+  const bytes = builder.data.write(text, builder.end);
   builder.add(seq, bytes, ...rest);
 }
 type Rest = Parameters<BlockBuilder['add']> extends [unknown, unknown, ...infer R] ? R : never;
@@ -76,6 +76,33 @@ it('any frames, in blocks that use one builder in turn', () => {
       }
     }),
   );
+});
+
+it('begins where its source is aligned, and is the same block for it', () => {
+  const builder = new BlockBuilder(100);
+  const ring = new Uint8Array(new SharedArrayBuffer(64));
+  ring.fill(120);
+  const encoded = Array.from({ length: 20 }, (_, place) => {
+    const run = ring.subarray(place, place + 30);
+    builder.reset();
+    builder.align(run);
+    expect(builder.end % 8).toBe(place % 8);
+    builder.data.set(run, builder.end);
+    for (let at = 0; at < 3; at++) {
+      // Only the first frame says where the block begins.
+      builder.align(ring.subarray(at));
+      builder.add(1 + at, 10, 1, 0, 0, undefined, undefined);
+    }
+    expect(builder.fits(70)).toBe(true);
+    expect(builder.fits(71)).toBe(false);
+    builder.data.fill(121, builder.end, builder.end + 70);
+    builder.add(4, 70, 1, 0, 0, undefined, undefined);
+    return Buffer.from(builder.encode(1)).toString('latin1');
+  });
+  expect(new Set(encoded).size).toBe(1);
+  const block = new Block(Buffer.from(encoded[0] ?? '', 'latin1'));
+  expect([1, 2, 3].map((seq) => block.text(seq))).toEqual(new Array(3).fill('x'.repeat(10)));
+  expect(block.text(4)).toBe('y'.repeat(70));
 });
 
 it('is full at so many frames, or when there is no room', () => {

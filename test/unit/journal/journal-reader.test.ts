@@ -52,7 +52,7 @@ function put(first: number, frames: readonly string[]): void {
   const builder = new BlockBuilder(2_000_000);
   for (const [at, text] of frames.entries()) {
     const isGap = text.includes('\nevent: gap\n');
-    const bytes = builder.data.write(text, builder.size);
+    const bytes = builder.data.write(text, builder.end);
     const [kind, level] = isGap ? [KIND_CODE.gap, NO_LEVEL] : [KIND_CODE.log, LEVEL_CODE.info];
     builder.add(first + at, bytes, 1, kind, level, undefined, undefined);
   }

@@ -68,7 +68,7 @@ function put(frames: readonly Frame[], missingFrom: number): void {
       bot === null
         ? sseFrame(id, 'gap', `{"from":"${EPOCH}-${missingFrom}","to":"${id}"}`)
         : sseFrame(id, 'log', `{"timestamp_ms":1,"session_id":"${bot}","message":"x"}`);
-    const bytes = builder.data.write(text, builder.size);
+    const bytes = builder.data.write(text, builder.end);
     const session = bot === null ? undefined : entryOf(bot);
     const [kind, code] =
       bot === null ? [KIND_CODE.gap, NO_LEVEL] : [KIND_CODE.log, LEVEL_CODE[level]];
