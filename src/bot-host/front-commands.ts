@@ -6,9 +6,11 @@ import {
   type CommandMessage,
   clientGone,
   eachCommand,
+  LATER,
   noAnswer,
   nobodyWaits,
   type OutcomeList,
+  TAKEN,
 } from '../shared/contract/command-messages.js';
 import { Deadlines } from '../shared/deadlines.js';
 import type { CommandCall } from './command-call.js';
@@ -66,7 +68,7 @@ class FrontChannel {
   readonly #deadlines: Deadlines<OpenCommand>;
   /** By the front's id. */
   readonly #open = new Map<number, OpenCommand>();
-  #outcomes: OutcomeList = [];
+  #outcomes: OutcomeList = [LATER];
   #isTaking = false;
   #scheduled = false;
 
@@ -109,6 +111,8 @@ class FrontChannel {
       }
     });
     this.#isTaking = false;
+    // Also without outcomes: the front sends the next commands then.
+    this.#outcomes[0] = TAKEN;
     this.#flush();
   }
 
@@ -142,9 +146,10 @@ class FrontChannel {
   }
 
   #flush(): void {
-    if (this.#outcomes.length === 0) return;
     const outcomes = this.#outcomes;
-    this.#outcomes = [];
+    // A message of commands has taken them along.
+    if (outcomes.length === 1 && outcomes[0] === LATER) return;
+    this.#outcomes = [LATER];
     // Who has the result finds the command's lines in the history.
     this.#host.flush();
     this.#port.postMessage(outcomes);

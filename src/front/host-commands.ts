@@ -9,6 +9,7 @@ import {
   eachOutcome,
   noAnswer,
   type OutcomeList,
+  TAKEN,
 } from '../shared/contract/command-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { ControlMethods } from '../shared/contract/threads.js';
@@ -18,6 +19,8 @@ import type { Exchange } from './engine/engine.js';
 
 /** How much longer than the host the front waits, in ms. */
 const LATE_MS = 100;
+/** Commands of one message. Their outcomes come together: the first waits until the last has begun. */
+const MAX_TOGETHER = 64;
 /** `Retry-After` of a command above the bound, in s. */
 const RETRY_AFTER_S = 1;
 
@@ -117,20 +120,28 @@ class WaitingCommand {
   readonly id: number;
   readonly bot: string;
   readonly command: string;
+  /** As JSON. */
+  readonly args: string;
+  readonly #channel: HostChannel;
   readonly #resolve: (result: string | null) => void;
   readonly #reject: (error: DroverError) => void;
+  /** It is on its way to the host, which decides what becomes of it. */
+  isSent = false;
   /** What its client got. */
   error: DroverError | undefined;
 
   constructor(
+    channel: HostChannel,
     id: number,
-    { bot, command }: BotCommand,
+    { bot, command, args }: BotCommand,
     resolve: (result: string | null) => void,
     reject: (error: DroverError) => void,
   ) {
+    this.#channel = channel;
     this.id = id;
     this.bot = bot;
     this.command = command;
+    this.args = JSON.stringify(args);
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -138,6 +149,7 @@ class WaitingCommand {
   giveUp(error: DroverError): void {
     this.error ??= error;
     this.#reject(this.error);
+    if (!this.isSent) this.#channel.drop(this);
   }
 
   settle(outcome: CommandOutcome | null): void {
@@ -154,8 +166,11 @@ class HostChannel {
   /** Bounded by `maxWaiting`: this bounds the messages that wait in the port too, and the host's work for this front. */
   readonly #waiting = new Map<number, WaitingCommand>();
   #lastId = 0;
-  #outgoing: CommandList = [];
+  /** Those that are not sent yet. */
+  readonly #unsent = new Set<WaitingCommand>();
   #scheduled = false;
+  /** The host has not taken the last message of commands. Those that come meanwhile share the next. */
+  #isBusy = false;
 
   constructor(
     host: number,
@@ -167,9 +182,13 @@ class HostChannel {
     this.#port = port;
     this.#options = options;
     this.#deadlines = deadlines;
-    port.on('message', (list: OutcomeList) =>
-      eachOutcome(list, (id, outcome) => this.#settle(id, outcome)),
-    );
+    port.on('message', (list: OutcomeList) => {
+      if (list[0] === TAKEN) {
+        this.#isBusy = false;
+        this.#send();
+      }
+      eachOutcome(list, (id, outcome) => this.#settle(id, outcome));
+    });
   }
 
   run(command: BotCommand, exchange: Pick<Exchange, 'onGone'>): Promise<string | null> {
@@ -178,10 +197,10 @@ class HostChannel {
     }
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
-      const waiting = new WaitingCommand(this.#lastId, command, resolve, reject);
+      const waiting = new WaitingCommand(this, this.#lastId, command, resolve, reject);
       this.#waiting.set(waiting.id, waiting);
+      this.#unsent.add(waiting);
       this.#deadlines.add(waiting);
-      this.#outgoing.push(waiting.id, command.bot, command.command, JSON.stringify(command.args));
       this.#sendSoon();
       exchange.onGone(() => this.#cancel(waiting));
     });
@@ -191,11 +210,19 @@ class HostChannel {
   lost(): void {
     const lost = new DroverError('unavailable', `bot host ${this.#host} was lost`);
     for (const waiting of this.#waiting.values()) {
-      this.#deadlines.remove(waiting);
+      // Nobody else will say what became of it.
+      waiting.isSent = false;
       waiting.giveUp(lost);
-      this.#report(waiting);
     }
-    this.#waiting.clear();
+  }
+
+  /** No host decides about it: main is told. */
+  drop(waiting: WaitingCommand): void {
+    const { id, bot, command, error } = waiting;
+    if (!this.#waiting.delete(id)) return;
+    this.#unsent.delete(waiting);
+    this.#deadlines.remove(waiting);
+    if (error) this.#options.failed({ bot, command, reason: error.message });
   }
 
   close(): void {
@@ -205,29 +232,30 @@ class HostChannel {
   #settle(id: number, outcome: CommandOutcome | null): void {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
+    // Its client has got an error, and the host has not run it.
+    if (outcome === null && waiting.error) {
+      this.drop(waiting);
+      return;
+    }
     this.#waiting.delete(id);
     this.#deadlines.remove(waiting);
-    // Its client has got an error, and no host has run it.
-    if (outcome === null && waiting.error) this.#report(waiting);
     waiting.settle(outcome);
-  }
-
-  #report({ bot, command, error }: WaitingCommand): void {
-    if (error) this.#options.failed({ bot, command, reason: error.message });
   }
 
   #cancel(waiting: WaitingCommand): void {
     if (!this.#waiting.has(waiting.id)) return;
+    const { isSent } = waiting;
     this.#deadlines.remove(waiting);
     waiting.giveUp(clientGone());
-    // After the command itself.
-    this.#send();
-    this.#post({ type: 'cancel', id: waiting.id });
+    if (isSent) this.#post({ type: 'cancel', id: waiting.id });
   }
 
-  /** Commands of one turn leave together: each message wakes the host. */
+  /**
+   * Commands of one turn leave together, and then those that have come while the host had not taken these: each message wakes
+   * the host, and its answer this front.
+   */
   #sendSoon(): void {
-    if (this.#scheduled) return;
+    if (this.#scheduled || this.#isBusy) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -236,9 +264,17 @@ class HostChannel {
   }
 
   #send(): void {
-    if (this.#outgoing.length === 0) return;
-    const commands = this.#outgoing;
-    this.#outgoing = [];
+    if (this.#isBusy || this.#unsent.size === 0) return;
+    const commands: CommandList = [];
+    let count = 0;
+    for (const waiting of this.#unsent) {
+      this.#unsent.delete(waiting);
+      waiting.isSent = true;
+      commands.push(waiting.id, waiting.bot, waiting.command, waiting.args);
+      count += 1;
+      if (count === MAX_TOGETHER) break;
+    }
+    this.#isBusy = true;
     this.#post({ type: 'run', sentAt: process.uptime(), commands });
   }
 

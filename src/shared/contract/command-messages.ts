@@ -13,8 +13,13 @@ export type CommandMessage =
 /** Id, bot, command and arguments (an object as JSON) of each. */
 export type CommandList = (number | string)[];
 
-/** From a bot host to a front: id, code and text of each. */
+/** From a bot host to a front: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
 export type OutcomeList = (number | string)[];
+
+/** The list answers a message with commands: the outcomes that have come at once, which may be none. */
+export const TAKEN = 1;
+/** The list has outcomes of commands that took longer. */
+export const LATER = 0;
 
 /** The result as JSON, or why there is none. */
 export type CommandOutcome = string | DroverError;
@@ -50,7 +55,7 @@ export function eachOutcome(
   list: OutcomeList,
   take: (id: number, outcome: CommandOutcome | null) => void,
 ): void {
-  for (let at = 0; at < list.length; at += OUTCOME_FIELDS) {
+  for (let at = 1; at < list.length; at += OUTCOME_FIELDS) {
     const id = list[at] as number;
     const code = list[at + 1] as string;
     const text = list[at + 2] as string;

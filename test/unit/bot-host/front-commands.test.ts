@@ -12,6 +12,9 @@ import {
   type CommandMessage,
   type CommandOutcome,
   eachOutcome,
+  LATER,
+  type OutcomeList,
+  TAKEN,
 } from '../../../src/shared/contract/command-messages.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { DroverError } from '../../../src/shared/errors.js';
@@ -126,11 +129,13 @@ function send(commands: [bot: string, command: string, args?: object][], ageMs =
   return ids;
 }
 
-/** The outcomes of the next message. */
+/** The outcomes of the next message that has some. */
 async function outcomes(): Promise<Map<number, CommandOutcome | null>> {
-  const [list] = (await once(front, 'message')) as [(number | string)[]];
   const found = new Map<number, CommandOutcome | null>();
-  eachOutcome(list, (id, outcome) => found.set(id, outcome));
+  while (found.size === 0) {
+    const [list] = (await once(front, 'message')) as [OutcomeList];
+    eachOutcome(list, (id, outcome) => found.set(id, outcome));
+  }
   return found;
 }
 
@@ -159,6 +164,13 @@ it('outcomes of one message leave together, and each is on the stream after the 
   ]);
   // Commands that were not run are not noted.
   expect(noted).toEqual(['echo on a', 'fail on a']);
+});
+
+it('answers each message at once, also when its commands take longer', async () => {
+  const [id] = send([['a', 'later']]);
+  const [first] = (await once(front, 'message')) as [OutcomeList];
+  const [second] = (await once(front, 'message')) as [OutcomeList];
+  expect([first, second]).toEqual([[TAKEN], [LATER, id, 'result', '"later"']]);
 });
 
 it('defaults are filled in, promises and copies of the third argument work', async () => {

@@ -1,6 +1,7 @@
 // A front's channels to bot hosts: real ports, and a host at the other end that answers when it is told to.
 
 import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type BotCommand, HostCommands } from '../../../src/front/host-commands.js';
@@ -9,6 +10,9 @@ import {
   type CommandMessage,
   type CommandOutcome,
   eachCommand,
+  LATER,
+  type OutcomeList,
+  TAKEN,
 } from '../../../src/shared/contract/command-messages.js';
 import { DroverError } from '../../../src/shared/errors.js';
 
@@ -49,6 +53,8 @@ class FakeHost {
   readonly asked: Asked[] = [];
   readonly cancelled: number[] = [];
   messages = 0;
+  /** It does not take messages: its loop is blocked, as far as the front can tell. */
+  isBlocked = false;
 
   constructor(port: MessagePort) {
     this.port = port;
@@ -61,11 +67,17 @@ class FakeHost {
       eachCommand(message.commands, (id, bot, command, args) =>
         this.asked.push({ id, bot, command, args: JSON.parse(args) }),
       );
+      if (!this.isBlocked) this.take();
     });
   }
 
+  /** It has taken a message; outcomes follow. */
+  take(): void {
+    this.port.postMessage([TAKEN]);
+  }
+
   answer(...outcomes: [id: number, outcome: CommandOutcome | null][]): void {
-    const list: (number | string)[] = [];
+    const list: OutcomeList = [LATER];
     for (const [id, outcome] of outcomes) addOutcome(list, id, outcome);
     this.port.postMessage(list);
   }
@@ -130,14 +142,32 @@ it('refuses a command above the bound, and takes one again when another has its 
   expect(await Promise.all(others)).toEqual(['2', '2', '2']);
 });
 
+it('sends what has come while the host had not taken the last message in one message', async () => {
+  const { host, run } = await connected();
+  host.isBlocked = true;
+  const first = run();
+  await host.next();
+  const others = [run(), run({ ...SAY, bot: 'b' })];
+  await turn();
+  await turn();
+  expect(host.messages).toBe(1);
+  host.isBlocked = false;
+  host.take();
+  await host.next();
+  expect(host.messages).toBe(2);
+  expect(host.asked.map(({ bot }) => bot)).toEqual(['a', 'a', 'b']);
+  host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
+  expect(await Promise.all([first, ...others])).toEqual(['1', '1', '1']);
+});
+
 it('a client that hangs up cancels its command, which counts until the host has said what became of it', async () => {
   const { host, run, failed } = await connected();
   const client = new Client();
   const answer = run(SAY, client);
+  await host.next();
   client.leave();
   await expect(answer).rejects.toThrow('the client has gone, the command is cancelled');
   await host.next();
-  if (host.messages < 2) await host.next();
   expect(host.cancelled).toEqual(host.asked.map(({ id }) => id));
   const others = [run(), run()];
   await expect(run()).rejects.toMatchObject({ code: 'overloaded' });
@@ -157,23 +187,30 @@ it('a client that hangs up cancels its command, which counts until the host has 
 
 it('main hears of a command that nobody ran after its client had hung up', async () => {
   const { host, run, failed } = await connected();
-  const client = new Client();
+  const [client, late] = [new Client(), new Client()];
+  host.isBlocked = true;
   const answer = run(SAY, client);
+  await host.next();
+  const unsent = run({ ...SAY, bot: 'b' }, late);
+  late.leave();
+  await expect(unsent).rejects.toThrow('the client has gone');
+  const reason = 'the client has gone, the command is cancelled';
+  expect(failed.mock.calls).toEqual([[{ bot: 'b', command: 'say', reason }]]);
   client.leave();
   await expect(answer).rejects.toThrow('the client has gone');
-  await host.next();
   host.answer([host.asked[0]?.id as number, null]);
-  await vi.waitFor(() => expect(failed).toHaveBeenCalled());
-  expect(failed.mock.calls).toEqual([
-    [{ bot: 'a', command: 'say', reason: 'the client has gone, the command is cancelled' }],
-  ]);
+  await vi.waitFor(() => expect(failed).toHaveBeenCalledTimes(2));
+  expect(failed).toHaveBeenLastCalledWith({ bot: 'a', command: 'say', reason });
+  expect(host.asked).toHaveLength(1);
 });
 
 it('a host that does not answer in time: its clients get 504, and the stream what the host says later', async () => {
   const { host, run, failed } = await connected();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  host.isBlocked = true;
   const answer = run();
   await host.next();
+  const unsent = run({ ...SAY, command: 'walk' });
   const rejected = expect(answer).rejects.toMatchObject({
     code: 'no_answer',
     status: 504,
@@ -181,17 +218,25 @@ it('a host that does not answer in time: its clients get 504, and the stream wha
   });
   vi.advanceTimersByTime(GIVE_UP_MS);
   await rejected;
+  await expect(unsent).rejects.toThrow('walk did not answer within 1000 ms');
+  // What it has not got it will not run.
+  const reason = 'walk did not answer within 1000 ms';
+  expect(failed.mock.calls).toEqual([[{ bot: 'a', command: 'walk', reason }]]);
+  host.isBlocked = false;
+  host.take();
   const next = run();
   await host.next();
   host.answer(...host.asked.map(({ id }): [number, string] => [id, '1']));
   expect(await next).toBe('1');
-  expect(failed).not.toHaveBeenCalled();
+  expect(host.asked.map(({ command }) => command)).toEqual(['say', 'say']);
+  expect(failed).toHaveBeenCalledTimes(1);
 });
 
 it('a host that is lost: its commands fail, main hears of them, and the next host is asked for', async () => {
   const { host, run, failed, commands, connect } = await connected();
   const client = new Client();
   const left = run(SAY, client);
+  await host.next();
   client.leave();
   await expect(left).rejects.toThrow('the client has gone');
   const open = run({ ...SAY, bot: 'b' });
