@@ -115,7 +115,7 @@ export class JournalReader {
       const isGap = this.block(head)?.kind(head.first) === KIND_CODE.gap;
       return cut.part(head.first, head.first, isGap);
     }
-    const end = performance.now() + REPLAY_MS;
+    const end = cut.began + REPLAY_MS;
     const sessions = filter?.sessions;
     const places = isPosted(sessions)
       ? new PostingIterator(this.#tables, unposted, sessions)
@@ -179,6 +179,7 @@ export class JournalReader {
 /** Cuts frames into pieces of one write each. */
 class Cut {
   size = 0;
+  readonly began = performance.now();
   readonly #request: ReplayRequest;
   readonly #filter: Filter | null;
   /** The frames so far. */
@@ -242,6 +243,6 @@ class Cut {
     const isSmall = this.size < this.#bytes.length / 2;
     const bytes = isSmall ? Buffer.allocUnsafeSlow(this.size) : this.#bytes.subarray(0, this.size);
     if (isSmall) bytes.set(this.#bytes.subarray(0, this.size));
-    return { bytes, pieces, first, firstIsGap, next };
+    return { bytes, pieces, first, firstIsGap, next, readMs: performance.now() - this.began };
   }
 }

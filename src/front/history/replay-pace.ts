@@ -16,6 +16,8 @@ const MAX_CREDIT = 4 * TURN_BYTES;
 const BYTES_PER_MS = 76 * 1024;
 /** Of it, the least for each stream: some 17,000 lines a second. */
 const LEAST_BYTES_PER_MS = 4 * 1024;
+/** What a ms of the journal's search counts as, so that it searches a fourth of the time. */
+const BYTES_PER_SEARCH_MS = 4 * BYTES_PER_MS;
 /** A shorter rest is one turn of the event loop, in ms. */
 const SHORTEST_MS = 0.5;
 
@@ -33,17 +35,21 @@ export class ReplayPace {
   #hasLive = false;
   /** When the turn began, by performance.now(). */
   #began = Number.NEGATIVE_INFINITY;
+  /** The rest after a turn that took as long. */
   #restsUntil = 0;
 
   /** How long the next turn must wait, in ms; 0 for none. @param now by performance.now(), as everywhere here. */
   wait(now: number): number {
-    const rest = this.#restsUntil - now;
+    if (!this.#hasLive) return 0;
+    const credit = this.#creditAt(now);
+    const forBytes = credit > 0 ? 0 : (TURN_BYTES - credit) / this.#bytesPerMs;
+    const rest = Math.max(forBytes, this.#restsUntil - now);
     return rest < SHORTEST_MS ? 0 : rest;
   }
 
   /** A turn begins. */
   begin(now: number, { live, replaying }: StreamCounts): void {
-    this.#credit = Math.min(this.#credit + (now - this.#began) * this.#bytesPerMs, MAX_CREDIT);
+    this.#credit = this.#creditAt(now);
     this.#began = now;
     this.#hasLive = live > 0;
     this.#bytesPerMs = Math.max(BYTES_PER_MS, replaying * LEAST_BYTES_PER_MS);
@@ -53,6 +59,11 @@ export class ReplayPace {
     this.#credit -= bytes;
   }
 
+  /** The journal has searched for a part of so many bytes. Its time counts where that is more than the bytes will. */
+  searched(ms: number, bytes: number): void {
+    this.#credit -= Math.max(0, ms * BYTES_PER_SEARCH_MS - bytes);
+  }
+
   /** Whether the turn must end. */
   isOver(now: number): boolean {
     return now - this.#began >= TURN_MS || (this.#hasLive && this.#credit <= 0);
@@ -60,12 +71,11 @@ export class ReplayPace {
 
   /** The turn has ended. */
   end(now: number, { live, replaying }: StreamCounts): void {
-    this.#restsUntil = now;
-    if (live === 0) return;
-    const turnMs = now - this.#began;
-    const missing = this.#credit > 0 ? 0 : TURN_BYTES - this.#credit;
-    // The turn counts too: begin() adds to the credit what it took.
-    const forBytes = missing / this.#bytesPerMs - turnMs;
-    this.#restsUntil += Math.max(forBytes, replaying > live ? 0 : turnMs);
+    this.#hasLive = live > 0;
+    this.#restsUntil = replaying > live ? now : 2 * now - this.#began;
+  }
+
+  #creditAt(now: number): number {
+    return Math.min(this.#credit + (now - this.#began) * this.#bytesPerMs, MAX_CREDIT);
   }
 }

@@ -237,7 +237,11 @@ export class Replays {
       memory: filter === null ? this.#parts.takeMemory() : undefined,
     };
     this.#source.replay(request).then(
-      (answer) => this.#answered(key, answer),
+      (answer) => {
+        // A part for a filter may be small, and yet the journal has read much for it.
+        if (filter !== null) this.#pace.searched(answer.readMs, answer.bytes.length);
+        this.#answered(key, answer);
+      },
       () => this.#refused(key),
     );
   }

@@ -38,6 +38,8 @@ export interface ReplayPart {
   firstIsGap: boolean;
   /** Where the next request continues. */
   next: number;
+  /** How long the journal has read for it, in ms. */
+  readMs: number;
 }
 
 /** A request of a client. */

@@ -40,6 +40,7 @@ const part = (from: number, next: number): ReplayPart => ({
   pieces: [{ end: next - from, next }],
   first: from,
   firstIsGap: false,
+  readMs: 0,
   next,
 });
 

@@ -73,6 +73,33 @@ it('a late turn makes up for a few ms, not for a pause', () => {
   expect(written / BUDGET).toBeLessThan(9);
 });
 
+it('a search counts by its time, where that is more than its bytes', () => {
+  const counts = { live: 20, replaying: 1 };
+  const share = (searchMs: number, bytes: number): number => {
+    const pace = new ReplayPace();
+    let now = 0;
+    let searched = 0;
+    while (now < 2000) {
+      now += pace.wait(now);
+      pace.begin(now, counts);
+      pace.wrote(bytes);
+      now += 0.01;
+      pace.end(now, counts);
+      // The answer to the next request.
+      now += searchMs;
+      searched += searchMs;
+      pace.searched(searchMs, bytes);
+    }
+    return searched / now;
+  };
+  // 4 ms without a find: a fourth of the time.
+  expect(share(4, 0)).toBeGreaterThan(0.23);
+  expect(share(4, 0)).toBeLessThan(0.27);
+  expect(share(0.1, 0)).toBeLessThan(0.27);
+  // What finds a lot is limited by its bytes, whether it is searched for or not.
+  expect(share(0.5, 262_144)).toBeCloseTo((0.5 * BUDGET) / 262_144, 1);
+});
+
 it('a crowd gets more, and rests at least as long as it works', () => {
   const { bytesPerMs } = run({ live: 1000, replaying: 300, bytes: 16_000, writeMs: 0.002 });
   expect(bytesPerMs / (300 * 4096)).toBeGreaterThan(0.97);

@@ -25,6 +25,8 @@ class ModelJournal {
   ownBytes = 0;
   /** Requests that came with memory. */
   reused = 0;
+  /** How long each request takes, as it says. */
+  readMs = 0;
 
   async replay({ from, memory }: ReplayRequest): Promise<ReplayPart> {
     this.requests.push(from);
@@ -34,7 +36,8 @@ class ModelJournal {
     if (room) this.reused += 1;
     await delay(1);
     if (this.fails) throw new Error('gone');
-    const none = { bytes: new Uint8Array(), pieces: [], firstIsGap: false };
+    const { readMs } = this;
+    const none = { bytes: new Uint8Array(), pieces: [], firstIsGap: false, readMs };
     if (from >= this.end) return { ...none, first: null, next: from };
     const start = Math.max(from, this.first);
     const count = Math.min(PIECES * 10, this.end - start);
@@ -46,7 +49,7 @@ class ModelJournal {
     const bytes = own
       ? new Uint8Array(room ?? new ArrayBuffer(this.ownBytes))
       : SHARED.subarray(0, count + this.padding);
-    return { bytes, pieces, first: start, firstIsGap: false, next: start + count };
+    return { bytes, pieces, first: start, firstIsGap: false, next: start + count, readMs };
   }
 }
 
@@ -65,6 +68,7 @@ function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => numb
   const events: [string, Client, number?][] = [];
   const order: Client[] = [];
   const written: Uint8Array[] = [];
+  const live = { streams: 0 };
   const clients = new Map<Subscriber, Client>();
   const of = (subscriber: Subscriber): Client => clients.get(subscriber) as Client;
   const replays = new Replays(journal, PIECE, {
@@ -80,15 +84,15 @@ function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => numb
     missing: (subscriber, next) => void events.push(['missing', of(subscriber), next]),
     lost: (subscriber) => void events.push(['lost', of(subscriber)]),
     arrived: (subscriber) => void events.push(['arrived', of(subscriber), subscriber.cursor]),
-    live: () => 0,
+    live: () => live.streams,
     writeBytes: (subscriber) => writeBytes(of(subscriber)),
     isOnRing: (cursor) => cursor >= onRing,
   });
   onTestFinished(() => {
     for (const subscriber of clients.keys()) replays.remove(subscriber);
   });
-  const open = (cursor: number): Client => {
-    const subscriber = { cursor, blockedAt: 0, index: 0, isLive: true, group: { filter: null } };
+  const open = (cursor: number, filter: { key: string } | null = null): Client => {
+    const subscriber = { cursor, blockedAt: 0, index: 0, isLive: true, group: { filter } };
     const client: Client = {
       subscriber: subscriber as unknown as Subscriber,
       writes: [],
@@ -104,7 +108,7 @@ function world(onRing: number, writeMs = 0, writeBytes: (client: Client) => numb
       await delay(1);
     }
   };
-  return { journal, replays, events, order, open, until, written };
+  return { journal, replays, events, order, open, until, written, live };
 }
 
 it('a crowd at one place is read for once, each gets everything, in turns of one write', async () => {
@@ -262,6 +266,24 @@ it('while the journal fails, streams keep their position, and continue when it r
     expect(seen.at(-1)).toBe(400);
   }
   expect(clients.map(({ seen }) => seen[0])).toEqual([1, 1, 161]);
+});
+
+it('beside live streams a search waits after a long part, a stream of everything does not', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+  for (const filter of [{ key: 'a filter' }, null]) {
+    const { journal, live, open, until } = world(Number.POSITIVE_INFINITY);
+    live.streams = 20;
+    journal.readMs = 4;
+    open(1, filter);
+    // The first part, and the one behind it.
+    await until(() => journal.requests.length >= 2);
+    await delay(20);
+    if (filter) expect(journal.requests).toHaveLength(2);
+    else expect(journal.requests.length).toBeGreaterThan(2);
+    const asked = journal.requests.length;
+    await vi.advanceTimersByTimeAsync(100);
+    await until(() => journal.requests.length > asked);
+  }
 });
 
 it('a journal that cannot answer for a minute is not waited for any more', async () => {
