@@ -11,8 +11,11 @@ export interface ActivityTasks {
   end?(): void;
 }
 
+/** Periods without a note before the timer stops: to start it again costs more than a tick. */
+const QUIET_PERIODS = 2;
+
 /**
- * Ticks every `periodMs` from the first {@link note} on, until a period was without one. Everything that can make the thread
+ * Ticks every `periodMs` from the first {@link note} on, until {@link QUIET_PERIODS} periods were without one. Everything that can make the thread
  * work has to call note() first, or be so short that nobody wants to know.
  */
 export class ActivityTimer {
@@ -21,6 +24,8 @@ export class ActivityTimer {
   readonly #ownNotes: number;
   #timer: NodeJS.Timeout | undefined;
   #notes = 0;
+  /** Periods without a note, in a row. */
+  #quiet = 0;
   #dueAt = 0;
   #isStopped = false;
 
@@ -55,6 +60,7 @@ export class ActivityTimer {
 
   #begin(): void {
     this.#notes = 0;
+    this.#quiet = 0;
     this.#dueAt = performance.now() + this.#periodMs;
     this.#timer = setInterval(() => this.#tick(), this.#periodMs);
     this.#timer.unref();
@@ -65,10 +71,10 @@ export class ActivityTimer {
     const now = performance.now();
     const lateMs = now - this.#dueAt;
     this.#dueAt = now + this.#periodMs;
-    const isIdle = this.#notes <= this.#ownNotes;
+    this.#quiet = this.#notes <= this.#ownNotes ? this.#quiet + 1 : 0;
     this.#notes = 0;
     this.#tasks.tick(lateMs);
-    if (!isIdle || this.#timer === undefined) return;
+    if (this.#quiet < QUIET_PERIODS || this.#timer === undefined) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#tasks.end?.();

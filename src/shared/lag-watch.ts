@@ -5,7 +5,7 @@ import { LoopLag, type SharedLag } from './memory/loop-lag.js';
 export const LAG_PERIOD_MS = 100;
 
 /**
- * Measures the loop of this thread while it works: from each note to the end of a period without one.
+ * Measures the loop of this thread while it works: from a note until it has had none for a while.
  * @param begin is called when the thread works again.
  */
 export function watchLag(shared: SharedLag, begin = (): void => {}): ActivityTimer {
