@@ -215,7 +215,13 @@ function expectExact(
   const faults = after.flatMap((one) => one.faults);
   if (faults.length > 0) throw new Error(`the crowd: ${faults.join('; ')}`);
   const resumed = sum(after, (one) => one.resumed);
-  if (resumed !== streams) throw new Error(`${resumed} of ${streams} streams were resumed`);
+  if (resumed !== streams) {
+    const opened = sum(after, ({ openedAt }) => openedAt.length);
+    const refused = sum(after, (one) => one.refused);
+    throw new Error(
+      `${resumed} of ${streams} streams were resumed; ${opened} had a response, ${refused} attempts had none`,
+    );
+  }
   // The numbers that the killed process had reserved. No frame that a client had received may be among them.
   const last = Math.max(...before.map(({ positions }) => positions[1]));
   const gaps = new Map<string, number>();

@@ -10,10 +10,12 @@ export const HEARTBEAT = Buffer.from(':\n');
 
 /**
  * Tells a browser how long to wait before it reconnects: `ms` with a random deviation of up to 25 %, and up to `spreadMs` more.
+ * The square root bounds how many of a crowd come back in any second to twice the average: of clients that were all told the
+ * same spread, and of those that were told one which grew while they came.
  * @param random gives numbers from 0 to 1.
  */
 export function retryLine(ms: number, spreadMs: number, random: () => number): string {
-  return `retry: ${Math.round(ms * (0.75 + 0.5 * random()) + spreadMs * random())}\n`;
+  return `retry: ${Math.round(ms * (0.75 + 0.5 * random()) + spreadMs * Math.sqrt(random()))}\n`;
 }
 
 /** A `session` frame without an id: a snapshot at the start of a stream. */

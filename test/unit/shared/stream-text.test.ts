@@ -140,9 +140,24 @@ describe('what a client reads of them', () => {
         expect(retry).toBeLessThanOrEqual(ms * 1.25 + spreadMs + 1);
       }),
     );
-    // The spread has its own chance: otherwise the clients of a full service would come in the order of their base.
-    const apart = read(retryLine(1000, 4000, () => 0.5));
-    expect(apart.retry).toBe(3000);
+  });
+
+  it.each([
+    ['all were told the same spread', () => 1],
+    ['the spread grew from nothing while they came', (share: number) => share],
+  ])('brings a crowd back at twice the average rate at most: %s', (_, spreadOf) => {
+    const crowd = 20_000;
+    const spreadMs = 10_000;
+    const perTenth = new Array<number>(11).fill(0);
+    for (let n = 0; n < crowd; n++) {
+      // Even steps instead of chance: the golden ratio's multiples fill the interval evenly.
+      const { retry = 0 } = read(
+        retryLine(0, spreadOf(n / crowd) * spreadMs, () => (n * 0.618_033_988_75) % 1),
+      );
+      const tenth = Math.floor(retry / (spreadMs / 10));
+      perTenth[tenth] = (perTenth[tenth] ?? 0) + 1;
+    }
+    expect(Math.max(...perTenth)).toBeLessThanOrEqual((2.05 * crowd) / 10);
   });
 
   it('is a session event without an id for a snapshot', () => {
