@@ -61,7 +61,7 @@ export default function runHost(start: HostStart): Promise<void> {
         outbox.attach(port, new InFlight(inFlight));
         return { bots: host.states() };
       },
-      start: (input) => host.start(input),
+      start: (input) => host.startAll(input),
       stop: (input) => host.stop(input),
       invoke: (input, cancelled) => host.invoke(input, cancelled),
       attachFront: ({ port }) => fronts.attach(port),

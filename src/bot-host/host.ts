@@ -5,9 +5,16 @@ import { CommandArgs, kindAjv } from '../shared/contract/command-args.js';
 import type { CommandOutcome } from '../shared/contract/command-messages.js';
 import { failureLine, resultLine } from '../shared/contract/dispatch-line.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
+import { answerable } from '../shared/contract/rpc.js';
 import { secretStrings } from '../shared/contract/secrets.js';
-import type { BotExit, HostedState, HostMethods, HostStart } from '../shared/contract/threads.js';
-import { DroverError, messageOf } from '../shared/errors.js';
+import type {
+  BotExit,
+  BotStart,
+  HostedState,
+  HostMethods,
+  HostStart,
+} from '../shared/contract/threads.js';
+import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import type { CommandLog } from '../shared/memory/command-log.js';
 import { NetworkRules } from '../shared/network-rules.js';
 import { withTimeout } from '../shared/with-timeout.js';
@@ -61,7 +68,21 @@ export class BotHost {
     return [...this.#runs.values()].map((run) => run.hostedState());
   }
 
-  start({ id, run: number, kind: name, config }: Input<'start'>): void {
+  /** Starts bots. @returns those that it could not start, by run. */
+  startAll({ bots }: Input<'start'>): Awaited<ReturnType<HostMethods['start']>> {
+    const failed: Record<number, PlainError> = {};
+    for (const bot of bots) {
+      try {
+        this.start(bot);
+      } catch (thrown) {
+        failed[bot.run] = answerable(`start of bot ${bot.id}`, thrown).toPlain();
+      }
+    }
+    return { failed };
+  }
+
+  /** @throws DroverError when the bot cannot be started. */
+  start({ id, run: number, kind: name, config }: BotStart): void {
     const kind = this.#kinds.get(name);
     // Main knows the kind, so it did not load on this host.
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);

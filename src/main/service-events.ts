@@ -3,6 +3,7 @@ import type { BotSnapshot, Item } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import type { Rpc } from '../shared/contract/rpc.js';
 import type { BroadcasterMethods } from '../shared/contract/threads.js';
+import { Deferred } from '../shared/deferred.js';
 import { DroverError } from '../shared/errors.js';
 
 /** The application-level scope (interface-seed §2.5). */
@@ -42,8 +43,23 @@ export interface EventSink {
   readonly ready: Promise<BroadcasterPeer>;
 }
 
+/** Items that a message to the broadcaster has at most: it holds up the lines of the hosts while it publishes them. */
+const BATCH_ITEMS = 256;
+
+/** Items that leave in one message. */
+interface Gathered {
+  items: Item[];
+  head: Deferred<number>;
+}
+
+/**
+ * Runs in main. Owns the items that main publishes in this turn of its loop: they share a message to the broadcaster, because
+ * thousands of bots may be created or started at once.
+ */
 export class ServiceEvents {
   readonly #sink: EventSink;
+  /** Sent at the end of the turn, or when it has {@link BATCH_ITEMS}. */
+  #gathered: Gathered | undefined;
 
   constructor(sink: EventSink) {
     this.#sink = sink;
@@ -53,7 +69,47 @@ export class ServiceEvents {
    * Resolves with the ring's head when the items are on the ring: a request to a front after that sees them. When the
    * broadcaster is lost meanwhile, so are the lines, which its successor declares; this resolves when that one is ready.
    */
-  async publish(...items: Item[]): Promise<number> {
+  publish(...items: Item[]): Promise<number> {
+    const gathered = this.#gathered ?? this.#begin();
+    for (const item of items) gathered.items.push(item);
+    if (gathered.items.length >= BATCH_ITEMS) this.#send();
+    return gathered.head.promise;
+  }
+
+  /** The last lines of these bots, oldest first; none when the broadcaster is lost meanwhile. */
+  async lastLines(bots: string[]): Promise<string[]> {
+    this.#send();
+    const broadcaster = await this.#sink.ready;
+    return broadcaster.call('lastLines', { bots }).then(
+      ({ lines }) => lines,
+      () => [],
+    );
+  }
+
+  /** Publishes without waiting, at once: what is asked of a host after this has its lines after these. */
+  tell(...items: Item[]): void {
+    // It rejects only because of a faulty item, and no caller waits for it.
+    this.publish(...items).catch(() => {});
+    this.#send();
+  }
+
+  #begin(): Gathered {
+    const gathered: Gathered = { items: [], head: new Deferred() };
+    this.#gathered = gathered;
+    setImmediate(() => {
+      if (this.#gathered === gathered) this.#send();
+    });
+    return gathered;
+  }
+
+  #send(): void {
+    const gathered = this.#gathered;
+    if (!gathered) return;
+    this.#gathered = undefined;
+    gathered.head.resolve(this.#publish(gathered.items));
+  }
+
+  async #publish(items: Item[]): Promise<number> {
     for (;;) {
       const broadcaster = await this.#sink.ready;
       try {
@@ -65,20 +121,5 @@ export class ServiceEvents {
         items = items.filter(({ kind }) => kind === 'session');
       }
     }
-  }
-
-  /** The last lines of these bots, oldest first; none when the broadcaster is lost meanwhile. */
-  async lastLines(bots: string[]): Promise<string[]> {
-    const broadcaster = await this.#sink.ready;
-    return broadcaster.call('lastLines', { bots }).then(
-      ({ lines }) => lines,
-      () => [],
-    );
-  }
-
-  /** Publishes without waiting. */
-  tell(...items: Item[]): void {
-    // It rejects only because of a faulty item, and no caller waits for it.
-    this.publish(...items).catch(() => {});
   }
 }

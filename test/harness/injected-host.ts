@@ -14,7 +14,7 @@ import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
-import type { BotExit, HostMethods } from '../../src/shared/contract/threads.js';
+import type { BotExit, BotStart, HostMethods } from '../../src/shared/contract/threads.js';
 import { CommandLog } from '../../src/shared/memory/command-log.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { withTimeout } from '../../src/shared/with-timeout.js';
@@ -82,7 +82,7 @@ export class InjectedHost {
     return kinds;
   }
 
-  async startBot(input: Input<'start'>): Promise<void> {
+  async startBot(input: BotStart): Promise<void> {
     await turn();
     this.#runs.add(input.run, input.id);
     try {

@@ -118,11 +118,13 @@ export class Bot {
   }
 
   /**
-   * Starts a bot that was shown, if it is meant to run.
+   * Starts a bot that was shown, if it is meant to run. No other operation comes before.
    * @param isNew whether it has to be stored first. @param hold why it is not started now, even if it is meant to run.
+   * @param turn when it is to begin.
    */
-  begin(isNew: boolean, hold: string | null): Promise<void> {
+  begin(isNew: boolean, hold: string | null, turn: Promise<void>): Promise<void> {
     return this.#operate('create', async () => {
+      await turn;
       if (isNew) await this.#dependencies.save(this.#spec);
       if (this.#spec.desired !== 'running') return;
       if (hold === null) await this.#send({ type: 'launch' });

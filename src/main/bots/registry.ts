@@ -1,6 +1,7 @@
 // Runs in main. Owns all bots, by id.
 
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   ActionOutcome,
   BotAction,
@@ -18,7 +19,9 @@ import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, HostedState } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
+import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, SERVICE_SCOPE } from '../service-events.js';
 import type { BotStore } from '../store/bot-store.js';
 import type { ShowIncident } from '../store/incident-store.js';
@@ -27,6 +30,11 @@ import { Bot, type BotDependencies } from './bot.js';
 import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
+
+/** Bots that are shown or started at once when the service starts: of 10,000 at once main's heap would grow by 100 MB. */
+const SLICE_BOTS = 128;
+/** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
+const SLICE_MS = 100;
 
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
@@ -141,23 +149,51 @@ export class BotRegistry {
     const ids = new Set(stored.map(({ id }) => id));
     const fresh = first.filter(({ id }) => !ids.has(id)).map((body) => this.check(body));
     for (const { id } of fresh) this.#fresh.add(id);
-    await Promise.all(
-      [...stored, ...fresh].map((spec) => {
+    const specs = [...stored, ...fresh];
+    const shown: Promise<unknown>[] = [];
+    for (let from = 0; from < specs.length; from += SLICE_BOTS) {
+      const slice = specs.slice(from, from + SLICE_BOTS).map((spec) => {
         const bot = new Bot(spec, this.#dependencies);
         this.#bots.set(spec.id, bot);
         return bot.show();
-      }),
-    );
+      });
+      const settled = Promise.all(slice);
+      // It may reject before it is waited for.
+      settled.catch(() => {});
+      shown.push(settled);
+      // The broadcaster publishes this slice while main prepares the next.
+      await nextTurn();
+    }
+    await Promise.all(shown);
   }
 
   /**
-   * Starts the bots that were shown, and stores the new ones. A bot whose kind no longer exists fails, with the reason.
+   * Starts the bots that were shown, and stores the new ones, a slice at a time. A bot whose kind no longer exists fails, with
+   * the reason. From now on, nothing else is done to a bot before its start.
    * @param holdOf why a bot is not started now, or null.
    */
   async begin(holdOf: (spec: BotSpec) => string | null): Promise<void> {
     const bots = [...this.#bots.values()];
-    await Promise.all(bots.map((bot) => bot.begin(this.#fresh.has(bot.id), holdOf(bot.spec))));
+    const slices: { turn: Deferred; begun: Promise<unknown> }[] = [];
+    for (let from = 0; from < bots.length; from += SLICE_BOTS) {
+      const turn = new Deferred();
+      const begun = bots
+        .slice(from, from + SLICE_BOTS)
+        .map((bot) => bot.begin(this.#fresh.has(bot.id), holdOf(bot.spec), turn.promise));
+      slices.push({ turn, begun: Promise.all(begun) });
+    }
     this.#fresh.clear();
+    const all = Promise.all(slices.map(({ begun }) => begun));
+    // It may reject before the last slice is waited for.
+    all.catch(() => {});
+    for (const [n, { turn }] of slices.entries()) {
+      turn.resolve();
+      // The host starts one slice while main prepares the next.
+      const before = slices[n - 1]?.begun;
+      const settled = before?.catch(() => {});
+      if (settled) await withTimeout(settled, SLICE_MS, () => {});
+    }
+    await all;
   }
 
   /**

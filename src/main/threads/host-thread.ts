@@ -5,6 +5,7 @@ import type { LoadedKinds } from '../../shared/contract/bots.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotExit,
+  BotStart,
   HostControlMethods,
   HostedState,
   HostMethods,
@@ -24,6 +25,7 @@ import type { HostState } from './host-life.js';
 import { HostedRuns } from './hosted-runs.js';
 import { LastCommands } from './last-commands.js';
 import { startPiscinaTask } from './piscina-source.js';
+import { StartBatches } from './start-batches.js';
 import { SupervisedThread } from './supervised-thread.js';
 
 export type HostPeer = Rpc<HostControlMethods, HostMethods>;
@@ -94,6 +96,7 @@ export class HostThread {
   readonly #commandLogCells = CommandLog.create();
   readonly #commands = new LastCommands(new CommandLog(this.#commandLogCells));
   readonly #runs = new HostedRuns();
+  readonly #starts = new StartBatches((bots) => this.#thread.peer.call('start', { bots }));
   #inFlight: InFlight | undefined;
   #isGone = false;
   #fault: Error | undefined;
@@ -120,7 +123,9 @@ export class HostThread {
     void this.#thread.start();
   }
 
+  /** What it is asked comes after the starts that were asked before. */
   get peer(): HostPeer {
+    this.#starts.flush();
     return this.#thread.peer;
   }
 
@@ -215,13 +220,13 @@ export class HostThread {
   }
 
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */
-  async startBot(input: Parameters<HostMethods['start']>[0]): Promise<void> {
-    this.#runs.add(input.run, input.id);
+  async startBot(bot: BotStart): Promise<void> {
+    this.#runs.add(bot.run, bot.id);
     try {
-      await this.peer.call('start', input);
+      await this.#starts.add(bot);
     } catch (thrown) {
       // It has not begun. Of a host that was lost nobody knows.
-      if (!this.isLost) this.#runs.settle(input.run);
+      if (!this.isLost) this.#runs.settle(bot.run);
       throw thrown;
     }
   }

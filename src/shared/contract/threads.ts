@@ -2,6 +2,7 @@
 // docs/OWNERSHIP.md lists the channels.
 
 import type { MessagePort } from 'node:worker_threads';
+import type { PlainError } from '../errors.js';
 import type { SharedCounters } from '../memory/counters.js';
 import type { SharedRing } from '../memory/layout.js';
 import type { SharedLag } from '../memory/loop-lag.js';
@@ -301,6 +302,14 @@ export interface BotExit {
   restart: boolean;
 }
 
+/** A run that is to begin. `run` is a number that no other run of any bot has. */
+export interface BotStart {
+  id: string;
+  run: number;
+  kind: string;
+  config: JsonObject;
+}
+
 export type HostMethods = {
   /**
    * There is a new broadcaster: events go to this port from now on. Answers with the state of every bot here, because its last
@@ -310,10 +319,9 @@ export type HostMethods = {
   /** Loads a kind from a module URL. Answers with its description, or why it does not load. */
   load(input: { module: string }): LoadedKinds;
   /**
-   * Starts a bot; answers when it runs, that is before it has done anything. `run` is a number that no other run of any
-   * bot has.
+   * Starts bots; answers when they run, that is before they have done anything, with those that do not, by run, and why.
    */
-  start(input: { id: string; run: number; kind: string; config: JsonObject }): void;
+  start(input: { bots: BotStart[] }): { failed: Record<number, PlainError> };
   /** Asks a bot to stop and answers when it has, its last lines posted; abandons it after `graceMs`. */
   stop(input: { id: string; graceMs: number }): { abandoned: boolean };
   /** Runs a command. Can be cancelled: the command's own signal is aborted then. */

@@ -41,7 +41,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
   const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, dependencies);
   const lap = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const begun = bot.begin(false, null);
+  const begun = bot.begin(false, null, Promise.resolve());
   await lap();
   told();
   await begun;
