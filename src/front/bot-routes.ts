@@ -1,4 +1,9 @@
-import type { BotAction } from '../shared/contract/bots.js';
+import type {
+  ActionResults,
+  BotAction,
+  BotActionsBody,
+  EndingAction,
+} from '../shared/contract/bots.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { INCIDENTS_QUERY } from '../shared/contract/queries.js';
 import type { InvokeInput } from '../shared/contract/threads.js';
@@ -60,11 +65,17 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     });
   /** Has no body; responds with the bot's snapshot when the operation is done. */
   const act =
-    (action: BotAction): CallerHandler =>
+    (action: 'start' | 'restart'): CallerHandler =>
     async (exchange, caller, [id = '']) => {
       await control.call('actOnBot', { id, action, rights: rightsOf(caller) });
       await respondWithBot(exchange, caller, id);
     };
+  const actOnMany = (actions: BotActionsBody, rights: Rights): Promise<ActionResults> => {
+    const { action } = actions;
+    return isEnding(action)
+      ? control.call('endBots', { actions: { ...actions, action }, rights })
+      : control.call('actOnBots', { actions, rights });
+  };
   const respondWithIncidents = async (
     exchange: Exchange,
     caller: Caller,
@@ -108,7 +119,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     },
     async 'POST /api/bots/actions'(exchange, caller) {
       const actions = await readActions(exchange, caller);
-      const { results } = await control.call('actOnBots', { actions, rights: rightsOf(caller) });
+      const { results } = await actOnMany(actions, rightsOf(caller));
       await mirror.whenCurrent(() => {
         exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
       });
@@ -120,11 +131,14 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       await respondWithBot(exchange, caller, id);
     },
     async 'DELETE /api/bots/{id}'(exchange, caller, [id = '']) {
-      await control.call('actOnBot', { id, action: 'delete', rights: rightsOf(caller) });
+      await control.call('endBot', { id, action: 'delete', rights: rightsOf(caller) });
       exchange.respond(emptyResponse(204));
     },
     'POST /api/bots/{id}/start': act('start'),
-    'POST /api/bots/{id}/stop': act('stop'),
+    async 'POST /api/bots/{id}/stop'(exchange, caller, [id = '']) {
+      await control.call('endBot', { id, action: 'stop', rights: rightsOf(caller) });
+      await respondWithBot(exchange, caller, id);
+    },
     'POST /api/bots/{id}/restart': act('restart'),
     async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
@@ -156,6 +170,10 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       exchange.respond(jsonResponse(JSON.stringify(output)));
     },
   };
+}
+
+function isEnding(action: BotAction): action is EndingAction {
+  return action === 'stop' || action === 'delete';
 }
 
 /** What main needs to authorize the call; the digest stays here. */

@@ -6,29 +6,35 @@ export type Control = Pick<Rpc<FrontMethods, ControlMethods>, 'call' | 'cancella
 
 /** Calls to main beyond those of bots, for {@link controlBounds}. */
 const RESERVED_CALLS = 100;
+/** Stops and deletions of bots beyond all others, for {@link controlBounds}. */
+const RELIEF_CALLS = 100;
 
 /**
  * Bounds the calls to main that wait for an answer: each holds a body in memory here and work in main. A call above the
  * bound gets 503 with `Retry-After`. Responses that the front gives by itself (`/health`, lists, streams) do not count.
  *
- * Bots decide how long their calls take. The reserve keeps the calls that main answers by itself available meanwhile:
- * logins, revocations, reports on pressure.
+ * Bots decide how long their calls take. The first reserve keeps the calls that main answers by itself available meanwhile:
+ * logins, revocations, reports on pressure, channels to hosts. The second one is for what ends such bots: a bot must not keep its own stop away.
  */
 export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
   return {
     open: maxInFlight,
-    reserve: {
-      calls: RESERVED_CALLS,
-      methods: new Set([
-        'createPinToken',
-        'createToken',
-        'tokens',
-        'revokeToken',
-        'createTicket',
-        'redeemTicket',
-        'pressure',
-        'metrics',
-      ]),
-    },
+    reserves: [
+      {
+        calls: RESERVED_CALLS,
+        methods: new Set([
+          'createPinToken',
+          'createToken',
+          'tokens',
+          'revokeToken',
+          'createTicket',
+          'redeemTicket',
+          'pressure',
+          'metrics',
+          'connectHost',
+        ]),
+      },
+      { calls: RELIEF_CALLS, methods: new Set(['endBot', 'endBots']) },
+    ],
   };
 }

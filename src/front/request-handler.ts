@@ -27,6 +27,15 @@ export interface RequestHandlerOptions {
 }
 
 /**
+ * Routes that end what a bot costs. Under pressure a client's starts are refused, and those refusals must not keep it from a
+ * stop.
+ */
+const RELIEF: ReadonlySet<GuardedRoute> = new Set([
+  'POST /api/bots/{id}/stop',
+  'DELETE /api/bots/{id}',
+]);
+
+/**
  * Runs in a front thread. Owns the way of a request: router, bounds, authentication, handler, response. It needs no thread
  * and no socket: {@link RequestHandler.handle} takes any {@link Exchange}.
  */
@@ -37,6 +46,8 @@ export class RequestHandler implements Guard {
   readonly #callers = new WeakMap<Exchange, string>();
   readonly #decorates: boolean;
   readonly #refusals = new Refusals();
+  /** Of {@link RELIEF}. */
+  readonly #reliefRefusals = new Refusals();
 
   constructor(options: RequestHandlerOptions) {
     this.#options = options;
@@ -58,23 +69,21 @@ export class RequestHandler implements Guard {
   }
 
   guarded(route: GuardedRoute, handler: CallerHandler): OpenHandler {
+    const refusals = RELIEF.has(route) ? this.#reliefRefusals : this.#refusals;
     return (exchange, parameters) => {
       const caller = this.#options.auth.authenticate(exchange);
       const { record } = caller;
-      this.#refusals.check(record);
+      const refuse = (thrown: unknown): never => {
+        refusals.count(record, thrown);
+        throw thrown;
+      };
+      refusals.check(record);
       try {
-        return handler(exchange, this.admit(route, exchange, caller), parameters)?.catch(
-          (thrown: unknown) => this.#refuse(record, thrown),
-        );
+        return handler(exchange, this.admit(route, exchange, caller), parameters)?.catch(refuse);
       } catch (thrown) {
-        return this.#refuse(record, thrown);
+        return refuse(thrown);
       }
     };
-  }
-
-  #refuse(record: Caller['record'], thrown: unknown): never {
-    this.#refusals.count(record, thrown);
-    throw thrown;
   }
 
   admit(route: GuardedRoute, exchange: Exchange, caller: Caller): Caller {

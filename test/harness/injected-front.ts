@@ -6,6 +6,7 @@ import { AccessLog } from '../../src/front/access-log.js';
 import { Authenticator } from '../../src/front/auth.js';
 import { BodyRoom } from '../../src/front/body-room.js';
 import { Clients } from '../../src/front/clients.js';
+import { controlBounds } from '../../src/front/control.js';
 import { Cors } from '../../src/front/cors.js';
 import { DashboardFiles } from '../../src/front/dashboard-files.js';
 import { Fanout } from '../../src/front/fanout.js';
@@ -72,7 +73,11 @@ export class InjectedFront {
     const { port1, port2 } = new MessageChannel();
     this.#ports = [port1, port2];
     new Rpc<ControlMethods, FrontMethods>(port1, control);
-    const main = new Rpc<FrontMethods, ControlMethods>(port2, {} as Serves<FrontMethods>);
+    const main = new Rpc<FrontMethods, ControlMethods>(
+      port2,
+      {} as Serves<FrontMethods>,
+      controlBounds(config.http.max_requests_in_flight),
+    );
     this.#main = main;
     const reader = new RingReader(stream.ring, number);
     const names = new NameHasher(stream.hashKey);

@@ -2,13 +2,14 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError, tryPin } from '../harness/api.js';
-import { create, FIXTURE_KINDS, invoke } from '../harness/bots.js';
+import { act, create, FIXTURE_KINDS, invoke, remove } from '../harness/bots.js';
 import { raw, requestBytes } from '../harness/http.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { makeToken } from '../harness/tokens.js';
 
 const BOUND = 1024;
 const SURPLUS = 176;
+const OVERLOADED = 'too many requests are waiting for an answer, retry in 1s';
 
 let service: Service;
 beforeAll(async () => {
@@ -24,7 +25,9 @@ beforeAll(async () => {
 afterAll(() => stopClean(service));
 
 it('the surplus gets 503 with Retry-After, the others get their response, and requests that do not need main are served', async () => {
-  expect((await create(service, { id: 'slow', kind: 'faulty' })).status).toBe(201);
+  for (const id of ['slow', 'stopped', 'deleted']) {
+    expect((await create(service, { id, kind: 'faulty' })).status).toBe(201);
+  }
   const headers = {
     Authorization: `Bearer ${await service.token()}`,
     'Content-Type': 'application/json',
@@ -47,10 +50,12 @@ it('the surplus gets 503 with Retry-After, the others get their response, and re
   expect((await call(service, 'GET', '/api-info', { token })).status).toBe(401);
   expect((await tryPin(service, service.pin)).status).toBe(200);
   expect((await call(service, 'POST', '/auth/ticket')).status).toBe(200);
+  expect((await act(service, 'stopped', 'stop')).status).toBe(200);
+  expect((await remove(service, 'deleted')).status).toBe(204);
   // It responds, whether resources are short or not.
   expect((await call(service, 'GET', '/api/pressure')).json).toHaveProperty('short');
   const refused = await invoke(service, null, 'ping');
-  expectError(refused, 503, 'too many requests are waiting for an answer, retry in 1s');
+  expectError(refused, 503, OVERLOADED);
   expect(refused.headers.get('retry-after')).toBe('1');
   await Promise.all(answers);
   expect(Object.fromEntries(statuses)).toEqual({ 503: SURPLUS, 504: BOUND });

@@ -76,6 +76,7 @@ it('queue: bots that write too much prevent new bots, but no reads', async () =>
   streams.push(stream);
   await expectLifecycle(service, stream, 'only');
   await invoke(service, 'only', 'nothing');
-  await act(service, 'loud', 'stop');
+  expect((await act(service, 'loud', 'restart')).status).toBe(200);
+  expect((await act(service, 'loud', 'stop')).status).toBe(200);
   await expect.poll(async () => (await getPressure(service)).report.short).toEqual([]);
 });

@@ -42,7 +42,7 @@ export class JournalClient implements ReplaySource {
     this.#port = port;
     this.#peer = new Rpc<never, JournalFrontMethods>(port, {} as never, {
       open: MAX_WAITING,
-      reserve: { calls: RESERVED_REPLAYS, methods: new Set(['replay'] as const) },
+      reserves: [{ calls: RESERVED_REPLAYS, methods: new Set(['replay'] as const) }],
     });
     // When the thread dies, this event is all that comes.
     port.once('close', () => {

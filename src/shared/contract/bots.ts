@@ -79,6 +79,8 @@ export interface BotSpec {
 /** What can be asked of many bots at once. */
 export const BOT_ACTIONS = ['start', 'stop', 'restart', 'delete'] as const;
 export type BotAction = (typeof BOT_ACTIONS)[number];
+/** Those that end the run of a bot, and so what it costs. */
+export type EndingAction = Extract<BotAction, 'stop' | 'delete'>;
 
 const botFields = {
   kind: Type.String({ description: 'Which kind of bot.' }),

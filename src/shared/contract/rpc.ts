@@ -55,7 +55,12 @@ type Message =
 interface Pending {
   resolve(output: unknown): void;
   reject(error: Error): void;
+  /** Where it is counted: the index of a reserve, or {@link COMMON}. */
+  share: number;
 }
+
+/** The share of the calls that are in no reserve. */
+const COMMON = -1;
 
 /** `Retry-After` of a call above the bound, in s: open calls end within a few seconds. */
 const RETRY_AFTER_S = 1;
@@ -68,8 +73,11 @@ export type RpcPort = Pick<MessagePort, 'postMessage'> & {
 /** How many calls may be open at once. */
 export interface CallBounds<Remote extends Methods> {
   open: number;
-  /** Additional calls for these methods, which must get through while others wait long. */
-  reserve?: { calls: number; methods: ReadonlySet<keyof Remote> };
+  /**
+   * Additional calls for some methods, which must get through while others wait long, and take no places from those. A method
+   * is in one reserve at most.
+   */
+  reserves?: readonly { calls: number; methods: ReadonlySet<keyof Remote> }[];
 }
 
 /**
@@ -86,6 +94,8 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
   /** Calls of the peer that run here and can be cancelled, by id. */
   readonly #cancellable = new Map<number, AbortController>();
   readonly #bounds: CallBounds<Remote>;
+  /** Open calls that are counted in a reserve, for each. */
+  readonly #reserved: number[];
   #nextId = 1;
   #closed: Error | undefined;
 
@@ -97,6 +107,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     this.#port = port;
     this.#methods = methods;
     this.#bounds = bounds;
+    this.#reserved = (bounds.reserves ?? []).map(() => 0);
     port.on('message', (message) => this.#receive(message as Message));
   }
 
@@ -142,24 +153,39 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     transfer: Transferable[],
   ): Promise<Output<Remote, K>> {
     if (this.#closed) return Promise.reject(this.#closed);
-    if (this.#pending.size >= this.#maxOpen(message.method)) {
+    const share = this.#shareOf(message.method);
+    if (share === undefined) {
       return Promise.reject(new DroverError('overloaded', undefined, RETRY_AFTER_S));
     }
     const { id } = message;
     return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve: (output) => resolve(output as Output<Remote, K>), reject });
+      this.#pending.set(id, {
+        resolve: (output) => resolve(output as Output<Remote, K>),
+        reject,
+        share,
+      });
+      this.#count(share, 1);
       try {
         this.#post(message, transfer);
       } catch (thrown) {
-        this.#pending.delete(id);
+        this.#take(id);
         throw thrown;
       }
     });
   }
 
-  #maxOpen(method: string): number {
-    const { open, reserve } = this.#bounds;
-    return reserve?.methods.has(method) ? open + reserve.calls : open;
+  /** Where one more call is counted; undefined when there is no room for it. */
+  #shareOf(method: string): number | undefined {
+    const { open, reserves = [] } = this.#bounds;
+    const share = reserves.findIndex(({ methods }) => methods.has(method));
+    const used = this.#reserved[share];
+    if (used !== undefined && used < (reserves[share]?.calls ?? 0)) return share;
+    const inReserves = this.#reserved.reduce((sum, calls) => sum + calls, 0);
+    return this.#pending.size - inReserves < open ? COMMON : undefined;
+  }
+
+  #count(share: number, change: 1 | -1): void {
+    if (share !== COMMON) this.#reserved[share] = (this.#reserved[share] ?? 0) + change;
   }
 
   /** Sends the peer a message that needs no answer. */
@@ -208,7 +234,9 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
 
   #take(id: number): Pending | undefined {
     const pending = this.#pending.get(id);
+    if (!pending) return undefined;
     this.#pending.delete(id);
+    this.#count(pending.share, -1);
     return pending;
   }
 

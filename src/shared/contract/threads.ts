@@ -16,6 +16,7 @@ import type {
   BotActionsBody,
   BotConfig,
   CreateBotBody,
+  EndingAction,
   Incident,
   LoadedKinds,
   UpdateBotBody,
@@ -185,7 +186,14 @@ export type ControlMethods = {
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): void;
   /** Resolves when it is done; the front then shows the snapshot that it has by then. */
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): void;
+  /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/control.ts). */
+  endBot(input: { id: string; action: EndingAction; rights: Rights }): void;
   actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
+  /** The same for actions that end bots. */
+  endBots(input: {
+    actions: BotActionsBody & { action: EndingAction };
+    rights: Rights;
+  }): ActionResults;
   botConfig(input: { id: string; rights: Rights }): BotConfig;
   kinds(input: null): LoadedKinds;
   incidents(input: { bot: string | null; limit: number; rights: Rights }): {

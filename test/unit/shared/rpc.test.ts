@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { MessageChannel } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Handover, Rpc, type Serves } from '../../../src/shared/contract/rpc.js';
+import { type CallBounds, Handover, Rpc, type Serves } from '../../../src/shared/contract/rpc.js';
 import { DroverError, ERRORS, type ErrorCode } from '../../../src/shared/errors.js';
 
 type Offer = {
@@ -26,6 +26,7 @@ afterEach(() => {
 function connect(
   methods: Partial<Serves<Offer>> = {},
   maxOpen = Number.POSITIVE_INFINITY,
+  reserves: NonNullable<CallBounds<Offer>['reserves']> = [],
 ): Rpc<never, Offer> {
   const channel = new MessageChannel();
   open.push(channel);
@@ -50,7 +51,7 @@ function connect(
     size: (bytes) => bytes.byteLength,
     ...methods,
   });
-  return new Rpc<never, Offer>(channel.port2, {} as never, { open: maxOpen });
+  return new Rpc<never, Offer>(channel.port2, {} as never, { open: maxOpen, reserves });
 }
 
 const rejection = (call: Promise<unknown>): Promise<unknown> =>
@@ -261,6 +262,34 @@ describe('a bound on open calls', () => {
     for (const answer of answers) answer(20);
     expect(await Promise.all([open[0], open[2], next])).toEqual([20, 20, 20]);
     expect(asked).toBe(4);
+  });
+
+  it('a reserve is for its methods alone, which take places of others only when it is full', async () => {
+    const waiting: (() => void)[] = [];
+    const untilReleased = (): Promise<never> =>
+      new Promise((resolve) => waiting.push(() => resolve(undefined as never)));
+    const rpc = connect({ later: untilReleased, echo: untilReleased, log: untilReleased }, 2, [
+      { calls: 1, methods: new Set(['echo']) },
+      { calls: 2, methods: new Set(['log']) },
+    ]);
+    const overloaded = { code: 'overloaded', status: 503 };
+    const later = (): Promise<unknown> => rpc.call('later', { ms: 0, value: 0 });
+    const open: Promise<unknown>[] = [rpc.call('echo', 0), later(), rpc.call('echo', 1)];
+    expect(await rejection(later())).toMatchObject(overloaded);
+    open.push(rpc.call('log', 1), rpc.call('log', 2));
+    for (const call of [later(), rpc.call('echo', 2), rpc.call('log', 3)]) {
+      expect(await rejection(call)).toMatchObject(overloaded);
+    }
+    await expect.poll(() => waiting.length).toBe(5);
+    // An answer makes room in the reserve in which its call was counted.
+    waiting[3]?.();
+    await open[3];
+    expect(await rejection(rpc.call('echo', 2))).toMatchObject(overloaded);
+    expect(await rejection(later())).toMatchObject(overloaded);
+    open.push(rpc.call('log', 3));
+    await expect.poll(() => waiting.length).toBe(6);
+    for (const release of waiting) release();
+    await Promise.all(open);
   });
 
   it('does not count what could not be sent, nor what is told', async () => {
