@@ -12,6 +12,19 @@ export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObje
   return (visible(config, [schema], schema) ?? {}) as JsonObject;
 }
 
+/** By schema. */
+const marking = new WeakMap<JsonObject, boolean>();
+
+/** Whether anything in the schema is marked as a secret. */
+function marksSecrets(schema: JsonObject): boolean {
+  let marks = marking.get(schema);
+  if (marks === undefined) {
+    marks = JSON.stringify(schema).includes('"writeOnly":true');
+    marking.set(schema, marks);
+  }
+  return marks;
+}
+
 /** A value of a configuration that has no values below it. */
 interface Leaf {
   path: readonly string[];
@@ -26,6 +39,8 @@ interface Leaf {
  * beside a password may be a common name.
  */
 export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
+  // For each start of a bot; most kinds have none.
+  if (!marksSecrets(schema)) return [];
   return leavesOf(config, [schema], schema).flatMap(({ value, isSecret }) =>
     isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [],
   );

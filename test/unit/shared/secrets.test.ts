@@ -2,7 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
-import { keepSecretsInLists, withoutSecrets } from '../../../src/shared/contract/secrets.js';
+import {
+  keepSecretsInLists,
+  secretStrings,
+  withoutSecrets,
+} from '../../../src/shared/contract/secrets.js';
 
 const secret: JsonObject = { type: 'string', writeOnly: true };
 const account: JsonObject = { type: 'object', properties: { password: secret, name: {} } };
@@ -79,4 +83,13 @@ describe('a changed list', () => {
   ])('%s', (_, list, expected) => {
     expect(kept(list)).toEqual({ list: expected });
   });
+});
+
+it('the secrets of a configuration are those that its schema marks, in any place of it', () => {
+  const hidden: JsonObject = { $defs: { account }, ...config({ $ref: '#/$defs/account' }) };
+  for (let n = 0; n < 2; n++) {
+    expect(secretStrings({ it: full }, hidden)).toEqual(['s']);
+    expect(secretStrings({ it: full }, config({ type: 'object' }))).toEqual([]);
+    expect(secretStrings({ it: { password: 7 } }, config(account))).toEqual(['7']);
+  }
 });
