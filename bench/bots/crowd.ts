@@ -52,7 +52,14 @@ export async function measureCrowd(
   let host = started;
   const far = connected ? await FarEnd.listen() : undefined;
   const port = far?.port ?? 0;
+  let emptyMs = 0;
   try {
+    if (started instanceof ServiceHost) {
+      const again = await started.restart();
+      host = again;
+      // The first start may read its files from the disk. A slow empty start would count as a fast return of the bots.
+      emptyMs = Math.min(started.startMs, again.startMs);
+    }
     await host.api.createBots(0, FIRST, port);
     await host.untilReady(FIRST);
     await host.exercise();
@@ -66,7 +73,6 @@ export async function measureCrowd(
 
     let restored: Restored | undefined;
     if (host instanceof ServiceHost) {
-      const emptyMs = host.startMs;
       const again = await host.restart();
       host = again;
       const listened = performance.now();
