@@ -202,7 +202,8 @@ async function untilStored(drover: Drover): Promise<void> {
 
 async function pingUntil(drover: Drover, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await drover.ping();
+    // A machine that is busy for 10 s makes the engine close the connection; the next one is on another.
+    await drover.ping().catch(() => {});
     await delay(PING_EVERY_MS);
   }
 }
