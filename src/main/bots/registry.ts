@@ -31,7 +31,7 @@ import type { Incidents } from './incidents.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
 
-/** Bots that are shown or started at once when the service starts: of 10,000 at once main's heap would grow by 100 MB. */
+/** Bots that are shown or started at once when the service starts: with all at once, hosts would wait until main has asked for all. */
 const SLICE_BOTS = 128;
 /** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
 const SLICE_MS = 100;
