@@ -88,19 +88,19 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   };
 
   /**
-   * Sends a command for one bot to its host. @returns the result as JSON; null when only main can decide: labels that limit a
+   * Sends a command for one bot to its host. @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a
    * token, several bots, the service itself, and bots that do not run where the mirror says.
    */
-  const runOnHost = async (
+  const runOnHost = (
     exchange: Exchange,
     { record: { reach } }: Caller,
     { session_id: bot, command, args }: InvokeInput,
-  ): Promise<string | null> => {
+  ): Promise<string | null> | null => {
     if (typeof bot !== 'string') return null;
     if (reach !== null && !('bots' in reach && reach.bots.includes(bot))) return null;
     // It may be behind, and is brought up to date only when it was wrong: the host knows which bots it runs.
     const host = mirror.get(bot)?.snapshot.host ?? null;
-    const result = host === null ? null : await hosts.run(host, { bot, command, args }, exchange);
+    const result = host === null ? null : hosts.run(host, { bot, command, args }, exchange);
     if (result === null) mirror.sync();
     return result;
   };
@@ -160,10 +160,14 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     async 'POST /invoke'(exchange, caller) {
       const body = await readInvoke(exchange, caller);
       const call = { ...body, args: body.args as JsonObject };
-      const result = await runOnHost(exchange, caller, call);
-      if (result !== null) {
-        exchange.respond(jsonResponse(`{"result":${result}}`));
-        return;
+      const running = runOnHost(exchange, caller, call);
+      if (running) {
+        const result = await running;
+        if (result !== null) {
+          exchange.respond(jsonResponse(`{"result":${result}}`));
+          return;
+        }
+        mirror.sync();
       }
       const input = { call, rights: rightsOf(caller) };
       const output = await control.cancellableCall('invoke', input, exchange.gone());

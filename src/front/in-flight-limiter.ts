@@ -36,12 +36,14 @@ export class InFlightSlot {
     this.#limiter = limiter;
   }
 
-  /** Resolves with the body, if there is still room then. @throws DroverError `overloaded`. */
-  async arrival(body: Promise<Uint8Array>): Promise<Uint8Array> {
+  /** Its body arrives from now on. */
+  receive(): void {
     this.#state = 'receiving';
-    const bytes = await body;
+  }
+
+  /** Its body is complete. @throws DroverError `overloaded` when there is no room now. */
+  received(): void {
     this.#enter();
-    return bytes;
   }
 
   /** The handler is asynchronous: the request counts from now on, or from the end of its body. */

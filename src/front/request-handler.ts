@@ -158,6 +158,13 @@ function boundInFlight(handler: OpenHandler, route: number, max: number): OpenHa
     const pending = handler(exchange, parameters);
     if (!pending) return;
     slot.begin();
-    return pending.finally(() => slot.end());
+    // Not finally(), which makes three promises.
+    return pending.then(
+      () => slot.end(),
+      (thrown: unknown) => {
+        slot.end();
+        throw thrown;
+      },
+    );
   };
 }

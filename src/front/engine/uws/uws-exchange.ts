@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { Deadlines } from '../../../shared/deadlines.js';
 import { DroverError } from '../../../shared/errors.js';
 import type { BodyShare } from '../../body-room.js';
 import type { InFlightSlot } from '../../in-flight-limiter.js';
@@ -6,10 +7,13 @@ import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import type { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
-import { UwsStream, writeHeaders } from './uws-stream.js';
+import { inOneHeader, UwsStream, writeHeaders } from './uws-stream.js';
 
 /** A body of at most this many characters fits the cork buffer with its headers, at any UTF-8 length. */
 const MAX_CORKED_CHARACTERS = 5_000;
+
+/** The deadlines of all bodies that may take this long, in ms. */
+export type BodyDeadlines = (timeoutMs: number) => Deadlines<() => void>;
 
 /** Runs in a front thread. Owns one request on uWebSockets.js and its response. */
 export class UwsExchange implements Exchange {
@@ -34,6 +38,7 @@ export class UwsExchange implements Exchange {
   slot: InFlightSlot | undefined;
   route = 0;
   readonly #responded: EngineOptions['responded'];
+  readonly #deadlinesOf: BodyDeadlines;
 
   /** @param mustLeave closes the connection after the response. */
   constructor(
@@ -42,7 +47,9 @@ export class UwsExchange implements Exchange {
     head: RequestHead,
     mustLeave: boolean,
     responded: EngineOptions['responded'],
+    deadlinesOf: BodyDeadlines,
   ) {
+    this.#deadlinesOf = deadlinesOf;
     this.#res = res;
     this.#req = req;
     this.#responded = responded;
@@ -78,10 +85,13 @@ export class UwsExchange implements Exchange {
   body(maxBytes: number, timeoutMs: number, share: BodyShare): Promise<Uint8Array> {
     this.#watch();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new DroverError('timeout')), timeoutMs);
+      const deadlines = this.#deadlinesOf(timeoutMs);
+      const late = (): void => reject(new DroverError('timeout'));
+      deadlines.add(late);
+      const settle = (): void => deadlines.remove(late);
       this.#noBody = () => {
-        clearTimeout(timer);
-        reject(new DroverError('timeout'));
+        settle();
+        late();
       };
       const parts: Buffer[] = [];
       let size = 0;
@@ -94,16 +104,16 @@ export class UwsExchange implements Exchange {
           share.add(part.byteLength);
         } catch (thrown) {
           isRefused = true;
-          clearTimeout(timer);
+          settle();
           parts.length = 0;
           reject(thrown);
           return;
         }
-        // A copy: the memory is invalid after this callback.
-        parts.push(Buffer.from(part.slice(0)));
+        // A copy: the memory is invalid after this callback. In Node's pool: an ArrayBuffer for each costs more than its bytes.
+        parts.push(Buffer.from(new Uint8Array(part)));
         if (!isLast) return;
-        clearTimeout(timer);
-        resolve(Buffer.concat(parts, size));
+        settle();
+        resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
       });
     });
   }
@@ -179,7 +189,7 @@ export class UwsExchange implements Exchange {
   #write({ status, headers, body }: Response, close: boolean): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(statusLine(status));
-    writeHeaders(res, headers);
+    writeUsual(res, headers);
     if (this.method === 'HEAD' && !close) {
       if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       res.endWithoutBody();
@@ -204,6 +214,21 @@ export class UwsExchange implements Exchange {
     res.onWritable((offset) => send(offset));
     send(0);
   }
+}
+
+/** Headers of the last response, and the same as one header, once they have come twice: most routes always have the same. */
+let lastHeaders: readonly string[] | undefined;
+let asOne: [string, string] | undefined;
+
+function writeUsual(res: HttpResponse, headers: readonly string[]): void {
+  if (headers === lastHeaders && headers.length > 0) {
+    asOne ??= inOneHeader(headers);
+    res.writeHeader(asOne[0], asOne[1]);
+    return;
+  }
+  lastHeaders = headers;
+  asOne = undefined;
+  writeHeaders(res, headers);
 }
 
 /** uWebSockets closes the connection after the response to such a request. */

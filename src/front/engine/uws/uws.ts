@@ -4,6 +4,7 @@ import uws, {
   type TemplatedApp,
   type us_listen_socket,
 } from 'uWebSockets.js';
+import { Deadlines } from '../../../shared/deadlines.js';
 import { BROKEN } from '../broken.js';
 import type {
   Engine,
@@ -17,7 +18,7 @@ import type {
 } from '../engine.js';
 import { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
-import { UwsExchange } from './uws-exchange.js';
+import { type BodyDeadlines, UwsExchange } from './uws-exchange.js';
 import { inOneHeader, WRITE_SIZES, writeHeaders } from './uws-stream.js';
 
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
@@ -40,6 +41,8 @@ class UwsEngine implements Engine {
   #apps: App[];
   #socket: us_listen_socket | undefined;
   #bound: { host: string; port: number; shared: boolean } | undefined;
+  /** By the time that they may take, which the configuration gives: there are one or two. */
+  readonly #deadlines = new Map<number, Deadlines<() => void>>();
   /** Connections that were refused and are not closed yet. */
   #refused = 0;
 
@@ -114,7 +117,14 @@ class UwsEngine implements Engine {
     const app = tls ? sslApp(tls, ciphers) : uws.App();
     const entry: App = { app, open: 0 };
     const handle = (res: HttpResponse, req: HttpRequest): void => {
-      const exchange = new UwsExchange(res, req, this.#read(req), this.#mustLeave(res), responded);
+      const exchange = new UwsExchange(
+        res,
+        req,
+        this.#read(req),
+        this.#mustLeave(res),
+        responded,
+        this.#deadlinesOf,
+      );
       try {
         const pending = this.#handler(exchange);
         if (pending) exchange.respondLater(pending);
@@ -159,6 +169,15 @@ class UwsEngine implements Engine {
     if (tls) res.close();
     else res.cork(() => writeRefusal(res, refusal));
   }
+
+  readonly #deadlinesOf: BodyDeadlines = (timeoutMs) => {
+    let deadlines = this.#deadlines.get(timeoutMs);
+    if (!deadlines) {
+      deadlines = new Deadlines(timeoutMs, (late) => late());
+      this.#deadlines.set(timeoutMs, deadlines);
+    }
+    return deadlines;
+  };
 
   #read(req: HttpRequest): RequestHead {
     this.#head.begin();
