@@ -3,6 +3,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { frontMethods } from '../src/journal/front-methods.js';
 import { Journal } from '../src/journal/journal.js';
+import { LONG_QUIET_PERIODS } from '../src/shared/activity-timer.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BroadcasterFrontMethods,
@@ -23,7 +24,9 @@ const parent = parentPort;
 letOthersGoFirst();
 const start = workerData as JournalStart;
 // Frames and requests are what it works on. That main asks is not.
-const lag = watchLag(start.lag, () => main.tell('awake', null));
+const lag = watchLag(start.lag, () => main.tell('awake', null), {
+  quietPeriods: LONG_QUIET_PERIODS,
+});
 
 let broadcaster:
   | { peer: Rpc<FrontBellMethods, BroadcasterFrontMethods>; port: MessagePort }

@@ -1,6 +1,6 @@
 // Runs in a bot host thread. Owns the timer by which the host beats and measures its loop, while code runs in it.
 
-import { ActivityTimer } from '../shared/activity-timer.js';
+import { ActivityTimer, LONG_QUIET_PERIODS } from '../shared/activity-timer.js';
 import { LAG_PERIOD_MS } from '../shared/lag-watch.js';
 import type { Heartbeat } from '../shared/memory/heartbeat.js';
 import type { LoopLag } from '../shared/memory/loop-lag.js';
@@ -33,7 +33,10 @@ export class Pulse {
       end: () => this.#sleep(),
     };
     // Its timer passes the hook that calls note(), once.
-    this.#timer = new ActivityTimer(LAG_PERIOD_MS, tasks, 1);
+    this.#timer = new ActivityTimer(LAG_PERIOD_MS, tasks, {
+      ownNotes: 1,
+      quietPeriods: LONG_QUIET_PERIODS,
+    });
   }
 
   /** To be called before each callback of the thread. */

@@ -11,17 +11,26 @@ export interface ActivityTasks {
   end?(): void;
 }
 
-/** Periods without a note before the timer stops: to start it again costs more than a tick. */
+/** Periods without a note before a timer stops: to start it again costs more than a tick. */
 const QUIET_PERIODS = 2;
+/** The same where another thread is told: 1.5 s, so that a line a second does not wake that thread just when it is delivered. */
+export const LONG_QUIET_PERIODS = 15;
+
+export interface ActivityOptions {
+  /** How many notes the timer itself causes each time that it fires. */
+  ownNotes?: number;
+  quietPeriods?: number;
+}
 
 /**
- * Ticks every `periodMs` from the first {@link note} on, until {@link QUIET_PERIODS} periods were without one. Everything that can make the thread
+ * Ticks every `periodMs` from the first {@link note} on, until `quietPeriods` were without one. Everything that can make the thread
  * work has to call note() first, or be so short that nobody wants to know.
  */
 export class ActivityTimer {
   readonly #periodMs: number;
   readonly #tasks: ActivityTasks;
   readonly #ownNotes: number;
+  readonly #quietPeriods: number;
   #timer: NodeJS.Timeout | undefined;
   #notes = 0;
   /** Periods without a note, in a row. */
@@ -29,11 +38,15 @@ export class ActivityTimer {
   #dueAt = 0;
   #isStopped = false;
 
-  /** @param ownNotes how many notes the timer itself causes each time that it fires. */
-  constructor(periodMs: number, tasks: ActivityTasks, ownNotes = 0) {
+  constructor(
+    periodMs: number,
+    tasks: ActivityTasks,
+    { ownNotes = 0, quietPeriods = QUIET_PERIODS }: ActivityOptions = {},
+  ) {
     this.#periodMs = periodMs;
     this.#tasks = tasks;
     this.#ownNotes = ownNotes;
+    this.#quietPeriods = quietPeriods;
   }
 
   get isRunning(): boolean {
@@ -74,7 +87,7 @@ export class ActivityTimer {
     this.#quiet = this.#notes <= this.#ownNotes ? this.#quiet + 1 : 0;
     this.#notes = 0;
     this.#tasks.tick(lateMs);
-    if (this.#quiet < QUIET_PERIODS || this.#timer === undefined) return;
+    if (this.#quiet < this.#quietPeriods || this.#timer === undefined) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#tasks.end?.();

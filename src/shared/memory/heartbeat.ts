@@ -1,7 +1,7 @@
 // One per bot host; owns the count of the host's heartbeats, whether it beats, and what memory it used at the last beat.
 //
 // Contract: one writer (the host), one reader (main). The host beats while code runs in it, also its own: AWAKE is 1 from the
-// first callback after a pause, before that callback runs, until two periods were without any. While AWAKE is 1, a count that does
+// first callback after a pause, before that callback runs, until nothing has run for a while. While AWAKE is 1, a count that does
 // not change means that the host's loop is blocked. The figures are for a host that cannot answer any more.
 
 const COUNT = 0;

@@ -642,6 +642,26 @@ describe('with time', () => {
     );
   });
 
+  it('an event after a pause leaves at once and is followed by no rest, one that follows others is', async () => {
+    const front = open(65_536, 1024);
+    const { socket } = front.open();
+    await step(100);
+    const has = (message: string): boolean => socket.text.includes(message);
+    const send = async (message: string): Promise<void> => {
+      front.publish([logLine({ message })]);
+      await step(0);
+    };
+    await send('first');
+    expect(has('first')).toBe(true);
+    await send('second');
+    expect(has('second')).toBe(true);
+    await send('third');
+    expect(has('third')).toBe(false);
+    await step(5);
+    expect(has('third')).toBe(true);
+    front.checkAll();
+  });
+
   it('a front without streams sleeps through frames, is not lapped, and wakes for the first stream', async () => {
     const front = open(65_536, 1024);
     await step(10);

@@ -21,7 +21,7 @@ function create(ownNotes = 0) {
       },
       end: () => seen.push('end'),
     },
-    ownNotes,
+    { ownNotes },
   );
   return { timer, take: () => seen.splice(0) };
 }
