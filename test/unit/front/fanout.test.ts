@@ -308,6 +308,26 @@ describe('streams whose filters match nothing new', () => {
     expect(stream.socket.text).toContain(`"from":"${EPOCH}-${lost}"`);
   });
 
+  it('get their frames from more than is examined at once, and none twice', async () => {
+    const front = open(16 * 1024 * 1024, 65_536);
+    const query = [['session', 'a']] as const;
+    const before = front.open({ query });
+    front.publish([line('b')]);
+    await front.settle();
+    const burst = Array.from({ length: 20_000 }, (_, at) => line(at % 1000 === 0 ? 'a' : 'b'));
+    front.publish(burst);
+    // It begins behind the burst, where the index has not been yet.
+    const after = front.open({ query });
+    const resumed = front.open({ query, lastEventId: `${EPOCH}-9000` });
+    front.publish([line('b')]);
+    await front.settle();
+    front.publish([line('b'), line('a')]);
+    await front.settle();
+    expect(front.checkAll()).toBe(0);
+    const frames = ({ socket }: Opened) => socket.text.match(/^id: /gm)?.length;
+    expect([before, after, resumed].map(frames)).toEqual([21, 1, 12]);
+  });
+
   it('resume after the position that their client was told last', async () => {
     const front = open(4 * 1024 * 1024, 1024);
     const first = front.open({ query: [['session', 'a']] });
