@@ -26,7 +26,7 @@ beforeAll(async () => {
       kinds: [FIXTURE_KINDS],
       drills: { enabled: true },
       hosts: { count: 1 },
-      watchdog: { hang_ms: 500 },
+      watchdog: { hang_ms: 2000 },
       restart: { backoff_ms: 20 },
     },
   });
