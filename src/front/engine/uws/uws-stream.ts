@@ -11,9 +11,9 @@ const MAX_CORKED_BYTES = 16_000;
  * Up to this size a write is several corked ones, of one system call each. A larger one is not corked: that costs four
  * system calls, three of them for a few bytes, and loses nothing at any size.
  */
-const MAX_IN_CORKS = 4 * MAX_CORKED_BYTES;
+const MAX_IN_CORKS = 3 * MAX_CORKED_BYTES;
 /** Sizes of writes, in bytes. */
-export const WRITE_SIZES = [MAX_CORKED_BYTES, MAX_IN_CORKS, 131_072, 262_144];
+export const WRITE_SIZES = [MAX_CORKED_BYTES, 65_536, 131_072, 262_144];
 
 // State of the current write. One function for all streams, instead of a closure for each write.
 let response: HttpResponse | undefined;
