@@ -33,7 +33,7 @@ export class Subscriber {
   blockedAt = 0;
   /** When it was last written to, by performance.now(). */
   writtenAt = 0;
-  /** Index of the size of its writes. */
+  /** How many steps its writes are larger than at first. */
   writeLevel = 0;
   /** Bytes that it has accepted since it was last blocked. */
   accepted = 0;

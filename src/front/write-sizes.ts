@@ -1,11 +1,12 @@
 // Runs in a front thread. Owns the account of what blocked streams may have left in the process.
 //
 // A large write costs less per byte than several small ones: docs/BENCHMARKS.md. But what a socket does not accept stays in
-// the process until its client reads again, so only a stream that has accepted a lot gets large writes, and a stream that
-// blocks gets smaller ones. A client that never reads blocks at a small size: the system accepts a few megabytes for it.
+// the process until its client reads again. So every stream gets writes of at most MEAN_HELD_BYTES, and larger ones only when it
+// has accepted a lot; a stream that blocks gets smaller ones. A client that never reads blocks before it gets the largest: the
+// system accepts a few megabytes for it.
 //
 // A stream that stops reading leaves half of its last write on average. So once SPARE_BYTES are held, a write has at most
-// 2 x MEAN_HELD_BYTES, and at `maxHeldBytes` only the smallest size is left, which every stream always gets.
+// 2 x MEAN_HELD_BYTES, and at `maxHeldBytes` only the smallest size is left.
 
 import type { Subscriber } from './subscriber.js';
 
@@ -26,6 +27,8 @@ export interface WriteSizesOptions {
 
 export class WriteSizes {
   readonly #sizes: readonly number[];
+  /** Index of the size that a stream gets at first: the largest that it may leave in the process. */
+  readonly #first: number;
   readonly #maxHeldBytes: number;
   /** Shared arrays that streams hold, and how many do. Undefined if each has a copy. */
   readonly #holders: Map<Uint8Array, number> | undefined;
@@ -33,6 +36,8 @@ export class WriteSizes {
 
   constructor({ sizes, maxHeldBytes, shared }: WriteSizesOptions) {
     this.#sizes = sizes;
+    const first = sizes.findLastIndex((size) => size <= MEAN_HELD_BYTES);
+    this.#first = Math.max(0, first);
     this.#maxHeldBytes = maxHeldBytes;
     this.#holders = shared ? new Map() : undefined;
   }
@@ -44,15 +49,15 @@ export class WriteSizes {
 
   /** The most bytes for the stream's next write. */
   next({ writeLevel }: Subscriber): number {
-    let level = writeLevel;
-    while (level > 0 && !this.#fits(this.#sizes[level] as number)) level -= 1;
-    return this.#sizes[level] as number;
+    let at = this.#first + writeLevel;
+    while (at > 0 && !this.#fits(this.#sizes[at] as number)) at -= 1;
+    return this.#sizes[at] as number;
   }
 
   /** The stream accepted a write. */
   accepted(subscriber: Subscriber, bytes: number): void {
     if (subscriber.held !== undefined) this.release(subscriber);
-    const next = this.#sizes[subscriber.writeLevel + 1];
+    const next = this.#sizes[this.#first + subscriber.writeLevel + 1];
     if (next === undefined) return;
     subscriber.accepted += bytes;
     if (subscriber.accepted >= next * GROW_AFTER) subscriber.writeLevel += 1;
