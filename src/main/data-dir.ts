@@ -64,7 +64,12 @@ function createDir(dir: string): void {
   }
   const parent = dirname(dir);
   if (parent !== dir) createDir(parent);
-  mkdirSync(dir, { mode: 0o700 });
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (thrown) {
+    // Another service that starts at the same time may have created it since.
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+  }
 }
 
 const pinFile = (dir: string): string => join(dir, 'pin.txt');
