@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Drover } from '../harness/drover.js';
+import { Drover, fullOf } from '../harness/drover.js';
 import { LoadProcess } from '../harness/load.js';
 import { cpuBetween } from '../harness/os-accounting.js';
 import { benchScript } from '../harness/paths.js';
@@ -64,14 +64,10 @@ const REPLY_WITHIN_MS = 90_000;
 /** Longest wait until the journal has all events, and time for late frames, in ms. */
 const SETTLED_WITHIN_MS = 10_000;
 const SETTLE_MS = 1_000;
-/** Connections of the monitor, of those who sign in, and of the bench. */
-const CONNECTIONS_BESIDE = 400;
-/** The synthetic bots open none. */
-const RESERVED_FILES = 100;
 
 /** @throws Error if a stream missed a frame, got one twice, or did not come back. */
 export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement> {
-  let drover = await Drover.start('drover', settingsFor(plan.streams), {
+  let drover = await Drover.start('drover', fullOf(plan.streams), {
     port: await freePort(),
   });
   const crowd: LoadProcess<CrowdJob, CrowdReply>[] = [];
@@ -157,25 +153,6 @@ export async function measureReturn(plan: CrowdPlan): Promise<ReturnMeasurement>
     await Promise.all([...crowd, ...visitors].map((one) => one.stop()));
     await drover.stop();
   }
-}
-
-function settingsFor(streams: number) {
-  const connections = streams + CONNECTIONS_BESIDE;
-  return {
-    // All clients are on this machine.
-    http: {
-      max_connections: connections,
-      max_connections_per_address: connections,
-      reserved_files: RESERVED_FILES,
-    },
-    stream: {
-      max_streams: streams,
-      max_streams_per_token: streams,
-      max_streams_per_address: streams,
-    },
-    // The bench intends to use all of the CPU.
-    pressure: { max_cpu: 1, max_queue: 1 },
-  };
 }
 
 /** A port that stays the same over the restart. */

@@ -38,6 +38,29 @@ const ONE_CLIENT = {
   stream: { max_streams_per_token: 20_000, max_streams_per_address: 20_000 },
 };
 
+/** Connections beside the streams of {@link fullOf}: those of the bench and of its other clients. */
+const CONNECTIONS_BESIDE = 400;
+/** Files that such a service keeps back: synthetic bots open none. */
+const RESERVED_FILES = 100;
+
+/** Settings of a service whose open files are nearly all for so many streams, and which may use all of the CPU. */
+export function fullOf(streams: number): Settings & { http: object; stream: object } {
+  const connections = streams + CONNECTIONS_BESIDE;
+  return {
+    http: {
+      max_connections: connections,
+      max_connections_per_address: connections,
+      reserved_files: RESERVED_FILES,
+    },
+    stream: {
+      max_streams: streams,
+      max_streams_per_token: streams,
+      max_streams_per_address: streams,
+    },
+    pressure: { max_cpu: 1, max_queue: 1 },
+  };
+}
+
 /** Transient statuses. */
 const UNSETTLED = new Set(['starting', 'stopping', 'backoff']);
 const SETTLED_WITHIN_MS = 60_000;

@@ -1,11 +1,10 @@
 // The load process of the HTTP bench. Jobs and results are lines of JSON.
 
-import { createInterface } from 'node:readline';
 import autocannon from 'autocannon';
 import { LatencyHistogram } from '../harness/latency-histogram.js';
-import type { LoadReply } from '../harness/load.js';
 import { cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import type { HttpLoadJob, HttpLoadResult } from './http-load.js';
+import { serveJobs } from './serve-jobs.js';
 
 /** Interval at which autocannon checks its duration, in ms; with its default a run takes whole seconds. */
 const SAMPLE_MS = 10;
@@ -51,16 +50,4 @@ function run(job: HttpLoadJob): Promise<HttpLoadResult> {
   });
 }
 
-async function answer(line: string): Promise<LoadReply<HttpLoadResult>> {
-  try {
-    return { result: await run(JSON.parse(line) as HttpLoadJob) };
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.stdout.write('ready\n');
-// Standard input ends with the bench, and then this process ends.
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
-}
+await serveJobs(run);

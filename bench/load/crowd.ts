@@ -2,12 +2,11 @@
 // (crowd-jobs.ts).
 
 import { connect } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LoadReply } from '../harness/load.js';
 import { type CpuSample, cpuBetween, sampleCpu } from '../harness/os-accounting.js';
 import type { ComingBack, CrowdJob, CrowdReply } from './crowd-jobs.js';
 import { type CrowdCounters, CrowdStream, type CrowdTarget } from './crowd-stream.js';
+import { serveJobs } from './serve-jobs.js';
 
 /** Concurrent connection attempts while the streams are opened first. */
 const CONNECTING = 128;
@@ -127,16 +126,4 @@ async function perform(job: CrowdJob): Promise<CrowdReply> {
   return report();
 }
 
-async function answer(line: string): Promise<LoadReply<CrowdReply>> {
-  try {
-    return { result: await perform(JSON.parse(line) as CrowdJob) };
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.stdout.write('ready\n');
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
-}
-process.exit(0);
+await serveJobs(perform);

@@ -4,10 +4,9 @@
 
 import { get as getHttp, Agent as HttpAgent } from 'node:http';
 import { get as getHttps, Agent as HttpsAgent } from 'node:https';
-import { createInterface } from 'node:readline';
 import { LatencyHistogram } from '../harness/latency-histogram.js';
-import type { LoadReply } from '../harness/load.js';
 import type { PacedJob, PacedResult } from './paced-jobs.js';
+import { serveJobs } from './serve-jobs.js';
 
 /** A response later than this is an error. */
 const ANSWER_WITHIN_MS = 10_000;
@@ -97,16 +96,4 @@ class Period {
   }
 }
 
-async function answer(line: string): Promise<LoadReply<PacedResult>> {
-  try {
-    return { result: await new Period(JSON.parse(line) as PacedJob).run() };
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.stdout.write('ready\n');
-// Standard input ends with the bench, and then this process ends.
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
-}
+await serveJobs((job: PacedJob) => new Period(job).run());

@@ -1,7 +1,6 @@
 // A load process: many thousands of event stream clients on raw sockets. Jobs and results are lines of JSON (swarm-jobs.ts).
 
-import { createInterface } from 'node:readline';
-import type { LoadReply } from '../harness/load.js';
+import { serveJobs } from './serve-jobs.js';
 import { SwarmGroup } from './swarm-group.js';
 import type { SwarmJob, SwarmReply } from './swarm-jobs.js';
 
@@ -44,17 +43,4 @@ async function perform(job: SwarmJob): Promise<SwarmReply> {
   }
 }
 
-async function answer(line: string): Promise<LoadReply<SwarmReply>> {
-  try {
-    return { result: await perform(JSON.parse(line) as SwarmJob) };
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.stdout.write('ready\n');
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
-}
-// Standard input ends with the bench; open sockets must not keep this process alive.
-process.exit(0);
+await serveJobs(perform);

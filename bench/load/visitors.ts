@@ -2,11 +2,10 @@
 // (crowd-jobs.ts).
 
 import { connect, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LatencyHistogram } from '../harness/latency-histogram.js';
-import type { LoadReply } from '../harness/load.js';
 import type { Answers, VisitorJob, VisitorReply } from './crowd-jobs.js';
+import { serveJobs } from './serve-jobs.js';
 
 /** A response that takes longer counts as none. */
 const WITHIN_MS = 10_000;
@@ -174,16 +173,4 @@ async function perform(job: VisitorJob): Promise<VisitorReply> {
   return { ...reply, ownLagMs, faults };
 }
 
-async function answer(line: string): Promise<LoadReply<VisitorReply>> {
-  try {
-    return { result: await perform(JSON.parse(line) as VisitorJob) };
-  } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.stdout.write('ready\n');
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await answer(line))}\n`);
-}
-process.exit(0);
+await serveJobs(perform);

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceHost } from '../bots/hosts.js';
 import { compile } from '../harness/compile.js';
-import { Drover } from '../harness/drover.js';
+import { Drover, fullOf } from '../harness/drover.js';
 import { LoadProcess } from '../harness/load.js';
 import {
   cpuBetween,
@@ -31,8 +31,6 @@ const SETTLE_MS = 500;
 const SETTLE_ATTEMPTS = 12;
 /** Streams that are opened at a time. */
 const STREAMS_AT_ONCE = 1_000;
-const SPARE_CONNECTIONS = 400;
-const RESERVED_FILES = 100;
 /** Blocked streams stay during the whole measurement. */
 const STALL_MS = 3_600_000;
 /** Fills the buffers of the kernel and of the service for each blocked client: 64 KiB are enough with small segments. */
@@ -150,20 +148,10 @@ async function warmUp(drover: Drover): Promise<void> {
 }
 
 function startFor(streams: number): Promise<Drover> {
-  const connections = streams + SPARE_CONNECTIONS;
+  const settings = fullOf(streams);
   return Drover.start('drover', {
-    http: {
-      max_connections: connections,
-      max_connections_per_address: connections,
-      reserved_files: RESERVED_FILES,
-    },
-    stream: {
-      max_streams: streams,
-      max_streams_per_token: streams,
-      max_streams_per_address: streams,
-      stall_ms: STALL_MS,
-    },
-    pressure: { max_cpu: 1, max_queue: 1 },
+    ...settings,
+    stream: { ...settings.stream, stall_ms: STALL_MS },
   });
 }
 
