@@ -65,9 +65,11 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     });
   /** Has no body; responds with the bot's snapshot when the operation is done. */
   const act =
-    (action: 'start' | 'restart'): CallerHandler =>
+    (action: 'start' | 'stop' | 'restart'): CallerHandler =>
     async (exchange, caller, [id = '']) => {
-      await control.call('actOnBot', { id, action, rights: rightsOf(caller) });
+      const rights = rightsOf(caller);
+      if (isEnding(action)) await control.call('endBot', { id, action, rights });
+      else await control.call('actOnBot', { id, action, rights });
       await respondWithBot(exchange, caller, id);
     };
   const actOnMany = (actions: BotActionsBody, rights: Rights): Promise<ActionResults> => {
@@ -88,8 +90,9 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
   };
 
   /**
-   * Sends a command for one bot to its host. @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a
-   * token, several bots, the service itself, and bots that do not run where the mirror says.
+   * Sends a command for one bot to its host.
+   * @returns a promise of the result as JSON. Null, at once or then, when only main can decide: labels that limit a token,
+   * several bots, the service itself, and bots that do not run where the mirror says.
    */
   const runOnHost = (
     exchange: Exchange,
@@ -135,10 +138,7 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
       exchange.respond(emptyResponse(204));
     },
     'POST /api/bots/{id}/start': act('start'),
-    async 'POST /api/bots/{id}/stop'(exchange, caller, [id = '']) {
-      await control.call('endBot', { id, action: 'stop', rights: rightsOf(caller) });
-      await respondWithBot(exchange, caller, id);
-    },
+    'POST /api/bots/{id}/stop': act('stop'),
     'POST /api/bots/{id}/restart': act('restart'),
     async 'GET /api/bots/{id}/config'(exchange, caller, [id = '']) {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });

@@ -2,13 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { StreamSink } from '../engine.js';
 
-/** Sizes of writes, in bytes. */
-export const WRITE_SIZES = { plain: [65_536, 131_072, 262_144], tls: [65_536] };
+const SMALLEST_WRITE_BYTES = 65_536;
+/** Sizes of writes, in bytes. With TLS, Node encrypts the whole write for each socket, and nothing is shared. */
+export const WRITE_SIZES = {
+  plain: [SMALLEST_WRITE_BYTES, 131_072, 262_144],
+  tls: [SMALLEST_WRITE_BYTES],
+};
 /**
  * Bytes that may be buffered before a stream counts as blocked. A plain socket takes a write at once or is full. A TLS
  * socket always buffers the last write.
  */
-const MOST_WAITING = { plain: 0, tls: 65_535 };
+const MOST_WAITING = { plain: 0, tls: SMALLEST_WRITE_BYTES - 1 };
 
 // Chunks by their source. Subscribers move in step, so the same bytes go to many sockets, and those that buffer them share
 // one copy.

@@ -255,7 +255,6 @@ function tlsSettings({ cert, key }: TlsFiles, ciphers: readonly string[]): Secur
 export const nodeEngine: EngineKind = {
   knowsAddresses: true,
   writeSizes: (tls) => (tls ? WRITE_SIZES.tls : WRITE_SIZES.plain),
-  // Node encrypts the whole write for each socket.
   sharesWrites: true,
   create: (handler: Handler, _: FixedResponses, options: EngineOptions) =>
     new NodeEngine(handler, options),

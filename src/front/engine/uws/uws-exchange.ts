@@ -7,10 +7,13 @@ import { BROKEN } from '../broken.js';
 import type { EngineOptions, Exchange, Response, StreamSink } from '../engine.js';
 import type { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
-import { inOneHeader, UwsStream, writeHeaders } from './uws-stream.js';
+import { UsualHeaders } from './uws-headers.js';
+import { UwsStream } from './uws-stream.js';
 
 /** A body of at most this many characters fits the cork buffer with its headers, at any UTF-8 length. */
 const MAX_CORKED_CHARACTERS = 5_000;
+
+const usualHeaders = new UsualHeaders();
 
 /** The deadlines of all bodies that may take this long, in ms. */
 export type BodyDeadlines = (timeoutMs: number) => Deadlines<() => void>;
@@ -189,7 +192,7 @@ export class UwsExchange implements Exchange {
   #write({ status, headers, body }: Response, close: boolean): void {
     const res = this.#res;
     if (status !== 200) res.writeStatus(statusLine(status));
-    writeUsual(res, headers);
+    usualHeaders.write(res, headers);
     if (this.method === 'HEAD' && !close) {
       if (body.length > 0) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
       res.endWithoutBody();
@@ -214,21 +217,6 @@ export class UwsExchange implements Exchange {
     res.onWritable((offset) => send(offset));
     send(0);
   }
-}
-
-/** Headers of the last response, and the same as one header, once they have come twice: most routes always have the same. */
-let lastHeaders: readonly string[] | undefined;
-let asOne: [string, string] | undefined;
-
-function writeUsual(res: HttpResponse, headers: readonly string[]): void {
-  if (headers === lastHeaders && headers.length > 0) {
-    asOne ??= inOneHeader(headers);
-    res.writeHeader(asOne[0], asOne[1]);
-    return;
-  }
-  lastHeaders = headers;
-  asOne = undefined;
-  writeHeaders(res, headers);
 }
 
 /** uWebSockets closes the connection after the response to such a request. */

@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { StreamSink } from '../engine.js';
+import { UsualHeaders } from './uws-headers.js';
 
 /**
  * Largest write in one cork. The cork buffer holds 16 KiB; what does not fit is lost when the bytes before it cannot be sent at
@@ -24,6 +25,8 @@ const writePiece = (): void => {
 };
 
 const openStreams = new Set<UwsStream>();
+/** Those of all streams without CORS are one array. */
+const usualHeaders = new UsualHeaders();
 
 /** Runs in a front thread. Owns the sending end of a stream on uWebSockets.js. */
 export class UwsStream implements StreamSink {
@@ -47,8 +50,7 @@ export class UwsStream implements StreamSink {
       if (this.#open) writable();
       return true;
     });
-    const [name, value] = oneHeaderOf(headers);
-    res.cork(() => res.writeHeader(name, value));
+    res.cork(() => usualHeaders.write(res, headers));
     openStreams.add(this);
   }
 
@@ -93,35 +95,4 @@ export class UwsStream implements StreamSink {
     // uWebSockets then calls onAborted, and that calls `closed`.
     if (this.#open) this.#res.close();
   }
-}
-
-export function writeHeaders(res: HttpResponse, headers: readonly string[]): void {
-  for (let at = 0; at < headers.length; at += 2) {
-    res.writeHeader(headers[at] as string, headers[at + 1] as string);
-  }
-}
-
-/** The last headers of a stream: those of all streams without CORS are one array. */
-let joinedHeaders: readonly string[] | undefined;
-let oneHeader: [string, string] = ['', ''];
-
-function oneHeaderOf(headers: readonly string[]): [string, string] {
-  if (headers !== joinedHeaders) {
-    oneHeader = inOneHeader(headers);
-    joinedHeaders = headers;
-  }
-  return oneHeader;
-}
-
-/**
- * One header whose value contains the lines of the others. uWebSockets.js writes the value verbatim, and each call into it
- * costs more than the copied bytes.
- */
-export function inOneHeader([name = '', value = '', ...others]: readonly string[]): [
-  string,
-  string,
-] {
-  const lines = [value];
-  for (let at = 0; at < others.length; at += 2) lines.push(`${others[at]}: ${others[at + 1]}`);
-  return [name, lines.join('\r\n')];
 }

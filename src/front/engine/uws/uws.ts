@@ -19,7 +19,8 @@ import type {
 import { RequestHead } from '../request-head.js';
 import { statusLine } from '../status-line.js';
 import { type BodyDeadlines, UwsExchange } from './uws-exchange.js';
-import { inOneHeader, WRITE_SIZES, writeHeaders } from './uws-stream.js';
+import { inOneHeader, writeHeaders } from './uws-headers.js';
+import { WRITE_SIZES } from './uws-stream.js';
 
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
 const EXCLUSIVE_PORT = 1;
