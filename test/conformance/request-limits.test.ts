@@ -166,7 +166,8 @@ describe('requests in flight', () => {
     expect((await call(service, 'GET', '/api/bots', { token })).status).toBe(200);
     await stopSlow();
     for (const answer of await Promise.all(answers)) {
-      if (answer !== refused) expectError(answer, 409, 'bot slow has stopped');
+      // Its stop may reach the bot before a command does.
+      if (answer !== refused) expectError(answer, 409, /^bot slow (has stopped|is not running)$/);
     }
     expect((await call(service, 'POST', '/invoke', { token, body: PING })).json).toEqual({
       result: 'pong',

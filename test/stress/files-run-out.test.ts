@@ -41,7 +41,11 @@ it.for(['uws', 'node'])('more connections than files (%s)', async (engine, conte
   const service = await startService({
     openFiles: 512,
     args: ['--engine', engine],
-    env: { DROVER_HTTP_MAX_CONNECTIONS: '25000' },
+    env: {
+      DROVER_HTTP_MAX_CONNECTIONS: '25000',
+      // All connections come from one address. Its limit would also close those that were there first.
+      DROVER_HTTP_TRUSTED_PROXIES: '["127.0.0.1"]',
+    },
   });
   onTestFinished(() => stopClean(service));
   await expect
@@ -66,7 +70,7 @@ it.for(['uws', 'node'])('more connections than files (%s)', async (engine, conte
   // It answers, on new connections too, and has files left to store what it is told.
   const next = await RawConnection.open(service.port);
   await next.send(requestBytes('GET', '/health'));
-  expect([200, 429, 503]).toContain((await next.response()).status);
+  expect([200, 503]).toContain((await next.response()).status);
   next.close();
   expect(await health()).toBe(200);
   const body = JSON.stringify({ id: 'b', kind: 'synthetic' });
