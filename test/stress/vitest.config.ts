@@ -1,5 +1,4 @@
-// `npm run test:stress`: timing, floods, memory, kills and laps. One file at a time: each keeps two cores busy, and would
-// otherwise measure another file's load.
+// `npm run test:stress`: timing, floods, memory, kills and laps. Two files at a time: most of them wait for half of their time.
 
 import { defineConfig } from 'vitest/config';
 import { PATIENCE_MS } from '../harness/patience.js';
@@ -10,7 +9,7 @@ export default defineConfig({
     include: ['test/stress/**/*.test.ts'],
     pool: 'forks',
     isolate: false,
-    fileParallelism: false,
+    maxWorkers: 2,
     testTimeout: 90_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE_MS } },
