@@ -11,6 +11,8 @@ const REPORT_MS = 1000;
 
 /** A bot that has spent more than this part of its budget writes much. */
 const MUCH = 0.1;
+/** Lines that a bot may write after the signal to stop, of all levels together. */
+const LAST_LINES = 1000;
 
 /** A line without its message. */
 export interface LineKind {
@@ -22,7 +24,8 @@ export interface LineKind {
 
 /**
  * Bounded twice: by the bot's rate (a token bucket that holds the lines of one second) and by the outbox. Above either
- * bound `info` lines are skipped and counted, and a `warn` line reports the count. Other lines are never skipped.
+ * bound `info` lines are skipped and counted, and a `warn` line reports the count. Other lines are skipped only when the bot
+ * has been told to stop and has written LAST_LINES since.
  */
 export class BotLines {
   readonly #outbox: Outbox;
@@ -34,6 +37,8 @@ export class BotLines {
   #filledAt = Date.now();
   #skipped = 0;
   #closed = false;
+  /** How many more lines it may write; infinite until it is told to stop. */
+  #left = Number.POSITIVE_INFINITY;
   #report: NodeJS.Timeout | undefined;
 
   /** @param perSecond 0 for no limit. @param secrets are masked in everything that the bot publishes. */
@@ -45,14 +50,58 @@ export class BotLines {
     this.#budget = perSecond;
   }
 
-  write({ level, scope, transport, direction }: LineKind, message: string): void {
+  write(line: LineKind, message: string): void {
     if (this.#closed) return;
+    const { level } = line;
     const now = Date.now();
-    if (level === 'info' && !(this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now))) {
-      this.#skipped += 1;
-      this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
+    if (this.#left <= 0) {
+      this.#skip();
       return;
     }
+    if (level === 'info' && !(this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now))) {
+      this.#skip();
+      return;
+    }
+    this.#left -= 1;
+    this.#add(line, message, now);
+  }
+
+  /** Writes a line of the host about the bot, which no bound applies to. */
+  note(level: Level, message: string): void {
+    if (!this.#closed)
+      this.#add({ level, scope: 'bot', transport: null, direction: null }, message);
+  }
+
+  /** The bot has been told to stop: a loop that ignores that must not write without end. */
+  limitLast(): void {
+    this.#left = LAST_LINES;
+  }
+
+  /** Reports skipped lines now, if there are any. */
+  flush(): void {
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    if (this.#skipped === 0) return;
+    const message =
+      this.#left <= 0
+        ? `${this.#skipped} lines were skipped: a bot may write ${LAST_LINES} after the signal to stop`
+        : `${this.#skipped} info lines were skipped: rate limit exceeded`;
+    this.#skipped = 0;
+    this.note('warn', message);
+  }
+
+  /** No lines are accepted after this. */
+  close(): void {
+    this.flush();
+    this.#closed = true;
+  }
+
+  #skip(): void {
+    this.#skipped += 1;
+    this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
+  }
+
+  #add({ level, scope, transport, direction }: LineKind, message: string, now = Date.now()): void {
     this.#outbox.add({
       kind: 'log',
       timestamp_ms: now,
@@ -66,22 +115,6 @@ export class BotLines {
         this.mask.text(typeof message === 'string' ? message : String(message)),
       ),
     });
-  }
-
-  /** Reports skipped lines now, if there are any. */
-  flush(): void {
-    clearTimeout(this.#report);
-    this.#report = undefined;
-    if (this.#skipped === 0) return;
-    const message = `${this.#skipped} info lines were skipped: rate limit exceeded`;
-    this.#skipped = 0;
-    this.write({ level: 'warn', scope: 'bot', transport: null, direction: null }, message);
-  }
-
-  /** No lines are accepted after this. */
-  close(): void {
-    this.flush();
-    this.#closed = true;
   }
 
   #writesMuch(): boolean {

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind, Logger } from '../bot-sdk/index.js';
 import { type CommandOutcome, noAnswer, nobodyWaits } from '../shared/contract/command-messages.js';
+import type { Level } from '../shared/contract/event-kinds.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { answerable } from '../shared/contract/rpc.js';
 import type { HostedState } from '../shared/contract/threads.js';
@@ -151,9 +152,15 @@ export class BotRun implements CurrentRun {
     });
   }
 
-  /** Ends the run with an error that no code of the bot has caught. */
+  /** Ends the run with an error that no code of the bot has caught. Of a run that is over, a line remains. */
   fail(thrown: unknown): void {
     if (!this.isOver) this.#outcome.reject(thrown);
+    else this.log.error(`error after the signal to stop: ${errorText(thrown, this.#lines)}`);
+  }
+
+  /** Writes a line of the host about the run. */
+  note(level: Level, message: string): void {
+    this.#lines.note(level, message);
   }
 
   /** The run did not stop in time. It publishes nothing more, because its successor has the same id. */
@@ -163,7 +170,9 @@ export class BotRun implements CurrentRun {
   }
 
   #end(reason: DroverError): void {
-    this.#abort.abort(reason);
+    if (!this.isOver) this.#lines.limitLast();
+    // Listeners are the bot's code: an error in one is the bot's.
+    runAsBot(this, () => this.#abort.abort(reason));
     for (const call of this.#calls) call.abort(this.#hasStopped());
   }
 

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type {
   Describe,
@@ -36,9 +37,9 @@ export async function connectTcp(
     },
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
-      for await (const chunk of socket) {
-        show(log, 'incoming', describe(chunk as Buffer, 'incoming'));
-        yield chunk as Buffer;
+      for await (const chunk of chunksOf(socket)) {
+        show(log, 'incoming', describe(chunk, 'incoming'));
+        yield chunk;
       }
     },
   };
@@ -61,8 +62,8 @@ export async function connectLines(
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
       const splitter = new LineSplitter(maxLineBytes);
-      for await (const chunk of socket) {
-        for (const line of splitter.push(chunk as Buffer)) {
+      for await (const chunk of chunksOf(socket)) {
+        for (const line of splitter.push(chunk)) {
           show(log, 'incoming', describe(line, 'incoming'));
           yield line;
         }
@@ -90,6 +91,12 @@ async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promi
   return socket;
 }
 
+/** What the socket receives. A loop that catches every error and begins again lets the other bots of the host run. */
+async function* chunksOf(socket: Socket): AsyncGenerator<Buffer> {
+  if (socket.destroyed) await nextTurn();
+  for await (const chunk of socket) yield chunk as Buffer;
+}
+
 function write(socket: Socket, data: string | Uint8Array): Promise<void> {
   if (socket.writableLength > MAX_WAITING_BYTES) {
     socket.destroy(
@@ -97,7 +104,11 @@ function write(socket: Socket, data: string | Uint8Array): Promise<void> {
     );
   }
   return new Promise((resolve, reject) => {
-    if (socket.errored) return reject(socket.errored);
+    const { errored } = socket;
+    if (errored) {
+      setImmediate(() => reject(errored));
+      return;
+    }
     socket.write(data, (error) => (error ? reject(error) : resolve()));
   });
 }

@@ -30,7 +30,8 @@ export function runAsHost(task: () => void): void {
 
 /**
  * @param onCode is called before each callback of the thread, of whichever run or of the host itself. @param listener is called
- * with the number of a run when its code starts to run after that of another.
+ * with the number of a run when its code starts to run after that of another, and with 0 for code of no run: the host's own, or
+ * that of a kind's module.
  */
 export function watchRuns(onCode: () => void, listener: (run: number) => void): void {
   onRun = listener;
@@ -44,9 +45,10 @@ export function watchRuns(onCode: () => void, listener: (run: number) => void): 
 }
 
 function noteRun(run: CurrentRun | undefined): void {
-  if (!run || run.number === lastRun) return;
-  lastRun = run.number;
-  onRun(lastRun);
+  const number = run?.number ?? 0;
+  if (number === lastRun) return;
+  lastRun = number;
+  onRun(number);
 }
 
 /** The run whose code is running; undefined for the host's own code. */

@@ -21,6 +21,9 @@ import { type CurrentRun, runAsBot } from './current-bot.js';
 import { linkSignals, releaseWith } from './linked-signal.js';
 import type { RunStatus } from './run-status.js';
 
+/** Longest pause of a call after the signal to stop, in ms. */
+const MAX_LATE_PAUSE_MS = 1000;
+
 /** What a bot's code gets; the same object for `run` and for every command of one run. */
 export class RunContext implements BotContext {
   readonly id: string;
@@ -31,6 +34,8 @@ export class RunContext implements BotContext {
   readonly #run: CurrentRun;
   readonly #status: RunStatus;
   readonly #network: NetworkRules;
+  /** Calls since the signal to stop. */
+  #lateCalls = 0;
 
   constructor(
     run: CurrentRun,
@@ -58,6 +63,7 @@ export class RunContext implements BotContext {
 
   async sleep(ms: number): Promise<void> {
     checkWait(ms);
+    if (this.signal.aborted) await this.#pauseLateCall();
     return delay(ms, undefined, { signal: this.signal });
   }
 
@@ -89,7 +95,11 @@ export class RunContext implements BotContext {
     const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
     const signal = link?.signal ?? this.signal;
     // Before the line: the request would not be sent.
-    signal.throwIfAborted();
+    if (signal.aborted) {
+      if (this.signal.aborted) await this.#pauseLateCall();
+      link?.release();
+      signal.throwIfAborted();
+    }
     try {
       const response = await fetchAsBot(target, { ...init, signal }, log, this.#checkPlace);
       // The body is still to come, and must end with the bot too.
@@ -103,11 +113,13 @@ export class RunContext implements BotContext {
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
     this.#checkPlace(options.host, options.port);
+    if (this.signal.aborted) await this.#pauseLateCall();
     return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
   async connectLines(options: LineConnectionOptions): Promise<LineConnection> {
     this.#checkPlace(options.host, options.port);
+    if (this.signal.aborted) await this.#pauseLateCall();
     return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
@@ -117,6 +129,15 @@ export class RunContext implements BotContext {
     // Another attempt would fail the same way.
     throw new BotError(`network.allow does not list ${host}:${port}`, { restart: false });
   };
+
+  /**
+   * A loop that catches every error calls again at once, without end: each such call lets the other bots of the host run, for
+   * longer each time.
+   */
+  async #pauseLateCall(): Promise<void> {
+    this.#lateCalls += 1;
+    await delay(Math.min(this.#lateCalls, MAX_LATE_PAUSE_MS));
+  }
 
   async #attempt(task: () => void | Promise<void>): Promise<void> {
     try {

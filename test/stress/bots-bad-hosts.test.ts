@@ -179,7 +179,7 @@ describe('a host that exceeds its memory limit', () => {
       await settle();
       const incident = await cause(fault, 'out_of_memory', false);
       expect(incident.reason).toMatch(/out of memory: it used .* hosts\.max_heap_mb is 64 MB/);
-      expect(incident.reason).toContain('which bot used it is not known');
+      expect(incident.reason).toContain('which bot caused it is not known');
       expect(incident.suspect).toBeNull();
       expect(incident.last_lines.join('\n')).toContain('about to hoard');
     },

@@ -44,12 +44,14 @@ export class HostFaults {
   /** A host's loop does not turn: finds out why, then kills it. Its bots follow their restart policies. */
   async hung(host: HostThread, forMs: number): Promise<void> {
     const captured = await this.#capture(host.threadId, CAPTURE_WITHIN_MS);
-    // A thread that is stuck in native code shows no stack.
-    const suspect = captured ? captured.bot : host.lastBot;
-    const where = captured ? ` in bot ${suspect}` : `; the code of bot ${suspect} ran last there`;
-    const reason = `bot host ${host.number} was blocked for ${forMs} ms${suspect === null ? '' : where}`;
+    const bots = this.#registry.idsOn(host);
+    // A thread that is stuck in native code shows no stack; one that was paused between two callbacks shows no bot.
+    const { suspect, where } = captured?.bot
+      ? { suspect: captured.bot, where: ` in bot ${captured.bot}` }
+      : this.#suspectOn(host, bots);
+    const reason = `bot host ${host.number} was blocked for ${forMs} ms${where}`;
     const found: Found = { type: 'hang', reason, suspect, stack: captured?.frames ?? null };
-    await this.#report(found, host, this.#registry.idsOn(host));
+    await this.#report(found, host, bots);
     this.#reported.set(host, found);
     host.kill();
   }
@@ -58,21 +60,9 @@ export class HostFaults {
     const reported = this.#reported.get(host);
     if (reported) return this.#registry.hostLost(host, reported.reason, reported.suspect);
     const bots = this.#registry.idsOn(host);
-    const { type, suspect } = blame(host, error);
-    let why = messageOf(error);
-    if (suspect !== null) {
-      const isAlone = suspect === host.onlyBot;
-      why += isAlone
-        ? `; bot ${suspect} was alone there`
-        : `; the code of bot ${suspect} ran last there`;
-      this.#quarantine.forget(suspect);
-    } else if (type === 'out_of_memory') {
-      const quarantined = this.#quarantine.lost(bots, Date.now());
-      why += '; which bot used it is not known';
-      if (quarantined > 0) {
-        why += `, and ${quarantined} bots that were on such a host before are quarantined`;
-      }
-    }
+    const { type, isLast } = causeOf(error);
+    const { suspect, where } = this.#suspectOn(host, bots, isLast);
+    const why = `${messageOf(error)}${where}`;
     // Its bots first: the report takes a while.
     this.#registry.hostLost(host, why, suspect);
     const reason = `bot host ${host.number} was lost: ${why}`;
@@ -88,23 +78,46 @@ export class HostFaults {
     this.#reported.set(host, found);
   }
 
+  /**
+   * Which bot has broken its host, when no stack tells. When that is not known either, bots that were on such a host before are
+   * quarantined.
+   * @param isLast whether the bot whose code ran last can be it. @returns the bot, and that in words, for the end of a reason.
+   */
+  #suspectOn(
+    { lastBot, onlyBot }: HostThread,
+    bots: readonly string[],
+    isLast = true,
+  ): { suspect: string | null; where: string } {
+    const suspect = onlyBot ?? (isLast ? lastBot : null);
+    if (suspect !== null) {
+      this.#quarantine.forget(suspect);
+      const why =
+        suspect === onlyBot
+          ? `bot ${suspect} was alone there`
+          : `the code of bot ${suspect} ran last there`;
+      return { suspect, where: `; ${why}` };
+    }
+    const quarantined = this.#quarantine.lost(bots, Date.now());
+    let where = '; which bot caused it is not known';
+    if (quarantined > 0) {
+      where += `, and ${quarantined} bots that were on such a host before are quarantined`;
+    }
+    return { suspect, where };
+  }
+
   /** Before the host ends, so that the report exists when its bots return; but a disk that hangs does not delay that for ever. */
   #report(...incident: Parameters<Incidents['report']>): Promise<void> {
     return withTimeout(this.#incidents.report(...incident), REPORT_WITHIN_MS, () => {});
   }
 }
 
-/** Which bot has caused the loss of a host, as far as can be told. */
-function blame(
-  { lastBot, onlyBot }: HostThread,
-  error: Error,
-): { type: 'out_of_memory' | 'host_lost'; suspect: string | null } {
+/** What kind of a loss it is, and whether the bot whose code ran last can have caused it. */
+function causeOf(error: Error): { type: 'out_of_memory' | 'host_lost'; isLast: boolean } {
   if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
     // While the loop turned, the code that ran last was that of any bot whose timer was due.
-    const isBlocked = !(error instanceof OutOfMemory) || error.wasBlocked;
-    return { type: 'out_of_memory', suspect: isBlocked ? lastBot : onlyBot };
+    const isLast = !(error instanceof OutOfMemory) || error.wasBlocked;
+    return { type: 'out_of_memory', isLast };
   }
-  // A bot can end the thread (process.exit); an error in the host's own code is no bot's.
-  const isExit = /^worker exited/.test(messageOf(error));
-  return { type: 'host_lost', suspect: isExit ? lastBot : null };
+  // A bot can end the thread (process.exit); an error that names no run is not that of the bot whose code ran last.
+  return { type: 'host_lost', isLast: /^worker exited/.test(messageOf(error)) };
 }

@@ -13,9 +13,9 @@ interface Suspicion {
 }
 
 /**
- * Finds the one bot of many that uses up a host's memory. A host whose loop turns reports that it uses too much, but not
- * which bot does: the bot whose timer ran last is as likely an innocent one. So nobody is blamed. Bots that are on a host
- * lost for that reason a second time are quarantined in two halves on two other hosts; each half that is lost again is
+ * Finds the one bot of many that breaks its host when no stack names it, as for memory: a host whose loop turns reports that it
+ * uses too much, but not which bot does, and the bot whose timer ran last is as likely an innocent one. So nobody is blamed.
+ * Bots that are on a host lost without a suspect a second time are quarantined in two halves on two other hosts; each half that is lost again is
  * halved again, until one bot is alone on its host and is known to be the cause.
  */
 export class Quarantine {
@@ -23,7 +23,7 @@ export class Quarantine {
   readonly #suspicions = new Map<string, Suspicion>();
 
   /**
-   * A host was lost because of its memory, and the bot is not known.
+   * A host was lost, and the bot is not known.
    * @param bots those that ran there. @param now in ms. @returns how many of them are quarantined.
    */
   lost(bots: readonly string[], now: number): number {

@@ -168,7 +168,7 @@ export class HostThread {
     return this.#heartbeat.heap;
   }
 
-  /** The bot whose code ran last, null when none has. Also known of a lost host. */
+  /** The bot whose code ran last, null when that was the code of no bot. Also known of a lost host. */
   get lastBot(): string | null {
     return this.#runs.botOf(this.#lastRun.get());
   }

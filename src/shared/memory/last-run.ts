@@ -1,4 +1,4 @@
-// One per bot host; owns the number of the run whose code ran last there.
+// One per bot host; owns the number of the run whose code runs there, or ran last.
 //
 // Contract: one writer (the host, when another bot's code begins to run), one reader (main, for a host that is stuck or gone:
 // a thread that has run out of memory cannot answer).
@@ -18,7 +18,7 @@ export class LastRun {
     Atomics.store(this.#cell, 0, run);
   }
 
-  /** 0 when no bot's code has run yet. */
+  /** 0 when it was the code of no bot. */
   get(): number {
     return Atomics.load(this.#cell, 0);
   }

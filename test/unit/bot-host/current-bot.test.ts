@@ -9,10 +9,15 @@ import { type CurrentRun, runAsBot, watchRuns } from '../../../src/bot-host/curr
 const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, fail: () => {} });
 const [one, two] = [run(1), run(2)];
 
+/** Without the code of no run, which the test runner has between any two callbacks. */
 let told: number[] = [];
+let last = 0;
 watchRuns(
   () => {},
-  (number) => told.push(number),
+  (number) => {
+    last = number;
+    if (number !== 0 && number !== told.at(-1)) told.push(number);
+  },
 );
 beforeEach(() => {
   runAsBot(run(99), () => {});
@@ -59,4 +64,22 @@ it('reports events of a socket', async () => {
   runAsBot(two, () => {});
   expect(await once(read, 'read')).toEqual([1]);
   server.close();
+});
+
+it('reports that the code of no run has begun', async () => {
+  runAsBot(one, () => {});
+  expect(last).toBe(1);
+  await delay(1);
+  expect(last).toBe(0);
+});
+
+it('reports the run of a loop of microtasks at every moment of it', async () => {
+  const seen = new Set<number>();
+  await runAsBot(one, async () => {
+    for (let n = 0; n < 1000; n++) {
+      await null;
+      seen.add(last);
+    }
+  });
+  expect([...seen]).toEqual([1]);
 });

@@ -65,12 +65,14 @@ describe('who is blamed for a lost host', () => {
   const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' });
 
   it.each([
-    ['V8 has run out of memory', outOfMemory, 'out_of_memory', 'last'],
-    ['a blocked loop, out of memory', new OutOfMemory('', true), 'out_of_memory', 'last'],
-    ['a loop that turns, out of memory', new OutOfMemory('', false), 'out_of_memory', 'only'],
-    ['a thread that exits', new Error('worker exited with code: 1'), 'host_lost', 'last'],
-    ['an error in the host', new Error('boom'), 'host_lost', null],
-  ])('%s', async (_, error, type, suspect) => {
+    ['V8 has run out of memory', outOfMemory, 'out_of_memory', 'last', null],
+    ['a blocked loop, out of memory', new OutOfMemory('', true), 'out_of_memory', 'last', null],
+    ['a loop that turns, out of memory', new OutOfMemory('', false), 'out_of_memory', null, null],
+    ['the same with one bot', new OutOfMemory('', false), 'out_of_memory', 'only', 'only'],
+    ['a thread that exits', new Error('worker exited with code: 1'), 'host_lost', 'last', null],
+    ['an error of no run', new Error('boom'), 'host_lost', null, null],
+    ['the same with one bot', new Error('boom'), 'host_lost', 'only', 'only'],
+  ])('%s', async (_, error, type, suspect, onlyBot) => {
     const report = vi.fn<Incidents['report']>().mockResolvedValue();
     const hostLost = vi.fn();
     const registry = { idsOn: () => ['last', 'only'], hostLost };
@@ -80,9 +82,57 @@ describe('who is blamed for a lost host', () => {
       new Quarantine(),
       1000,
     );
-    const host = { number: 0, lastBot: 'last', onlyBot: 'only' } as HostThread;
+    const host = { number: 0, lastBot: 'last', onlyBot } as HostThread;
     await faults.lost(host, error);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ type, suspect });
     expect(hostLost).toHaveBeenCalledExactlyOnceWith(host, expect.any(String), suspect);
+  });
+});
+
+describe('who is blamed for a host that hangs', () => {
+  const frames = [{ function: 'next', url: 'file:///kind.mjs', line: 1, column: 1 }];
+
+  it.each([
+    ['the stack names a bot', { frames, bot: 'named' }, 'named', / in bot named$/],
+    [
+      'between two callbacks',
+      { frames, bot: null },
+      'last',
+      /; the code of bot last ran last there$/,
+    ],
+    ['in native code', undefined, 'last', /; the code of bot last ran last there$/],
+  ])('%s', async (_, captured, suspect, reason) => {
+    const report = vi.fn<Incidents['report']>().mockResolvedValue();
+    const faults = new HostFaults(
+      { idsOn: () => ['last', 'named'] } as unknown as BotRegistry,
+      { report } as unknown as Incidents,
+      new Quarantine(),
+      1000,
+      async () => captured,
+    );
+    const host = { number: 0, lastBot: 'last', onlyBot: null, kill() {} } as unknown as HostThread;
+    await faults.hung(host, 1000);
+    expect(report.mock.calls[0]?.[0]).toMatchObject({ suspect });
+    expect(report.mock.calls[0]?.[0].reason).toMatch(reason);
+  });
+
+  it('the code of no bot: bots of such a host are quarantined the second time', async () => {
+    const report = vi.fn<Incidents['report']>().mockResolvedValue();
+    const quarantine = new Quarantine();
+    const faults = new HostFaults(
+      { idsOn: () => ['a', 'b', 'c'] } as unknown as BotRegistry,
+      { report } as unknown as Incidents,
+      quarantine,
+      1000,
+      async () => ({ frames, bot: null }),
+    );
+    const host = { number: 0, lastBot: null, onlyBot: null, kill() {} } as unknown as HostThread;
+    for (let n = 0; n < 2; n++) await faults.hung(host, 1000);
+    expect(report.mock.calls.map(([{ suspect }]) => suspect)).toEqual([null, null]);
+    expect(report.mock.calls[1]?.[0].reason).toMatch(
+      /; which bot caused it is not known, and 3 bots .* are quarantined$/,
+    );
+    const groups = ['a', 'b', 'c'].map((id) => quarantine.groupOf(id, Date.now()));
+    expect(new Set(groups).size).toBe(2);
   });
 });

@@ -1,0 +1,119 @@
+// Twenty healthy bots beside one that is careless or hostile, all on one host: the right bot is blamed, and the others lose
+// nothing, or are restarted once when only that ends the fault.
+
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  act,
+  create,
+  createNeighbour,
+  eventually,
+  expectUndisturbed,
+  incidents,
+  lineFrom,
+  list,
+  snapshot,
+  statusFrom,
+  watch,
+} from '../harness/bots.js';
+import { type Service, startService, stopClean } from '../harness/service.js';
+import { logs } from '../harness/shapes.js';
+import type { SseStream } from '../harness/sse.js';
+
+const NEIGHBOURS = Array.from({ length: 20 }, (_, n) => `neighbour-${n}`);
+const KINDS = fileURLToPath(new URL('../fixtures/neighbours', import.meta.url));
+
+let service: Service;
+let stream: SseStream;
+beforeEach(async () => {
+  service = await startService({
+    args: ['--bot-hosts', '1'],
+    config: {
+      kinds: [KINDS],
+      hosts: { stop_grace_ms: 500 },
+      watchdog: { hang_ms: 2000 },
+      restart: { backoff_ms: 20 },
+    },
+  });
+  stream = await watch(service);
+  await Promise.all(NEIGHBOURS.map((id) => createNeighbour(service, stream, id, 10)));
+});
+afterEach(async () => {
+  stream.close();
+  await stopClean(service);
+});
+
+async function createHostile(fault: string, more: object = {}): Promise<void> {
+  const body = { id: 'hostile', kind: 'hostile', config: { fault }, ...more };
+  expect((await create(service, body)).status).toBe(201);
+  await statusFrom(stream, 0, 'hostile', 'ready');
+}
+
+describe('a loop that never turns', () => {
+  it.each(['microtasks', 'next_tick'])(
+    '%s: it is blamed and moved; its neighbours restart once',
+    async (fault) => {
+      await createHostile(fault, { restart: { max_restarts: 2 } });
+      await statusFrom(stream, 0, 'hostile', 'failed', 60_000);
+      const found = await incidents(service);
+      // Once on the shared host, then alone.
+      expect(found.map(({ type, suspect }) => `${type} ${suspect}`)).toEqual(
+        Array(3).fill('hang hostile'),
+      );
+      expect(found.map(({ bots }) => bots.length)).toEqual([1, 1, NEIGHBOURS.length + 1]);
+      await eventually(async () => {
+        const bots = (await list(service)).filter(({ id }) => NEIGHBOURS.includes(id));
+        return bots.every(({ status }) => status === 'running');
+      }, 'all neighbours run');
+      for (const id of NEIGHBOURS) expect((await snapshot(service, id)).restarts).toBe(1);
+    },
+  );
+});
+
+describe('at its stop, its neighbours lose nothing', () => {
+  afterEach(async () => {
+    await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
+    expect(await incidents(service)).toEqual([]);
+  });
+
+  it.each(['abort_listener', 'async_abort_listener'])('%s', async (fault) => {
+    await createHostile(fault);
+    // It has reached the fault when a second bot that was created after it has.
+    await createNeighbour(service, stream, 'later', 10);
+    expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+    expect((await snapshot(service, 'hostile')).status).toBe('stopped');
+  });
+
+  it.each(['catch_all', 'catch_all_connect'])(
+    '%s: abandoned after its grace time',
+    async (fault) => {
+      await createHostile(fault);
+      await createNeighbour(service, stream, 'later', 10);
+      const from = stream.frames.length;
+      expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+      await lineFrom(
+        stream,
+        from,
+        ({ session_id, message }) =>
+          session_id === 'hostile' && message === 'did not stop within 500 ms and is abandoned',
+      );
+    },
+  );
+
+  it('catch_all_and_log: its lines after the signal are bounded, and the others counted', async () => {
+    await createHostile('catch_all_and_log');
+    await createNeighbour(service, stream, 'later', 10);
+    const from = stream.frames.length;
+    expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+    await lineFrom(
+      stream,
+      from,
+      ({ session_id, message }) =>
+        session_id === 'hostile' &&
+        /^\d+ lines were skipped: a bot may write 1000 after the signal to stop$/.test(message),
+    );
+    const again = logs(stream).filter(({ message }) => message === 'again');
+    expect(again.length).toBeGreaterThan(900);
+    expect(again.length).toBeLessThanOrEqual(1000);
+  });
+});
