@@ -23,9 +23,11 @@ function stop(): void {
   }
 }
 
-/** SIGKILL, because terminating a thread with open sockets aborts the process. */
-function die(): void {
+/** SIGKILL, because terminating a thread with open sockets aborts the process, and one in native code does not end. */
+export function die(): never {
   process.kill(process.pid, 'SIGKILL');
+  // Only the init process of a container gets here.
+  process.abort();
 }
 
 process.on('SIGINT', stop);

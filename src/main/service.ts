@@ -61,6 +61,13 @@ export interface Listening {
   warnings: string[];
 }
 
+/** A bot host whose thread does not exit. */
+export interface StuckHost {
+  host: number;
+  /** Null when it was the code of no bot that ran last there. */
+  bot: string | null;
+}
+
 /**
  * A whole service. open(), start() once, then stop() once. When start() rejects, it has stopped what it had started.
  */
@@ -228,8 +235,11 @@ export class Service {
     await this.#tlsChange;
   }
 
-  /** Stops the bots, gives streams their last frames, and ends every thread. */
-  async stop(): Promise<void> {
+  /**
+   * Stops the bots, gives streams their last frames, and ends every thread.
+   * @returns the bot hosts whose threads have not exited, because native code holds them, each with the bot that called it.
+   */
+  async stop(): Promise<StuckHost[]> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
     this.#memoryGuard.stop();
@@ -238,7 +248,7 @@ export class Service {
     this.#say('info', 'shutting down');
     await this.#registry.stopAll(botsMs);
     await this.#demoWorld?.close();
-    await this.#hosts.stop();
+    const stuck = await this.#hosts.stop();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
@@ -246,6 +256,7 @@ export class Service {
     await this.#broadcaster.stop();
     await this.#store.close();
     removePin(this.#dataDir);
+    return stuck.map(({ number, lastBot }) => ({ host: number, bot: lastBot }));
   }
 
   #createHosts(count: number, streams: SharedQuota<'perToken' | 'perAddress'>): HostPool {

@@ -1,8 +1,12 @@
 // Twenty healthy bots beside one that is careless or hostile, all on one host: the right bot is blamed, and the others lose
 // nothing, or are restarted once when only that ends the fault.
 
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   act,
   create,
@@ -13,11 +17,12 @@ import {
   lineFrom,
   list,
   snapshot,
+  snapshotFrom,
   statusFrom,
   watch,
 } from '../harness/bots.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
-import { logs } from '../harness/shapes.js';
+import { logs, type Snapshot } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
 
 const NEIGHBOURS = Array.from({ length: 20 }, (_, n) => `neighbour-${n}`);
@@ -25,7 +30,10 @@ const KINDS = fileURLToPath(new URL('../fixtures/neighbours', import.meta.url));
 
 let service: Service;
 let stream: SseStream;
+/** The test has ended it. */
+let hasEnded: boolean;
 beforeEach(async () => {
+  hasEnded = false;
   service = await startService({
     args: ['--bot-hosts', '1'],
     config: {
@@ -40,8 +48,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   stream.close();
-  await stopClean(service);
+  if (!hasEnded) await stopClean(service);
 });
+
+function isRestarted({ status, restarts }: Snapshot): boolean {
+  return status === 'running' && restarts === 1;
+}
 
 async function createHostile(fault: string, more: object = {}): Promise<void> {
   const body = { id: 'hostile', kind: 'hostile', config: { fault }, ...more };
@@ -67,6 +79,25 @@ describe('a loop that never turns', () => {
       }, 'all neighbours run');
       for (const id of NEIGHBOURS) expect((await snapshot(service, id)).restarts).toBe(1);
     },
+  );
+});
+
+it('native code that never returns: its neighbours start elsewhere, and the service ends without its thread', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const config = { fault: 'native', pipe: join(dir, 'pipe') };
+  await createHostile('native', { config, restart: { max_restarts: 0 } });
+  const from = stream.frames.length;
+  await Promise.all(NEIGHBOURS.map((id) => snapshotFrom(stream, from, id, isRestarted, 60_000)));
+  const [incident] = await incidents(service);
+  expect(incident).toMatchObject({ type: 'hang', suspect: 'hostile', stack: null });
+  // The thread is still there, and never ends.
+  service.child.kill('SIGTERM');
+  await once(service.child, 'exit');
+  hasEnded = true;
+  expect(service.child.signalCode).toBe('SIGKILL');
+  expect(service.stderr()).toContain(
+    'the thread of bot host 0 does not exit (the code of bot hostile ran last there)',
   );
 });
 

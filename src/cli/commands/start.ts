@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { Service } from '../../main/service.js';
+import type { Service, StuckHost } from '../../main/service.js';
 import { tellSystemd } from '../../main/systemd.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
 import { complain, safeText, write } from '../../shared/terminal.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
 import { isLoopback } from '../loopback.js';
-import { stopSignal } from '../stop-signals.js';
+import { die, stopSignal } from '../stop-signals.js';
 
 const CLEARTEXT =
   'is reachable from other machines, and without TLS the PIN and tokens cross the network unencrypted; ' +
@@ -46,11 +46,23 @@ async function start(options: StartOptions, command: Command): Promise<void> {
     const service = await startService(options);
     if (service && !stopSignal.aborted) await once(stopSignal, 'abort');
     tellSystemd('stopping', 'shutting down', warn);
-    await service?.stop();
+    const stuck = (await service?.stop()) ?? [];
+    if (stuck.length > 0) endByForce(stuck);
   } catch (thrown) {
     fail(thrown);
   }
   process.exit(0);
+}
+
+/** Ends the process without its threads: process.exit() waits for them, and these sit in native code for as long as they like. */
+function endByForce(stuck: readonly StuckHost[]): never {
+  for (const { host, bot } of stuck) {
+    const where = bot === null ? '' : ` (the code of bot ${bot} ran last there)`;
+    warn(
+      `the thread of bot host ${host} does not exit${where}; everything else has ended, and the process ends without it`,
+    );
+  }
+  return die();
 }
 
 /** @returns undefined when a signal arrived during the start; everything that had started is stopped by then. */

@@ -197,13 +197,16 @@ export class HostPool {
     return reattachHosts(hosts, broadcaster, restore);
   }
 
-  /** Ends all hosts, those that are starting too. Bots are to be stopped before. */
-  async stop(): Promise<void> {
+  /**
+   * Ends all hosts, those that are starting too. Bots are to be stopped before.
+   * @returns those whose threads have not exited: native code holds them, and nothing can end it.
+   */
+  async stop(): Promise<HostThread[]> {
     this.#stopping = true;
     const hosts = [...this.#hosts];
     for (const host of hosts) this.#handle(host, 'stop');
-    // A thread that is stuck in native code does not end, and is not waited for.
     await Promise.all(hosts.map(({ gone }) => settlesWithin(gone, 2 * END_WITHIN_MS)));
+    return [...this.#hosts];
   }
 
   #handle(host: HostThread, event: HostEvent, detail: EventDetail = {}): void {
