@@ -3,6 +3,7 @@
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
+import { fixGlobals, forbidSignalsToSelf, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { Outbox } from '../src/bot-host/outbox.js';
@@ -39,7 +40,6 @@ export default function runHost(start: HostStart): Promise<void> {
       value: postItems,
       configurable: true,
     });
-    process.on('exit', postItems);
     const log = new CommandLog(start.commandLog);
     const events = {
       exited: (exit: BotExit) => main.tell('exited', exit),
@@ -89,7 +89,8 @@ export default function runHost(start: HostStart): Promise<void> {
       outbox.flush();
       reject(thrown);
     };
-    process.on('uncaughtException', uncaught);
-    process.on('unhandledRejection', uncaught);
+    keepListeners({ uncaughtException: uncaught, unhandledRejection: uncaught, exit: postItems });
+    forbidSignalsToSelf();
+    fixGlobals();
   });
 }

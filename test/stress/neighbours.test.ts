@@ -101,6 +101,21 @@ it('native code that never returns: its neighbours start elsewhere, and the serv
   );
 });
 
+describe('it fails, and its neighbours lose nothing', () => {
+  it.each([
+    ['clock', /read only property 'now'/],
+    ['timers', /read only property 'setTimeout'/],
+    ['remove_listeners', /nobody listens/],
+    ['signal_to_self', /must not send signals to the service/],
+  ])('%s', async (fault, error) => {
+    await createHostile(fault, { restart: { max_restarts: 0 } });
+    const { last_error } = await statusFrom(stream, 0, 'hostile', 'failed');
+    expect(last_error).toMatch(error);
+    await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
+    expect((await incidents(service)).map(({ type }) => type)).toEqual(['crash']);
+  });
+});
+
 describe('at its stop, its neighbours lose nothing', () => {
   afterEach(async () => {
     await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));

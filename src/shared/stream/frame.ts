@@ -24,6 +24,8 @@ let lastTimestampText = '0';
 
 function timestampText(timestamp: number): string {
   if (timestamp !== lastTimestamp) {
+    // It would not be JSON.
+    if (!Number.isSafeInteger(timestamp)) throw new RangeError('its timestamp is no integer');
     lastTimestamp = timestamp;
     lastTimestampText = String(timestamp);
   }
@@ -34,7 +36,10 @@ const LOG_START = '{"timestamp_ms":';
 const MESSAGE_START = ',"message":"';
 const MESSAGE_END = '"}';
 
-/** The JSON of a log event, fields in the order of interface-seed §2.5. `scope` and `session` are JSON already. */
+/**
+ * The JSON of a log event, fields in the order of interface-seed §2.5. `scope` and `session` are JSON already.
+ * @throws RangeError when the timestamp is no integer.
+ */
 export function logJson(item: LogItem, scope: string, session: string): string {
   // By hand because it runs for every line of every bot: JSON.stringify of the object takes three times as long.
   const { transport, direction } = item;

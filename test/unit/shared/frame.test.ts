@@ -215,3 +215,11 @@ describe('messageJson', () => {
     }
   });
 });
+
+it.each([Number.NaN, Number.POSITIVE_INFINITY, 1.5])(
+  'a line whose timestamp is %s is refused: it would not be JSON, or no integer',
+  (timestamp_ms) => {
+    const item = logLine({ message: 'a line', timestamp_ms });
+    expect(() => logJson(item, '"bot"', 'null')).toThrow('its timestamp is no integer');
+  },
+);

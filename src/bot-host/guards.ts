@@ -1,0 +1,86 @@
+// Runs in a bot host thread, before any kind is loaded. What one kind replaces in its thread is replaced for every bot of the host,
+// and for the host's own code. So what both need cannot be replaced; who tries gets a TypeError, in the line that does it.
+
+/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, JSON, timers. */
+const FIXED: readonly (readonly [object, readonly string[]])[] = [
+  [Date, ['now']],
+  [JSON, ['parse', 'stringify']],
+  [performance, ['now']],
+  [
+    globalThis,
+    [
+      'Date',
+      'JSON',
+      'clearImmediate',
+      'clearInterval',
+      'clearTimeout',
+      'performance',
+      'queueMicrotask',
+      'setImmediate',
+      'setInterval',
+      'setTimeout',
+    ],
+  ],
+];
+
+/** Makes {@link FIXED} read-only in this thread. */
+export function fixGlobals(): void {
+  for (const [owner, names] of FIXED) {
+    for (const name of names) {
+      // Some are getters at first.
+      const value: unknown = Reflect.get(owner, name);
+      const { enumerable = false } = Reflect.getOwnPropertyDescriptor(owner, name) ?? {};
+      Object.defineProperty(owner, name, {
+        value,
+        enumerable,
+        writable: false,
+        configurable: false,
+      });
+    }
+  }
+}
+
+type Listener = (...args: unknown[]) => void;
+
+/**
+ * Adds listeners to `process` that bots' code cannot remove: without them, the next uncaught error would end the host.
+ * @returns removes them.
+ */
+export function keepListeners(listeners: Readonly<Record<string, Listener>>): () => void {
+  const { removeAllListeners, removeListener } = process;
+  const addMissing = (): void => {
+    for (const [event, listener] of Object.entries(listeners)) {
+      if (!process.listeners(event as NodeJS.Signals).includes(listener)) {
+        process.prependListener(event as NodeJS.Signals, listener);
+      }
+    }
+  };
+  addMissing();
+  process.removeAllListeners = (...args) => {
+    removeAllListeners.apply(process, args);
+    addMissing();
+    return process;
+  };
+  process.removeListener = (...args) => {
+    removeListener.apply(process, args);
+    addMissing();
+    return process;
+  };
+  process.off = process.removeListener;
+  return () => {
+    Object.assign(process, { removeAllListeners, removeListener, off: removeListener });
+    for (const [event, listener] of Object.entries(listeners)) process.off(event, listener);
+  };
+}
+
+/** Lets a bot signal other processes only: its own is that of all bots, and of the service. */
+export function forbidSignalsToSelf(): void {
+  const { kill } = process;
+  process.kill = (pid, signal) => {
+    // 0 and negative numbers are process groups, and this process may be in them. Signal 0 only asks whether there is one.
+    if (signal !== 0 && (pid === process.pid || pid <= 0)) {
+      throw new Error(`a bot must not send signals to the service (process.kill(${pid}))`);
+    }
+    return kill.call(process, pid, signal);
+  };
+}
