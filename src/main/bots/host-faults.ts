@@ -60,8 +60,11 @@ export class HostFaults {
     const reported = this.#reported.get(host);
     if (reported) return this.#registry.hostLost(host, reported.reason, reported.suspect);
     const bots = this.#registry.idsOn(host);
-    const { type, isLast } = causeOf(error);
-    const { suspect, where } = this.#suspectOn(host, bots, isLast);
+    const { type, isLast, isOwn } = causeOf(error, host);
+    // An error in the host's own code is no bot's.
+    const { suspect, where } = isOwn
+      ? { suspect: null, where: '' }
+      : this.#suspectOn(host, bots, isLast);
     const why = `${messageOf(error)}${where}`;
     // Its bots first: the report takes a while.
     this.#registry.hostLost(host, why, suspect);
@@ -111,13 +114,23 @@ export class HostFaults {
   }
 }
 
-/** What kind of a loss it is, and whether the bot whose code ran last can have caused it. */
-function causeOf(error: Error): { type: 'out_of_memory' | 'host_lost'; isLast: boolean } {
+interface Cause {
+  type: 'out_of_memory' | 'host_lost';
+  /** The bot whose code ran last can have caused it. */
+  isLast: boolean;
+  /** No bot can have caused it. */
+  isOwn: boolean;
+}
+
+function causeOf(error: Error, { kinds }: Pick<HostThread, 'kinds'>): Cause {
   if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
     // While the loop turned, the code that ran last was that of any bot whose timer was due.
     const isLast = !(error instanceof OutOfMemory) || error.wasBlocked;
-    return { type: 'out_of_memory', isLast };
+    return { type: 'out_of_memory', isLast, isOwn: false };
   }
   // A bot can end the thread (process.exit); an error that names no run is not that of the bot whose code ran last.
-  return { type: 'host_lost', isLast: /^worker exited/.test(messageOf(error)) };
+  const isLast = /^worker exited/.test(messageOf(error));
+  const stack = String(error.stack);
+  const isOfKind = [...kinds.values()].some((module) => stack.includes(module));
+  return { type: 'host_lost', isLast, isOwn: !isLast && !isOfKind };
 }

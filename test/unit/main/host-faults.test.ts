@@ -64,14 +64,19 @@ it('the disk does not answer either: the host is killed nevertheless', async () 
 describe('who is blamed for a lost host', () => {
   const outOfMemory = Object.assign(new Error('heap'), { code: 'ERR_WORKER_OUT_OF_MEMORY' });
 
+  const ofKind = Object.assign(new Error('boom'), {
+    stack: 'Error: boom\n    at Timeout._onTimeout (file:///kinds/a.mjs:3:1)',
+  });
+
   it.each([
     ['V8 has run out of memory', outOfMemory, 'out_of_memory', 'last', null],
     ['a blocked loop, out of memory', new OutOfMemory('', true), 'out_of_memory', 'last', null],
     ['a loop that turns, out of memory', new OutOfMemory('', false), 'out_of_memory', null, null],
     ['the same with one bot', new OutOfMemory('', false), 'out_of_memory', 'only', 'only'],
     ['a thread that exits', new Error('worker exited with code: 1'), 'host_lost', 'last', null],
-    ['an error of no run', new Error('boom'), 'host_lost', null, null],
-    ['the same with one bot', new Error('boom'), 'host_lost', 'only', 'only'],
+    ["an error in the host's own code", new Error('boom'), 'host_lost', null, 'only'],
+    ['an error of a kind, of no run', ofKind, 'host_lost', null, null],
+    ['the same with one bot', ofKind, 'host_lost', 'only', 'only'],
   ])('%s', async (_, error, type, suspect, onlyBot) => {
     const report = vi.fn<Incidents['report']>().mockResolvedValue();
     const hostLost = vi.fn();
@@ -82,7 +87,8 @@ describe('who is blamed for a lost host', () => {
       new Quarantine(),
       1000,
     );
-    const host = { number: 0, lastBot: 'last', onlyBot } as HostThread;
+    const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
+    const host = { number: 0, lastBot: 'last', onlyBot, kinds } as unknown as HostThread;
     await faults.lost(host, error);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ type, suspect });
     expect(hostLost).toHaveBeenCalledExactlyOnceWith(host, expect.any(String), suspect);
