@@ -52,14 +52,10 @@ export class BotLines {
 
   write(line: LineKind, message: string): void {
     if (this.#closed) return;
-    const { level } = line;
     const now = Date.now();
-    if (this.#left <= 0) {
-      this.#skip();
-      return;
-    }
-    if (level === 'info' && !(this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now))) {
-      this.#skip();
+    if (this.#left <= 0 || (line.level === 'info' && !this.#hasRoom(now))) {
+      this.#skipped += 1;
+      this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
       return;
     }
     this.#left -= 1;
@@ -67,9 +63,10 @@ export class BotLines {
   }
 
   /** Writes a line of the host about the bot, which no bound applies to. */
-  note(level: Level, message: string): void {
-    if (!this.#closed)
-      this.#add({ level, scope: 'bot', transport: null, direction: null }, message);
+  warn(message: string): void {
+    if (this.#closed) return;
+    const line: LineKind = { level: 'warn', scope: 'bot', transport: null, direction: null };
+    this.#add(line, message, Date.now());
   }
 
   /** The bot has been told to stop: a loop that ignores that must not write without end. */
@@ -87,7 +84,7 @@ export class BotLines {
         ? `${this.#skipped} lines were skipped: a bot may write ${LAST_LINES} after the signal to stop`
         : `${this.#skipped} info lines were skipped: rate limit exceeded`;
     this.#skipped = 0;
-    this.note('warn', message);
+    this.warn(message);
   }
 
   /** No lines are accepted after this. */
@@ -96,12 +93,7 @@ export class BotLines {
     this.#closed = true;
   }
 
-  #skip(): void {
-    this.#skipped += 1;
-    this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
-  }
-
-  #add({ level, scope, transport, direction }: LineKind, message: string, now = Date.now()): void {
+  #add({ level, scope, transport, direction }: LineKind, message: string, now: number): void {
     this.#outbox.add({
       kind: 'log',
       timestamp_ms: now,
@@ -115,6 +107,10 @@ export class BotLines {
         this.mask.text(typeof message === 'string' ? message : String(message)),
       ),
     });
+  }
+
+  #hasRoom(now: number): boolean {
+    return this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now);
   }
 
   #writesMuch(): boolean {

@@ -4,7 +4,6 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind, Logger } from '../bot-sdk/index.js';
 import { type CommandOutcome, noAnswer, nobodyWaits } from '../shared/contract/command-messages.js';
-import type { Level } from '../shared/contract/event-kinds.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { answerable } from '../shared/contract/rpc.js';
 import type { HostedState } from '../shared/contract/threads.js';
@@ -159,8 +158,8 @@ export class BotRun implements CurrentRun {
   }
 
   /** Writes a line of the host about the run. */
-  note(level: Level, message: string): void {
-    this.#lines.note(level, message);
+  warn(message: string): void {
+    this.#lines.warn(message);
   }
 
   /** The run did not stop in time. It publishes nothing more, because its successor has the same id. */

@@ -37,9 +37,10 @@ export async function connectTcp(
     },
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
-      for await (const chunk of chunksOf(socket)) {
-        show(log, 'incoming', describe(chunk, 'incoming'));
-        yield chunk;
+      await letOthersRun(socket);
+      for await (const chunk of socket) {
+        show(log, 'incoming', describe(chunk as Buffer, 'incoming'));
+        yield chunk as Buffer;
       }
     },
   };
@@ -62,8 +63,9 @@ export async function connectLines(
     close: () => socket.destroy(),
     async *[Symbol.asyncIterator]() {
       const splitter = new LineSplitter(maxLineBytes);
-      for await (const chunk of chunksOf(socket)) {
-        for (const line of splitter.push(chunk)) {
+      await letOthersRun(socket);
+      for await (const chunk of socket) {
+        for (const line of splitter.push(chunk as Buffer)) {
           show(log, 'incoming', describe(line, 'incoming'));
           yield line;
         }
@@ -91,10 +93,9 @@ async function open({ host, port, tls }: TcpOptions, signal: AbortSignal): Promi
   return socket;
 }
 
-/** What the socket receives. A loop that catches every error and begins again lets the other bots of the host run. */
-async function* chunksOf(socket: Socket): AsyncGenerator<Buffer> {
+/** For a loop that catches every error and iterates again over a socket that is gone. */
+async function letOthersRun(socket: Socket): Promise<void> {
   if (socket.destroyed) await nextTurn();
-  for await (const chunk of socket) yield chunk as Buffer;
 }
 
 function write(socket: Socket, data: string | Uint8Array): Promise<void> {

@@ -42,11 +42,8 @@ export function fixGlobals(): void {
 
 type Listener = (...args: unknown[]) => void;
 
-/**
- * Adds listeners to `process` that bots' code cannot remove: without them, the next uncaught error would end the host.
- * @returns removes them.
- */
-export function keepListeners(listeners: Readonly<Record<string, Listener>>): () => void {
+/** Adds listeners to `process` that bots' code cannot remove: without them, the next uncaught error would end the host. */
+export function keepListeners(listeners: Readonly<Record<string, Listener>>): void {
   const { removeAllListeners, removeListener } = process;
   const addMissing = (): void => {
     for (const [event, listener] of Object.entries(listeners)) {
@@ -67,10 +64,6 @@ export function keepListeners(listeners: Readonly<Record<string, Listener>>): ()
     return process;
   };
   process.off = process.removeListener;
-  return () => {
-    Object.assign(process, { removeAllListeners, removeListener, off: removeListener });
-    for (const [event, listener] of Object.entries(listeners)) process.off(event, listener);
-  };
 }
 
 /** Lets a bot signal other processes only: its own is that of all bots, and of the service. */

@@ -110,7 +110,7 @@ export class BotHost {
     const stopped = run.ended.then(() => false);
     const abandoned = await withTimeout(stopped, graceMs, () => true);
     if (abandoned) {
-      run.note('warn', `did not stop within ${graceMs} ms and is abandoned`);
+      run.warn(`did not stop within ${graceMs} ms and is abandoned`);
       run.abandon();
     }
     this.#outbox.flush();

@@ -94,13 +94,10 @@ export class RunContext implements BotContext {
     const target = new URL(url);
     const link = init.signal ? linkSignals(this.signal, init.signal) : undefined;
     const signal = link?.signal ?? this.signal;
-    // Before the line: the request would not be sent.
-    if (signal.aborted) {
-      if (this.signal.aborted) await this.#pauseLateCall();
-      link?.release();
-      signal.throwIfAborted();
-    }
     try {
+      if (this.signal.aborted) await this.#pauseLateCall();
+      // Before the line: the request would not be sent.
+      signal.throwIfAborted();
       const response = await fetchAsBot(target, { ...init, signal }, log, this.#checkPlace);
       // The body is still to come, and must end with the bot too.
       if (link) releaseWith(response.body ?? response, link);

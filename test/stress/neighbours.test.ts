@@ -122,41 +122,42 @@ describe('at its stop, its neighbours lose nothing', () => {
     expect(await incidents(service)).toEqual([]);
   });
 
-  it.each(['abort_listener', 'async_abort_listener'])('%s', async (fault) => {
+  /** @returns the number of frames before the stop. */
+  async function stopHostile(fault: string): Promise<number> {
     await createHostile(fault);
     // It has reached the fault when a second bot that was created after it has.
     await createNeighbour(service, stream, 'later', 10);
+    const from = stream.frames.length;
     expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+    return from;
+  }
+
+  async function hostileSays(from: number, message: RegExp): Promise<void> {
+    await lineFrom(
+      stream,
+      from,
+      (log) => log.session_id === 'hostile' && message.test(log.message),
+    );
+  }
+
+  it.each(['abort_listener', 'async_abort_listener'])('%s', async (fault) => {
+    await stopHostile(fault);
     expect((await snapshot(service, 'hostile')).status).toBe('stopped');
   });
 
   it.each(['catch_all', 'catch_all_connect'])(
     '%s: abandoned after its grace time',
     async (fault) => {
-      await createHostile(fault);
-      await createNeighbour(service, stream, 'later', 10);
-      const from = stream.frames.length;
-      expect((await act(service, 'hostile', 'stop')).status).toBe(200);
-      await lineFrom(
-        stream,
-        from,
-        ({ session_id, message }) =>
-          session_id === 'hostile' && message === 'did not stop within 500 ms and is abandoned',
-      );
+      const from = await stopHostile(fault);
+      await hostileSays(from, /^did not stop within 500 ms and is abandoned$/);
     },
   );
 
   it('catch_all_and_log: its lines after the signal are bounded, and the others counted', async () => {
-    await createHostile('catch_all_and_log');
-    await createNeighbour(service, stream, 'later', 10);
-    const from = stream.frames.length;
-    expect((await act(service, 'hostile', 'stop')).status).toBe(200);
-    await lineFrom(
-      stream,
+    const from = await stopHostile('catch_all_and_log');
+    await hostileSays(
       from,
-      ({ session_id, message }) =>
-        session_id === 'hostile' &&
-        /^\d+ lines were skipped: a bot may write 1000 after the signal to stop$/.test(message),
+      /^\d+ lines were skipped: a bot may write 1000 after the signal to stop$/,
     );
     const again = logs(stream).filter(({ message }) => message === 'again');
     expect(again.length).toBeGreaterThan(900);

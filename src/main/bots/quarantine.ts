@@ -15,8 +15,8 @@ interface Suspicion {
 /**
  * Finds the one bot of many that breaks its host when no stack names it, as for memory: a host whose loop turns reports that it
  * uses too much, but not which bot does, and the bot whose timer ran last is as likely an innocent one. So nobody is blamed.
- * Bots that are on a host lost without a suspect a second time are quarantined in two halves on two other hosts; each half that is lost again is
- * halved again, until one bot is alone on its host and is known to be the cause.
+ * Bots that are on a host lost without a suspect a second time are quarantined in two halves on two other hosts; each half that
+ * is lost again is halved again, until one bot is alone on its host and is known to be the cause.
  */
 export class Quarantine {
   /** By bot. Bounded by the number of bots that were on such hosts within REMEMBER_MS. */
