@@ -75,8 +75,6 @@ export interface Reattached {
 const HEADROOM_MB = 4096;
 /** How long a healthy host may take to answer what needs no bot, in ms. */
 const ANSWER_MS = 500;
-/** A thread that has not exited so long after its end, in ms, is stuck in native code. */
-const EXIT_WITHIN_MS = 2000;
 
 export class HostThread {
   readonly number: number;
@@ -331,8 +329,6 @@ export class HostThread {
     this.#broadcaster.peer.tell('detachHost', { host: this.number });
     this.#control.port1.close();
     this.#thread.kill();
-    // V8 runs no more code of a thread that is being terminated: only the bot in whose code it is stuck still does something.
-    setTimeout(() => this.#runs.settleAll(this.lastBot), EXIT_WITHIN_MS).unref();
     if (error) this.#events.failed(error);
   }
 

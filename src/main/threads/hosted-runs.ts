@@ -28,9 +28,9 @@ export class HostedRuns {
     if (runs?.size === 0) this.#byBot.delete(run.bot);
   }
 
-  /** No run's code continues, except that of this bot. The runs stay known for an incident report. */
-  settleAll(except: string | null = null): void {
-    for (const { bot, over } of this.#byNumber.values()) if (bot !== except) over.resolve();
+  /** The thread has exited. The runs stay known for an incident report. */
+  settleAll(): void {
+    for (const { over } of this.#byNumber.values()) over.resolve();
   }
 
   /** The bot of a run, null when the run is not known. */
