@@ -121,6 +121,33 @@ it('a failed bot can be started again, with a new restart count', async () => {
   expect(lives()).toBe(4);
 });
 
+it('before each wait a line says when the next try is, and which one', async () => {
+  await mortal('throw', { max_restarts: 2, backoff_ms: 1, backoff_cap_ms: 1 });
+  await statusFrom(stream, 0, id, 'failed');
+  const tries = logs(stream)
+    .filter((log) => log.session_id === id && log.message.startsWith('starts again'))
+    .map(({ level, message }) => `${level} ${message}`);
+  expect(tries).toEqual([
+    'info starts again in 1 ms (attempt 1 of 2)',
+    'info starts again in 1 ms (attempt 2 of 2)',
+  ]);
+});
+
+it('without a limit a bot is started for ever, until a change gives it one', async () => {
+  const restart = { max_restarts: null, backoff_ms: 1, backoff_cap_ms: 1 };
+  await mortal('throw', restart);
+  // More often than any limit of this service's configuration allows.
+  await lineFrom(
+    stream,
+    0,
+    (log) => log.session_id === id && log.message === 'starts again in 1 ms (attempt 20)',
+  );
+  expect((await call(service, 'GET', `/api/bots/${id}/config`)).json).toMatchObject({ restart });
+  const body = { restart: { max_restarts: 1 } };
+  expect((await call(service, 'PATCH', `/api/bots/${id}`, { body })).status).toBe(200);
+  await statusFrom(stream, 0, id, 'failed');
+});
+
 it('a healthy run resets the backoff, but its restart counts in the window', async () => {
   // Without the reset the 12 backoffs would double up to a minute, and the bot would not fail while the test waits.
   const rules = { healthy_ms: 1, max_restarts: 12, backoff_ms: 30, backoff_cap_ms: 60_000 };

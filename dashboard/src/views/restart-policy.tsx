@@ -15,7 +15,8 @@ const FIELDS: Record<keyof RestartPolicy, Schema> = {
     type: 'integer',
     minimum: 0,
     maximum: 1000,
-    description: 'Within the window. After more restarts the bot fails.',
+    description:
+      'Within the window. After more restarts the bot fails. Cleared for an existing bot: no limit.',
   },
   window_ms: { title: 'Window (ms)', type: 'integer', minimum: 1000 },
   backoff_ms: {
@@ -34,8 +35,11 @@ const FIELDS: Record<keyof RestartPolicy, Schema> = {
 };
 
 export const RESTART: Schema = { type: 'object', properties: FIELDS };
-/** For an existing policy, where no field can be empty. */
-export const RESTART_COMPLETE: Schema = { ...RESTART, required: Object.keys(FIELDS) };
+/** For an existing policy, where only one field can be empty: without `max_restarts` there is no limit. */
+export const RESTART_COMPLETE: Schema = {
+  ...RESTART,
+  required: Object.keys(FIELDS).filter((name) => name !== 'max_restarts'),
+};
 
 interface Props {
   value: JsonObject;
@@ -65,9 +69,10 @@ export function RestartFields({ value, faults, onChange, hint }: Props) {
   );
 }
 
-/** `on-failure, at most 10 in 10 min`. */
+/** `on-failure, at most 60 in 1 h`. */
 function summaryOf({ policy, max_restarts: most, window_ms: window }: JsonObject): string {
   if (typeof policy !== 'string') return '';
+  if (policy !== 'never' && most === null) return `${policy}, without limit`;
   if (policy === 'never' || typeof most !== 'number' || typeof window !== 'number') return policy;
   return `${policy}, at most ${most} in ${span(window)}`;
 }

@@ -348,6 +348,7 @@ export class Bot {
     const { restart, desired } = this.#spec;
     const now = Date.now();
     const verdict = this.#backoff.decide(restart, desired, end, now, now - this.#startedAt);
+    if (verdict.type === 'retry') this.#log('info', nextTry(verdict.waitMs, verdict.attempt));
     if (verdict.type !== 'giveUp') {
       const patch = { last_error: end.error?.slice(0, MAX_ERROR_UNITS) ?? null };
       return this.#send({ ...verdict, patch });
@@ -396,4 +397,10 @@ export class Bot {
   #log(level: 'info' | 'warn' | 'error', message: string): void {
     this.#dependencies.events.tell(logItem(level, 'bot', message, this.id));
   }
+}
+
+/** `starts again in 8 s (attempt 3 of 5)`. */
+function nextTry(waitMs: number, attempt: string | null): string {
+  const wait = waitMs < 1000 ? `${waitMs} ms` : `${Math.round(waitMs / 1000)} s`;
+  return `starts again in ${wait}${attempt === null ? '' : ` (attempt ${attempt})`}`;
 }

@@ -1,9 +1,9 @@
 import type { RestartPolicy } from '../../shared/contract/bots.js';
 import { MAX_TIMER_MS } from '../../shared/contract/timers.js';
 
-/** Restart after this wait, or give up for this reason. */
+/** Restart after this wait, or give up for this reason. `attempt` is which restart it is: `3 of 5`, or `3` without a limit. */
 export type RestartDecision =
-  | { restart: true; waitMs: number }
+  | { restart: true; waitMs: number; attempt: string }
   | { restart: false; reason: string };
 
 /** How a run ended, or why it did not start. */
@@ -16,18 +16,21 @@ export interface RunEnd {
   cause: 'bot' | 'host' | 'no host';
 }
 
-/** What happens to a bot after its run has ended. `limit`: it failed because of the restart limit. */
+/**
+ * What happens to a bot after its run has ended. `limit`: it failed because of the restart limit. `attempt` is null for a
+ * restart that does not count.
+ */
 export type Verdict =
   | { type: 'rest' }
   | { type: 'giveUp'; reason: string; limit: boolean }
-  | { type: 'retry'; waitMs: number };
+  | { type: 'retry'; waitMs: number; attempt: string | null };
 
 /** Without a limit the wait becomes infinite, and 0 times infinity is NaN. */
 const MAX_DOUBLINGS = 31;
 
 /** Decides when a bot is restarted: a sliding window of restarts, and a wait that doubles. */
 export class RestartBackoff {
-  /** Times of the restarts within the window, oldest first. Bounded by the policy's max_restarts. */
+  /** Times of the restarts within the window, oldest first. Bounded by the policy's max_restarts; empty without a limit. */
   #restarts: number[] = [];
   /** Restarts since the last healthy run. */
   #streak = 0;
@@ -55,10 +58,12 @@ export class RestartBackoff {
     if (desired === 'stopped' || !allowed) {
       return error === null ? { type: 'rest' } : { type: 'giveUp', reason: error, limit: false };
     }
-    if (cause === 'host') return { type: 'retry', waitMs: this.uncharged(policy, ranMs) };
-    if (cause === 'no host') return { type: 'retry', waitMs: this.noHost(policy) };
+    if (cause === 'host') {
+      return { type: 'retry', waitMs: this.uncharged(policy, ranMs), attempt: null };
+    }
+    if (cause === 'no host') return { type: 'retry', waitMs: this.noHost(policy), attempt: null };
     const next = this.next(policy, now, ranMs);
-    if (next.restart) return { type: 'retry', waitMs: next.waitMs };
+    if (next.restart) return { type: 'retry', waitMs: next.waitMs, attempt: next.attempt };
     const reason = `${next.reason}; last: ${error ?? 'its run returned'}`;
     return { type: 'giveUp', reason, limit: true };
   }
@@ -66,8 +71,13 @@ export class RestartBackoff {
   /** After an end that counts. @param ranMs how long the run lasted that ended at `now`. */
   next(policy: RestartPolicy, now: number, ranMs: number): RestartDecision {
     if (ranMs >= policy.healthy_ms) this.#streak = 0;
+    const { max_restarts: limit } = policy;
+    if (limit === null) {
+      this.#restarts = [];
+      return { restart: true, waitMs: this.#wait(policy), attempt: String(this.#streak) };
+    }
     this.#restarts = this.#restarts.filter((at) => at > now - policy.window_ms);
-    if (this.#restarts.length >= policy.max_restarts) {
+    if (this.#restarts.length >= limit) {
       const window = Math.round(policy.window_ms / 1000);
       return {
         restart: false,
@@ -75,7 +85,8 @@ export class RestartBackoff {
       };
     }
     this.#restarts.push(now);
-    return { restart: true, waitMs: this.#wait(policy) };
+    const attempt = `${this.#restarts.length} of ${limit}`;
+    return { restart: true, waitMs: this.#wait(policy), attempt };
   }
 
   /** The wait in ms after a run that ended through no fault of the bot: always the first wait. */
@@ -91,12 +102,12 @@ export class RestartBackoff {
 
   #wait(policy: RestartPolicy): number {
     const wait = this.#jittered(policy, this.#streak);
-    this.#streak = Math.min(MAX_DOUBLINGS, this.#streak + 1);
+    this.#streak += 1;
     return wait;
   }
 
   #jittered(policy: RestartPolicy, doublings: number): number {
-    const full = policy.backoff_ms * 2 ** doublings;
+    const full = policy.backoff_ms * 2 ** Math.min(MAX_DOUBLINGS, doublings);
     const wait = Math.min(policy.backoff_cap_ms, full, MAX_TIMER_MS);
     // Jitter spreads bots that failed together. It stays below the full wait, so the cap holds.
     return Math.round(wait * (0.5 + this.#random() / 2));

@@ -33,11 +33,9 @@ export const RestartPolicy = Type.Object(
           'always: also when its run just returned; on-failure: when it threw, could not be started, or is suspected of the loss of its host; never. Under every policy a bot is restarted when another bot broke its host, and is not when it was stopped by hand or reports itself that a restart is of no use.',
       },
     ),
-    max_restarts: Type.Integer({
-      minimum: 0,
-      maximum: 1000,
+    max_restarts: Type.Union([Type.Integer({ minimum: 0, maximum: 1000 }), Type.Null()], {
       description:
-        'Restarts within window_ms; when one more would be due the bot has failed. Restarts because another bot broke the host are not counted. A start by hand resets the count.',
+        'Restarts within window_ms; when one more would be due the bot has failed. null for no limit. Restarts because another bot broke the host are not counted. A start by hand resets the count.',
     }),
     window_ms: Type.Integer({
       minimum: 1000,

@@ -1,9 +1,14 @@
 // Restarts over random lives of bots, with a known random source.
 
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RestartBackoff } from '../../../src/main/bots/restart-backoff.js';
 import type { RestartPolicy } from '../../../src/shared/contract/bots.js';
+
+const DEFAULT_POLICY: RestartPolicy = JSON.parse(
+  readFileSync(new URL('../../../config/default.json', import.meta.url), 'utf8'),
+).restart;
 
 const policy = (change: Partial<RestartPolicy> = {}): RestartPolicy => ({
   policy: 'always',
@@ -84,7 +89,7 @@ describe('RestartBackoff', () => {
     const next = () => backoff.next(rules, 0, 0);
     expect([next().restart, next().restart, next().restart]).toEqual([true, true, false]);
     backoff.reset();
-    expect(next()).toEqual({ restart: true, waitMs: 100 });
+    expect(next()).toEqual({ restart: true, waitMs: 100, attempt: '1 of 2' });
   });
 
   it('in any life the wait is within its bounds and those of timers, and the window is never above its limit', () => {
@@ -114,6 +119,34 @@ describe('RestartBackoff', () => {
     );
   });
 
+  it('without a limit it restarts for ever at the cap, and says which attempt it is since the last healthy run', () => {
+    const backoff = new RestartBackoff(() => 1);
+    const rules = policy({ max_restarts: null });
+    const attempts = Array.from({ length: 5000 }, () => backoff.next(rules, 0, 0));
+    expect(attempts[0]).toEqual({ restart: true, waitMs: 100, attempt: '1' });
+    expect(attempts.at(-1)).toEqual({ restart: true, waitMs: 1000, attempt: '5000' });
+    expect(backoff.next(rules, 0, 5000)).toEqual({ restart: true, waitMs: 100, attempt: '1' });
+  });
+
+  // With the shortest waits the limit is reached first, with the longest ones the tries are furthest apart.
+  it.each([0, 0.999])(
+    'by default a bot that fails at once is tried for 25 minutes, at least once a minute (random %d)',
+    (random) => {
+      const backoff = new RestartBackoff(() => random);
+      const start = 1_000_000;
+      let now = start;
+      for (;;) {
+        const decision = backoff.next(DEFAULT_POLICY, now, 0);
+        if (!decision.restart) break;
+        expect(decision.waitMs).toBeLessThanOrEqual(60_000);
+        now += decision.waitMs;
+      }
+      expect(now - start).toBeGreaterThan(25 * 60_000);
+      // It does give up: what is broken for good is not tried for ever.
+      expect(now - start).toBeLessThan(60 * 60_000);
+    },
+  );
+
   it('continues after any number of failures in a row', () => {
     const rules = policy({ max_restarts: 1000, window_ms: 1000 });
     for (const backoff_ms of [0, 1, 100]) {
@@ -126,16 +159,16 @@ describe('RestartBackoff', () => {
 it('a run that ends through no fault of the bot has the first wait, and changes neither window nor doubling', () => {
   const backoff = new RestartBackoff(() => 1);
   const rules = policy({ max_restarts: 3 });
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100 });
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 100, attempt: '1 of 3' });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 200, attempt: '2 of 3' });
   expect([0, 0, 0, 0, 0].map((ran) => backoff.uncharged(rules, ran))).toEqual(Array(5).fill(100));
-  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400 });
+  expect(backoff.next(rules, 0, 0)).toEqual({ restart: true, waitMs: 400, attempt: '3 of 3' });
   expect(backoff.next(rules, 0, 0)).toMatchObject({ restart: false });
   // With the same jitter.
   expect(new RestartBackoff(() => 0).uncharged(rules, 0)).toBe(50);
   // A healthy run ends the doubling, regardless of the cause of its end.
   backoff.uncharged(rules, 5000);
-  expect(backoff.next(rules, 20_000, 0)).toEqual({ restart: true, waitMs: 100 });
+  expect(backoff.next(rules, 20_000, 0)).toMatchObject({ restart: true, waitMs: 100 });
 });
 
 it('without a host the wait doubles, and the window does not change', () => {
