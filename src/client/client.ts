@@ -1,5 +1,5 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
-import type { Incident, LoadedKinds } from '../shared/contract/bots.js';
+import type { Incident, KindList } from '../shared/contract/bots.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import type { PressureReport } from '../shared/contract/pressure.js';
 import { ApiError } from './api-error.js';
@@ -85,8 +85,14 @@ export class DroverClient {
   }
 
   /** `GET /api/kinds`. */
-  async kinds(options?: CallOptions): Promise<LoadedKinds> {
+  async kinds(options?: CallOptions): Promise<KindList> {
     return this.#http.json('GET', '/api/kinds', { ...options, shape: KINDS });
+  }
+
+  /** `POST /api/kinds/{kind}/release`: ends the quarantine of a kind. @returns how many bots start again. */
+  async releaseKind(kind: string, options?: CallOptions): Promise<number> {
+    const path = `/api/kinds/${encodeURIComponent(kind)}/release`;
+    return this.#http.field('POST', path, 'started', 'number', options);
   }
 
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */

@@ -33,6 +33,7 @@ type BotRoutes = Extract<
   keyof Handlers,
   | `${string} /api/bots${string}`
   | `${string} /api/${'incidents' | 'kinds' | 'pressure'}`
+  | 'POST /api/kinds/{kind}/release'
   | 'POST /invoke'
 >;
 
@@ -151,6 +152,10 @@ export function botRoutes(parts: BotRoutesParts): Pick<Handlers, BotRoutes> {
     'GET /api/incidents': (exchange, caller) => respondWithIncidents(exchange, caller, null),
     async 'GET /api/kinds'(exchange) {
       exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
+    },
+    async 'POST /api/kinds/{kind}/release'(exchange, caller, [kind = '']) {
+      const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
     },
     async 'GET /api/pressure'(exchange) {
       const report = await control.call('pressure', null);

@@ -34,6 +34,7 @@ export const ACCESS = {
   'GET /api/events': 'read',
   'GET /api/stats': 'read',
   'GET /api/kinds': 'read',
+  'POST /api/kinds/{kind}/release': 'control',
   'GET /api/pressure': 'read',
   'GET /metrics': 'read',
   'GET /api/tokens': 'admin',

@@ -7,6 +7,7 @@ import { BotAccess } from './access/bot-access.js';
 import type { Dispatcher } from './bots/dispatcher.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { KindModules } from './bots/kind-modules.js';
+import type { KindQuarantine } from './bots/kind-quarantine.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
 import type { BotRegistry } from './bots/registry.js';
 
@@ -18,6 +19,7 @@ export interface ControllerParts {
   hosts: Pick<HostPool, 'get'>;
   schemas: KindSchemas;
   kinds: KindModules;
+  quarantine: KindQuarantine;
   metrics: () => MainMetrics;
 }
 
@@ -29,6 +31,7 @@ export function createController({
   hosts,
   schemas,
   kinds,
+  quarantine,
   metrics,
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
@@ -60,7 +63,11 @@ export function createController({
       return new Handover({ port }, [port]);
     },
     commandFailed: ({ bot, command, reason }) => dispatcher.failed(bot, command, reason),
-    kinds: () => ({ kinds: schemas.infos(), failed: kinds.failed }),
+    kinds: () => ({
+      kinds: schemas.infos().map((info) => ({ ...info, quarantine: quarantine.holdOf(info.kind) })),
+      failed: kinds.failed,
+    }),
+    releaseKind: (input) => bots.releaseKind(input),
     metrics,
   };
 }

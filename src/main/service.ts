@@ -19,6 +19,7 @@ import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
+import { KindQuarantine } from './bots/kind-quarantine.js';
 import { KindSchemas } from './bots/kind-schemas.js';
 import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { Quarantine } from './bots/quarantine.js';
@@ -84,6 +85,7 @@ export class Service {
   readonly #broadcaster: BroadcasterThread;
   readonly #events: ServiceEvents;
   readonly #quarantine = new Quarantine();
+  readonly #kindQuarantine = new KindQuarantine();
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
@@ -148,6 +150,7 @@ export class Service {
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
       },
       this.#schemas,
+      this.#kindQuarantine,
       new BotStore(store),
       this.#incidents,
       config.restart,
@@ -156,6 +159,7 @@ export class Service {
       this.#registry,
       this.#incidents,
       this.#quarantine,
+      this.#kindQuarantine,
       config.hosts.stop_grace_ms,
     );
     this.#watchdog = new Watchdog(
@@ -275,7 +279,7 @@ export class Service {
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
     };
-    return new HostPool(options, this.#quarantine, this.#broadcaster, {
+    return new HostPool(options, this.#quarantine, this.#kindQuarantine, this.#broadcaster, {
       awake: () => {
         this.#watchdog.watch();
         this.#memoryGuard.watch();
@@ -375,6 +379,7 @@ export class Service {
         hosts: this.#hosts,
         schemas: this.#schemas,
         kinds: this.#kinds,
+        quarantine: this.#kindQuarantine,
         metrics: () =>
           mainMetrics({
             restarts: this.#restarts,

@@ -13,6 +13,7 @@ import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
 import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
+import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
 import { createController } from '../../src/main/controller.js';
@@ -119,6 +120,7 @@ export class InjectedService implements ServiceApi {
   };
   #next = 0;
   #closed = false;
+  readonly #kindQuarantine = new KindQuarantine();
   #token: Promise<string> | undefined;
 
   constructor(parts: Parts) {
@@ -136,7 +138,14 @@ export class InjectedService implements ServiceApi {
       restarted: () => {},
     };
     const bots = new BotStore(store);
-    this.#registry = new BotRegistry(world, this.#schemas, bots, incidents, config.restart);
+    this.#registry = new BotRegistry(
+      world,
+      this.#schemas,
+      this.#kindQuarantine,
+      bots,
+      incidents,
+      config.restart,
+    );
     const quota: FrontStart['quota'] = createQuota(
       {
         total: config.stream.max_streams,
@@ -264,6 +273,7 @@ export class InjectedService implements ServiceApi {
         hosts: this.#host.pool,
         schemas: this.#schemas,
         kinds: { modules: [], failed: [] },
+        quarantine: this.#kindQuarantine,
         metrics: () => this.#metrics(),
       }),
       logAccess: ({ text }) => {

@@ -562,6 +562,7 @@ it('GET /api/kinds returns the JSON Schemas of all kinds', async () => {
     expect.arrayContaining(['synthetic', 'guarded', 'faulty', 'mortal']),
   );
   const own = kinds.find(({ kind }) => kind === 'guarded');
+  expect(own).toMatchObject({ quarantine: null });
   expect(own).toMatchObject({
     description: 'Reports a second instance of itself.',
     config: {
@@ -571,4 +572,11 @@ it('GET /api/kinds returns the JSON Schemas of all kinds', async () => {
     },
     commands: { break: { description: '', args: { type: 'object', required: ['message'] } } },
   });
+});
+
+it('POST /api/kinds/{kind}/release refuses what is not quarantined or not known', async () => {
+  expectError(await POST(service, '/api/kinds/guarded/release'), 409);
+  const unknown = await POST(service, '/api/kinds/a%2Fb/release');
+  expectError(unknown, 404);
+  expect(unknown.json).toEqual({ error: 'no bot kind "a/b"' });
 });

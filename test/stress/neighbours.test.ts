@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { call } from '../harness/api.js';
 import {
   act,
   create,
@@ -16,6 +17,7 @@ import {
   incidents,
   lineFrom,
   list,
+  POST,
   snapshot,
   statusFrom,
   watch,
@@ -93,6 +95,41 @@ it('native code that never returns: the service ends without its thread', async 
   expect(service.stderr()).toContain(
     'the thread of bot host 0 does not exit (the code of bot hostile ran last there)',
   );
+});
+
+it('code of its module, of no bot, breaks the host twice: its kind is quarantined until it is released', async () => {
+  await createHostile('module_timer');
+  const { last_error } = await statusFrom(stream, 0, 'hostile', 'failed', 60_000);
+  expect(last_error).toBe('the bot kind hostile is quarantined: thrown in a timer of the module');
+  const found = (await incidents(service)).map(({ type, suspect }) => `${type} ${suspect}`);
+  expect(found.sort()).toEqual(['host_lost null', 'host_lost null', 'kind_quarantined null']);
+  const restartsOfNeighbours = async (): Promise<Set<number>> =>
+    new Set(
+      (await list(service))
+        .filter(({ id }) => NEIGHBOURS.includes(id))
+        .map(({ restarts }) => restarts),
+    );
+  await eventually(
+    async () =>
+      (await list(service)).filter(({ status }) => status === 'running').length ===
+      NEIGHBOURS.length,
+    'all neighbours run',
+  );
+  expect(await restartsOfNeighbours()).toEqual(new Set([2]));
+  const { kinds } = (await call(service, 'GET', '/api/kinds')).json as { kinds: object[] };
+  expect(kinds).toContainEqual(
+    expect.objectContaining({
+      kind: 'hostile',
+      quarantine: { since_ms: expect.any(Number), reason: 'thrown in a timer of the module' },
+    }),
+  );
+  const from = stream.frames.length;
+  const released = await POST(service, '/api/kinds/hostile/release');
+  expect([released.status, released.json]).toEqual([200, { started: 1 }]);
+  // Its bots have their own host now, and the others lose nothing when it breaks again.
+  await statusFrom(stream, from, 'hostile', 'ready');
+  await statusFrom(stream, from, 'hostile', 'backoff');
+  expect(await restartsOfNeighbours()).toEqual(new Set([2]));
 });
 
 describe('it fails, and its neighbours lose nothing', () => {

@@ -5,7 +5,8 @@ import {
   BotConfig,
   CreateBotBody,
   Incident,
-  LoadedKinds,
+  KindList,
+  KindReleased,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
 import { BotSnapshot } from '../../shared/contract/event-schemas.js';
@@ -187,7 +188,7 @@ export const BOT_OPERATIONS = {
     responses: {
       200: {
         description: 'In the order in which they were loaded.',
-        schema: LoadedKinds,
+        schema: KindList,
         example: {
           kinds: [
             {
@@ -195,11 +196,27 @@ export const BOT_OPERATIONS = {
               description: 'Walks about in the demo world.',
               config: { type: 'object' },
               commands: { say: { description: 'Says something.', args: { type: 'object' } } },
+              quarantine: null,
             },
           ],
           failed: [],
         },
       },
+    },
+  },
+  'POST /api/kinds/{kind}/release': {
+    id: 'releaseKind',
+    tag: 'Bots',
+    summary: 'End the quarantine of a kind of bots',
+    description:
+      'New bot hosts load the kind again, and the bots that failed because of the quarantine start. The token must not be limited to some bots.',
+    responses: {
+      200: { description: 'Released.', schema: KindReleased, example: { started: 12 } },
+    },
+    errors: {
+      403: 'The token is limited to some bots.',
+      404: '`no bot kind "x"`',
+      409: '`the bot kind demo is not quarantined`',
     },
   },
   'POST /invoke': {

@@ -107,6 +107,11 @@ export class BotAccess {
     };
   }
 
+  releaseKind({ kind, rights }: Input<'releaseKind'>): Output<'releaseKind'> {
+    if (rights.reach !== null) throw beyond(rights.reach);
+    return { started: this.#registry.releaseKind(kind) };
+  }
+
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {
     const { session_id: target, command } = call;
     if (target === null) {

@@ -10,6 +10,7 @@ import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { type BotEffect, type BotEvent, type BotState, nextStep } from './bot-life.js';
 import type { HostPool } from './host-pool.js';
+import { KindHeld } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
 import { type Operation, OperationSlot } from './operation-slot.js';
 import { PublishedSnapshot } from './published-snapshot.js';
@@ -69,6 +70,8 @@ export class Bot {
   #startedAt = 0;
   /** A run of it did not stop, or took its host with it. From then on it has its own host. */
   #isIsolated = false;
+  /** Its last start was refused because its kind is quarantined. */
+  #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(spec: BotSpec, dependencies: BotDependencies) {
@@ -93,6 +96,11 @@ export class Bot {
 
   get isRunning(): boolean {
     return this.#state === 'running';
+  }
+
+  /** It has failed because its kind is quarantined, and starts when that ends. */
+  get isHeld(): boolean {
+    return this.#isHeld && this.#state === 'failed';
   }
 
   get host(): HostThread | undefined {
@@ -312,6 +320,7 @@ export class Bot {
     const run = lastRun;
     this.#run = run;
     this.#startedAt = Date.now();
+    this.#isHeld = false;
     const { id, kind, dedicated } = this.#spec;
     const { hosts } = this.#dependencies;
     try {
@@ -321,13 +330,14 @@ export class Bot {
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });
     } catch (thrown) {
+      this.#isHeld = thrown instanceof KindHeld;
       // The kind is gone, or the configuration is no longer valid: the next try would fail the same way.
       const hopeless = thrown instanceof DroverError && thrown.code === 'bad_request';
       const end = {
         error: messageOf(thrown),
-        restart: !hopeless,
+        restart: !hopeless && !this.#isHeld,
         cause: thrown instanceof NoPlace ? ('no host' as const) : ('bot' as const),
-        isReported: false,
+        isReported: this.#isHeld,
       };
       await this.#send({ type: 'launchFailed', run, end });
     }

@@ -1,10 +1,12 @@
 // Runs in main. Reports hosts that break, and tells their bots. A stuck host is examined and killed. HostPool replaces it.
 
+import { fileURLToPath } from 'node:url';
 import type { Incident } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { Incidents } from './incidents.js';
+import type { KindQuarantine } from './kind-quarantine.js';
 import { OutOfMemory } from './memory-guard.js';
 import type { Quarantine } from './quarantine.js';
 import type { BotRegistry } from './registry.js';
@@ -21,6 +23,7 @@ export class HostFaults {
   readonly #registry: BotRegistry;
   readonly #incidents: Incidents;
   readonly #quarantine: Quarantine;
+  readonly #kinds: KindQuarantine;
   readonly #graceMs: number;
   readonly #capture: typeof captureStack;
   /** Hosts that are killed for a reason that is reported already. */
@@ -31,12 +34,14 @@ export class HostFaults {
     registry: BotRegistry,
     incidents: Incidents,
     quarantine: Quarantine,
+    kinds: KindQuarantine,
     graceMs: number,
     capture = captureStack,
   ) {
     this.#registry = registry;
     this.#incidents = incidents;
     this.#quarantine = quarantine;
+    this.#kinds = kinds;
     this.#graceMs = graceMs;
     this.#capture = capture;
   }
@@ -46,10 +51,12 @@ export class HostFaults {
     const captured = await this.#capture(host.threadId, CAPTURE_WITHIN_MS);
     const bots = this.#registry.idsOn(host);
     // A thread that is stuck in native code shows no stack; one that was paused between two callbacks shows no bot.
+    const kind = captured ? kindIn(captured.frames.map(({ url }) => url).join('\n'), host) : null;
+    const blocked = `bot host ${host.number} was blocked for ${forMs} ms`;
     const { suspect, where } = captured?.bot
       ? { suspect: captured.bot, where: ` in bot ${captured.bot}` }
-      : this.#suspectOn(host, bots);
-    const reason = `bot host ${host.number} was blocked for ${forMs} ms${where}`;
+      : this.#suspectOn(host, bots, kind, blocked);
+    const reason = `${blocked}${where}`;
     const found: Found = { type: 'hang', reason, suspect, stack: captured?.frames ?? null };
     await this.#report(found, host, bots);
     this.#reported.set(host, found);
@@ -60,11 +67,11 @@ export class HostFaults {
     const reported = this.#reported.get(host);
     if (reported) return this.#registry.hostLost(host, reported.reason, reported.suspect);
     const bots = this.#registry.idsOn(host);
-    const { type, isLast, isOwn } = causeOf(error, host);
+    const { type, isLast, isOwn, kind } = causeOf(error, host);
     // An error in the host's own code is no bot's.
     const { suspect, where } = isOwn
       ? { suspect: null, where: '' }
-      : this.#suspectOn(host, bots, isLast);
+      : this.#suspectOn(host, bots, kind, messageOf(error), isLast);
     const why = `${messageOf(error)}${where}`;
     // Its bots first: the report takes a while.
     this.#registry.hostLost(host, why, suspect);
@@ -83,15 +90,20 @@ export class HostFaults {
 
   /**
    * Which bot has broken its host, when no stack tells. When that is not known either, bots that were on such a host before are
-   * quarantined.
-   * @param isLast whether the bot whose code ran last can be it. @returns the bot, and that in words, for the end of a reason.
+   * quarantined, or the kind whose code the stack names.
+   * @param kind that one. @param fault what happened, in a line. @param isLast whether the bot whose code ran last can be it.
+   * @returns the bot, and that in words, for the end of a reason.
    */
   #suspectOn(
-    { lastBot, onlyBot }: HostThread,
+    host: HostThread,
     bots: readonly string[],
+    kind: string | null,
+    fault: string,
     isLast = true,
   ): { suspect: string | null; where: string } {
-    const suspect = onlyBot ?? (isLast ? lastBot : null);
+    if (kind !== null) this.#blame(kind, fault, host);
+    const { lastBot, onlyBot } = host;
+    const suspect = onlyBot ?? (isLast && kind === null ? lastBot : null);
     if (suspect !== null) {
       this.#quarantine.forget(suspect);
       const why =
@@ -100,12 +112,24 @@ export class HostFaults {
           : `the code of bot ${suspect} ran last there`;
       return { suspect, where: `; ${why}` };
     }
+    if (kind !== null) {
+      const held = this.#kinds.holdOf(kind) ? ', which is quarantined' : '';
+      return { suspect, where: `; it was code of the bot kind ${kind}, of no bot${held}` };
+    }
     const quarantined = this.#quarantine.lost(bots, Date.now());
     let where = '; which bot caused it is not known';
     if (quarantined > 0) {
       where += `, and ${quarantined} bots that were on such a host before are quarantined`;
     }
     return { suspect, where };
+  }
+
+  /** The code of a kind, outside of any bot, has broken a host. */
+  #blame(kind: string, fault: string, host: HostThread): void {
+    if (!this.#kinds.lost(kind, fault, Date.now())) return;
+    const reason = `the bot kind ${kind} is quarantined, because its code broke bot hosts again: ${fault}; its bots are not started before it is released`;
+    const found: Found = { type: 'kind_quarantined', reason, suspect: null, stack: null };
+    void this.#incidents.report(found, host, this.#registry.idsOfKind(kind));
   }
 
   /** Before the host ends, so that the report exists when its bots return; but a disk that hangs does not delay that for ever. */
@@ -120,17 +144,30 @@ interface Cause {
   isLast: boolean;
   /** No bot can have caused it. */
   isOwn: boolean;
+  /** The kind whose code did, outside of any bot. */
+  kind: string | null;
 }
 
-function causeOf(error: Error, { kinds }: Pick<HostThread, 'kinds'>): Cause {
+function causeOf(error: Error, host: Pick<HostThread, 'kinds'>): Cause {
   if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
     // While the loop turned, the code that ran last was that of any bot whose timer was due.
     const isLast = !(error instanceof OutOfMemory) || error.wasBlocked;
-    return { type: 'out_of_memory', isLast, isOwn: false };
+    return { type: 'out_of_memory', isLast, isOwn: false, kind: null };
   }
   // A bot can end the thread (process.exit); an error that names no run is not that of the bot whose code ran last.
   const isLast = /^worker exited/.test(messageOf(error));
-  const stack = String(error.stack);
-  const isOfKind = [...kinds.values()].some((module) => stack.includes(module));
-  return { type: 'host_lost', isLast, isOwn: !isLast && !isOfKind };
+  const kind = isLast ? null : kindIn(String(error.stack), host);
+  return { type: 'host_lost', isLast, isOwn: !isLast && kind === null, kind };
+}
+
+/** The kind whose module the stack names first. CommonJS modules are there as paths, the others as URLs. */
+function kindIn(stack: string, { kinds }: Pick<HostThread, 'kinds'>): string | null {
+  let [first, found]: [number, string | null] = [Number.POSITIVE_INFINITY, null];
+  for (const [kind, module] of kinds) {
+    for (const name of [module, fileURLToPath(module)]) {
+      const at = stack.indexOf(name);
+      if (at >= 0 && at < first) [first, found] = [at, kind];
+    }
+  }
+  return found;
 }

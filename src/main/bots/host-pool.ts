@@ -18,6 +18,7 @@ import {
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
+import type { KindQuarantine } from './kind-quarantine.js';
 import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
 
@@ -87,6 +88,7 @@ export class HostPool {
   constructor(
     options: HostPoolOptions,
     quarantine: Quarantine,
+    kinds: KindQuarantine,
     broadcaster: EventSink,
     events: PoolEvents,
     create = createHost,
@@ -97,6 +99,7 @@ export class HostPool {
     this.#events = events;
     this.#starter = new HostStarter(
       options.modules,
+      kinds,
       (number, use, modules) => this.#start(number, use, modules),
       events.kindDropped,
       (host) => this.#handle(host, 'empty'),

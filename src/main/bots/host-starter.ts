@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
 import { type HostThread, KindBrokeHost } from '../threads/host-thread.js';
+import type { KindQuarantine } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
 
 export interface StartedHost {
@@ -26,17 +27,20 @@ export class HostStarter {
   readonly #discard: (host: HostThread) => void;
   /** What the hosts load: not what broke the first one. */
   #modules: readonly string[];
+  readonly #quarantine: Pick<KindQuarantine, 'holdOf'>;
   /** The module of each kind, as the first host has found it. */
   #kinds: ReadonlyMap<string, string> = new Map();
 
   /** @param dropped is told about a kind that a later host does without. @param discard ends a host that has no bots. */
   constructor(
     modules: readonly string[],
+    quarantine: Pick<KindQuarantine, 'holdOf'>,
     start: Start,
     dropped: (host: number, module: string, reason: string) => void,
     discard: (host: HostThread) => void,
   ) {
     this.#modules = modules;
+    this.#quarantine = quarantine;
     this.#start = start;
     this.#dropped = dropped;
     this.#discard = discard;
@@ -61,7 +65,7 @@ export class HostStarter {
 
   /** A later host. A kind may break it by a port or lock that the first one has, or on a busy machine: it has two tries. */
   async start(number: number, use: 'share' | 'reserve'): Promise<HostThread> {
-    let modules = this.#modules;
+    let modules = this.#released();
     const tried = new Set<string>();
     for (;;) {
       try {
@@ -78,6 +82,13 @@ export class HostStarter {
         }
       }
     }
+  }
+
+  /** The modules of kinds that are not quarantined. */
+  #released(): readonly string[] {
+    const held = [...this.#kinds].filter(([kind]) => this.#quarantine.holdOf(kind) !== null);
+    const modules = new Set(held.map(([, module]) => module));
+    return this.#modules.filter((module) => !modules.has(module));
   }
 
   /** A reserved host with this kind alone. @throws NoPlace when it does not load. */

@@ -8,7 +8,12 @@ const MAX_ALIKE = 5;
 const MAX_ALL = 200;
 /** Part of them that is reserved for the loss of a whole host, so that crashing bots cannot use it up. */
 const RESERVED = 50;
-const RESERVED_FOR: ReadonlySet<Incident['type']> = new Set(['hang', 'out_of_memory', 'host_lost']);
+const RESERVED_FOR: ReadonlySet<Incident['type']> = new Set([
+  'hang',
+  'out_of_memory',
+  'host_lost',
+  'kind_quarantined',
+]);
 
 interface Taken {
   id: string;

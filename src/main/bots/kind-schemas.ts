@@ -107,6 +107,13 @@ export class KindSchemas {
     }));
   }
 
+  /** @throws DroverError `not_found` */
+  expectKind(kind: string): void {
+    if (!this.#kinds.has(kind)) {
+      throw new DroverError('not_found', `no bot kind ${JSON.stringify(kind)}`);
+    }
+  }
+
   /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
   checkConfig(kind: string, config: JsonObject): JsonObject {
     const compiled = this.#kinds.get(kind);

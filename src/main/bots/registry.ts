@@ -28,6 +28,7 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { Bot, type BotDependencies } from './bot.js';
 import type { Incidents } from './incidents.js';
+import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
 
@@ -40,6 +41,7 @@ export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
   readonly #dependencies: BotDependencies;
   readonly #schemas: KindSchemas;
+  readonly #kinds: KindQuarantine;
   readonly #store: BotStore;
   readonly #incidents: Incidents;
   /** Bots that were shown and are not stored yet. */
@@ -50,13 +52,17 @@ export class BotRegistry {
   constructor(
     dependencies: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>,
     schemas: KindSchemas,
+    kinds: KindQuarantine,
     store: BotStore,
     incidents: Incidents,
     defaults: RestartPolicy,
   ) {
     this.#dependencies = {
       ...dependencies,
-      configFor: ({ kind, config }) => schemas.checkConfig(kind, config),
+      configFor: ({ kind, config }) => {
+        kinds.admit(kind);
+        return schemas.checkConfig(kind, config);
+      },
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
         void incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [
@@ -64,6 +70,7 @@ export class BotRegistry {
         ]),
     };
     this.#schemas = schemas;
+    this.#kinds = kinds;
     this.#store = store;
     this.#incidents = incidents;
     this.#defaults = defaults;
@@ -276,6 +283,24 @@ export class BotRegistry {
     return { config: this.#schemas.withoutSecrets(kind, filled), restart, dedicated };
   }
 
+  /**
+   * Ends the quarantine of a kind, and starts the bots that it keeps from running, without waiting for them.
+   * @returns how many. @throws DroverError `not_found`, or `conflict` when the kind is not quarantined.
+   */
+  releaseKind(kind: string): number {
+    this.#schemas.expectKind(kind);
+    if (!this.#kinds.release(kind)) {
+      throw new DroverError('conflict', `the bot kind ${kind} is not quarantined`);
+    }
+    this.#dependencies.events.tell(
+      logItem('info', SERVICE_SCOPE, `the bot kind ${kind} is released`),
+    );
+    const held = [...this.#bots.values()].filter((bot) => bot.spec.kind === kind && bot.isHeld);
+    // One that is stopped or deleted at the same time refuses.
+    for (const bot of held) void bot.start().catch(() => {});
+    return held.length;
+  }
+
   /** Runs a command of a bot. @throws DroverError as documented for `POST /invoke`. */
   async invoke(
     id: string,
@@ -324,6 +349,11 @@ export class BotRegistry {
   /** A host is being replaced: its bots move to other hosts. */
   hostRetiring(host: HostThread): void {
     for (const bot of this.#on(host)) void bot.move(host);
+  }
+
+  /** Ids of the bots of a kind. */
+  idsOfKind(kind: string): string[] {
+    return [...this.#bots.values()].filter(({ spec }) => spec.kind === kind).map(({ id }) => id);
   }
 
   /** Ids of the bots that a host runs. */

@@ -157,6 +157,7 @@ export const INCIDENT_TYPES = [
   'host_lost',
   'overdue',
   'failed',
+  'kind_quarantined',
 ] as const;
 
 /** What was found when a bot or a host broke: collected before anything is killed, kept for `GET /api/incidents`. */
@@ -166,7 +167,7 @@ export const Incident = Type.Object(
     at_ms: time('When it happened.'),
     type: oneOf(INCIDENT_TYPES, {
       description:
-        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started.",
+        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail.",
     }),
     reason: Type.String(),
     suspect: nullable(
@@ -242,7 +243,7 @@ export const KindInfo = Type.Object(
 );
 export type KindInfo = Static<typeof KindInfo>;
 
-/** Answer of `GET /api/kinds`, and what a host has loaded. */
+/** What a host has loaded. */
 export const LoadedKinds = Type.Object({
   kinds: Type.Array(KindInfo),
   failed: Type.Array(Type.Object({ module: Type.String(), error: Type.String() }), {
@@ -250,6 +251,37 @@ export const LoadedKinds = Type.Object({
   }),
 });
 export type LoadedKinds = Static<typeof LoadedKinds>;
+
+/** Why a kind is quarantined. */
+export const KindHold = Type.Object({
+  since_ms: time('Since when.'),
+  reason: Type.String({ description: 'How its code broke a bot host, in one line.' }),
+});
+export type KindHold = Static<typeof KindHold>;
+
+/** Answer of `GET /api/kinds`. */
+export const KindList = Type.Object({
+  kinds: Type.Array(
+    Type.Object(
+      {
+        ...KindInfo.properties,
+        quarantine: nullable(
+          KindHold,
+          'Set while new bot hosts do not load the kind and its bots are not started. Null otherwise.',
+        ),
+      },
+      { description: 'A kind of bot, and whether its bots can run.' },
+    ),
+  ),
+  failed: LoadedKinds.properties.failed,
+});
+export type KindList = Static<typeof KindList>;
+
+/** Answer of `POST /api/kinds/{kind}/release`. */
+export const KindReleased = Type.Object({
+  started: Type.Integer({ description: 'How many bots are started again.' }),
+});
+export type KindReleased = Static<typeof KindReleased>;
 
 /** The outcome of an action on one of many bots. */
 export const ActionOutcome = Type.Union([

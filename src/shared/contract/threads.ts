@@ -18,6 +18,8 @@ import type {
   CreateBotBody,
   EndingAction,
   Incident,
+  KindList,
+  KindReleased,
   LoadedKinds,
   UpdateBotBody,
 } from './bots.js';
@@ -195,7 +197,9 @@ export type ControlMethods = {
     rights: Rights;
   }): ActionResults;
   botConfig(input: { id: string; rights: Rights }): BotConfig;
-  kinds(input: null): LoadedKinds;
+  kinds(input: null): KindList;
+  /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
+  releaseKind(input: { kind: string; rights: Rights }): KindReleased;
   incidents(input: { bot: string | null; limit: number; rights: Rights }): {
     incidents: Incident[];
   };

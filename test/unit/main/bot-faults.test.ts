@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
+import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import type { ServiceEvents } from '../../../src/main/service-events.js';
@@ -23,6 +24,7 @@ const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
 
 let full = false;
 let calls: string[] = [];
+let kinds: KindQuarantine;
 const lines: string[] = [];
 const events = {
   tell: (...items: Item[]) => {
@@ -54,7 +56,8 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
   const incidents = { report: async () => {} } as unknown as Incidents;
-  const registry = new BotRegistry(dependencies, schemas, store, incidents, POLICY);
+  kinds = new KindQuarantine();
+  const registry = new BotRegistry(dependencies, schemas, kinds, store, incidents, POLICY);
   for (const bot of bots) {
     const defaults = { kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' };
     await registry.create({ ...defaults, ...bot } as CreateBotBody);
@@ -101,4 +104,30 @@ it('a command does too, and neither does the stream show it', async () => {
   expect(output).toEqual({ results: { a: { error: 'internal error' } } });
   expect(lines).toEqual(['say failed: internal error']);
   expect(told).toBe(`drover: the command say failed: ${SECRET}\n`);
+});
+
+it('a bot of a quarantined kind fails at its start, and starts when the kind is released', async () => {
+  const registry = await registryWith([{ id: 'a', desired: 'stopped' }, { id: 'b' }]);
+  for (let n = 0; n < 2; n++) kinds.lost('k', 'its timer threw', n);
+  await registry.act('a', 'start');
+  expect(registry.snapshots([])[0]).toMatchObject({
+    status: 'failed',
+    last_error: 'the bot kind k is quarantined: its timer threw',
+  });
+  // It runs on a host that has not been lost.
+  expect(registry.isRunning('b')).toBe(true);
+  expect(calls).toEqual(['start b']);
+  expect(registry.releaseKind('k')).toBe(1);
+  await vi.waitFor(() => expect(registry.isRunning('a')).toBe(true));
+  expect(() => registry.releaseKind('k')).toThrow('the bot kind k is not quarantined');
+  expect(() => registry.releaseKind('x')).toThrow('no bot kind "x"');
+});
+
+it('a bot that was stopped while its kind was quarantined is not started by the release', async () => {
+  const registry = await registryWith([{ id: 'a', desired: 'stopped' }]);
+  for (let n = 0; n < 2; n++) kinds.lost('k', 'its timer threw', n);
+  await registry.act('a', 'start');
+  await registry.act('a', 'stop');
+  expect(registry.releaseKind('k')).toBe(0);
+  expect(calls).toEqual([]);
 });

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HostFaults } from '../../../src/main/bots/host-faults.js';
 import { Incidents } from '../../../src/main/bots/incidents.js';
+import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { OutOfMemory } from '../../../src/main/bots/memory-guard.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
@@ -30,12 +31,21 @@ async function hang(store: IncidentStore): Promise<void> {
     registry,
     new Incidents(store, events, () => undefined),
     new Quarantine(),
+    new KindQuarantine(),
     1000,
     // Stuck in native code.
     async () => undefined,
   );
   const kill = vi.fn();
-  const host = { number: 0, threadId: 1, lastBot: 'a', commands: [], heap: null, kill };
+  const host = {
+    number: 0,
+    threadId: 1,
+    lastBot: 'a',
+    commands: [],
+    heap: null,
+    kill,
+    kinds: new Map(),
+  };
   const examined = faults.hung(host as unknown as HostThread, 1000);
   await vi.advanceTimersByTimeAsync(2000);
   await examined;
@@ -85,6 +95,7 @@ describe('who is blamed for a lost host', () => {
       registry as unknown as BotRegistry,
       { report } as unknown as Incidents,
       new Quarantine(),
+      new KindQuarantine(),
       1000,
     );
     const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
@@ -96,7 +107,8 @@ describe('who is blamed for a lost host', () => {
 });
 
 describe('who is blamed for a host that hangs', () => {
-  const frames = [{ function: 'next', url: 'file:///kind.mjs', line: 1, column: 1 }];
+  const frames = [{ function: 'next', url: 'node:events', line: 1, column: 1 }];
+  const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
 
   it.each([
     ['the stack names a bot', { frames, bot: 'named' }, 'named', / in bot named$/],
@@ -113,10 +125,17 @@ describe('who is blamed for a host that hangs', () => {
       { idsOn: () => ['last', 'named'] } as unknown as BotRegistry,
       { report } as unknown as Incidents,
       new Quarantine(),
+      new KindQuarantine(),
       1000,
       async () => captured,
     );
-    const host = { number: 0, lastBot: 'last', onlyBot: null, kill() {} } as unknown as HostThread;
+    const host = {
+      number: 0,
+      lastBot: 'last',
+      onlyBot: null,
+      kinds,
+      kill() {},
+    } as unknown as HostThread;
     await faults.hung(host, 1000);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ suspect });
     expect(report.mock.calls[0]?.[0].reason).toMatch(reason);
@@ -129,10 +148,17 @@ describe('who is blamed for a host that hangs', () => {
       { idsOn: () => ['a', 'b', 'c'] } as unknown as BotRegistry,
       { report } as unknown as Incidents,
       quarantine,
+      new KindQuarantine(),
       1000,
       async () => ({ frames, bot: null }),
     );
-    const host = { number: 0, lastBot: null, onlyBot: null, kill() {} } as unknown as HostThread;
+    const host = {
+      number: 0,
+      lastBot: null,
+      onlyBot: null,
+      kinds,
+      kill() {},
+    } as unknown as HostThread;
     for (let n = 0; n < 2; n++) await faults.hung(host, 1000);
     expect(report.mock.calls.map(([{ suspect }]) => suspect)).toEqual([null, null]);
     expect(report.mock.calls[1]?.[0].reason).toMatch(
@@ -141,4 +167,50 @@ describe('who is blamed for a host that hangs', () => {
     const groups = ['a', 'b', 'c'].map((id) => quarantine.groupOf(id, Date.now()));
     expect(new Set(groups).size).toBe(2);
   });
+});
+
+describe('code of a kind, outside of any bot, breaks hosts', () => {
+  const url = 'file:///kinds/a.mjs';
+  const frames = [{ function: 'onTimeout', url, line: 3, column: 1 }];
+  const thrown = Object.assign(new Error('boom'), { stack: `Error: boom\n    at ${url}:3:1` });
+  const common = Object.assign(new Error('boom'), { stack: 'at f (/kinds/a.mjs:3:1)' });
+
+  it.each<[string, (faults: HostFaults, host: HostThread) => Promise<void>, RegExp]>([
+    ['an error', (faults, host) => faults.lost(host, thrown), /boom/],
+    ['an error in a CommonJS module', (faults, host) => faults.lost(host, common), /boom/],
+    ['a loop', (faults, host) => faults.hung(host, 1000), /was blocked for 1000 ms/],
+  ])(
+    '%s: the second time the kind is quarantined, and no bot is blamed',
+    async (_, fail, reason) => {
+      const report = vi.fn<Incidents['report']>().mockResolvedValue();
+      const [bots, kinds] = [new Quarantine(), new KindQuarantine()];
+      const faults = new HostFaults(
+        {
+          idsOn: () => ['x', 'y'],
+          idsOfKind: () => ['x'],
+          hostLost() {},
+        } as unknown as BotRegistry,
+        { report } as unknown as Incidents,
+        bots,
+        kinds,
+        1000,
+        async () => ({ frames, bot: null }),
+      );
+      const loaded = new Map([
+        ['other', 'file:///kinds/b.mjs'],
+        ['a', url],
+      ]);
+      const host = { number: 0, lastBot: 'y', onlyBot: null, kinds: loaded, kill() {} };
+      for (let n = 0; n < 2; n++) await fail(faults, { ...host } as unknown as HostThread);
+      const found = report.mock.calls.map(([{ type, suspect }, , on]) => ({ type, suspect, on }));
+      expect(found).toContainEqual({ type: 'kind_quarantined', suspect: null, on: ['x'] });
+      expect(found.filter(({ suspect }) => suspect !== null)).toEqual([]);
+      expect(report.mock.calls.at(-1)?.[0].reason).toMatch(
+        /; it was code of the bot kind a, of no bot, which is quarantined$/,
+      );
+      expect(kinds.holdOf('a')?.reason).toMatch(reason);
+      expect(kinds.holdOf('other')).toBeNull();
+      expect(bots.groupOf('x', Date.now())).toBeUndefined();
+    },
+  );
 });

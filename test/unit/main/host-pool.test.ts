@@ -1,5 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool.js';
+import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
 import { type HostThread, KindBrokeHost } from '../../../src/main/threads/host-thread.js';
@@ -40,6 +41,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
   const pool = new HostPool(
     options as unknown as HostPoolOptions,
     new Quarantine(),
+    new KindQuarantine(),
     {} as never,
     { kindDropped, awake() {}, ending() {} } as never,
     (number) => {

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { HostPlacement } from '../../../src/main/bots/host-placement.js';
 import { HostStarter, type StartedHost } from '../../../src/main/bots/host-starter.js';
+import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { NoPlace } from '../../../src/main/bots/no-place.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import { type HostThread, KindBrokeHost } from '../../../src/main/threads/host-thread.js';
@@ -14,6 +15,7 @@ const LATE = 'it did not load in time';
 class Hosts {
   readonly all = new Set<HostThread>();
   readonly dropped: [number, string, string][] = [];
+  readonly quarantine = new KindQuarantine();
   readonly starter: HostStarter;
   readonly placement: HostPlacement;
   readonly #broken: readonly number[];
@@ -23,6 +25,7 @@ class Hosts {
     this.#broken = broken;
     this.starter = new HostStarter(
       ['steady.js', 'shaky.js'],
+      this.quarantine,
       async (number, use, modules) => this.#start(number, use, modules),
       (...dropped) => this.dropped.push(dropped),
       (host) => this.all.delete(host),
@@ -100,4 +103,15 @@ it('a kind that breaks replacement hosts is tried again by the next, and its bot
   expect([...(await hosts.replace(0)).kinds.keys()]).toEqual(['steady', 'shaky']);
   expect(hosts.dropped).toHaveLength(1);
   expect(await hosts.place('another', 'shaky')).toBe(0);
+});
+
+it('a quarantined kind is not loaded until it is released', async () => {
+  const hosts = new Hosts([]);
+  await hosts.starter.startFirst();
+  for (let n = 0; n < 2; n++) hosts.quarantine.lost('shaky', 'its timer threw', n);
+  expect([...(await hosts.replace(0)).kinds.keys()]).toEqual(['steady']);
+  hosts.quarantine.release('shaky');
+  // The shared host does without it, so its bots get their own host.
+  expect(await hosts.place('a', 'shaky')).toBeGreaterThan(0);
+  expect([...(await hosts.replace(0)).kinds.keys()]).toEqual(['steady', 'shaky']);
 });
