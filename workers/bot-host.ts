@@ -1,5 +1,6 @@
 // Entry of a bot host: a piscina task that runs until it is told to shut down. Wiring only.
 
+import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
@@ -90,6 +91,9 @@ export default function runHost(start: HostStart): Promise<void> {
       reject(thrown);
     };
     keepListeners({ uncaughtException: uncaught, unhandledRejection: uncaught, exit: postItems });
+    captureConsole(console);
+    captureWrites(process.stdout, 'stdout', 'info');
+    captureWrites(process.stderr, 'stderr', 'warn');
     forbidSignalsToSelf();
     fixGlobals();
   });

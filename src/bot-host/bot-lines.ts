@@ -50,7 +50,8 @@ export class BotLines {
     this.#budget = perSecond;
   }
 
-  write(line: LineKind, message: string): void {
+  /** @param message or what makes it: called when the line is not skipped. */
+  write(line: LineKind, message: string | (() => string)): void {
     if (this.#closed) return;
     const now = Date.now();
     if (this.#left <= 0 || (line.level === 'info' && !this.#hasRoom(now))) {
@@ -93,7 +94,11 @@ export class BotLines {
     this.#closed = true;
   }
 
-  #add({ level, scope, transport, direction }: LineKind, message: string, now: number): void {
+  #add(
+    { level, scope, transport, direction }: LineKind,
+    message: string | (() => string),
+    now: number,
+  ): void {
     this.#outbox.add({
       kind: 'log',
       timestamp_ms: now,
@@ -102,10 +107,7 @@ export class BotLines {
       session_id: this.#id,
       transport,
       direction,
-      // Bot code is not always TypeScript, and a message that is no string must not break the batch.
-      message_json: messageJson(
-        this.mask.text(typeof message === 'string' ? message : String(message)),
-      ),
+      message_json: messageJson(this.mask.text(typeof message === 'string' ? message : message())),
     });
   }
 

@@ -2,6 +2,7 @@ import type { Logger } from '../bot-sdk/index.js';
 import { visible } from '../shared/contract/escapes.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import type { BotLines } from './bot-lines.js';
+import { textOf } from './value-text.js';
 
 /** Longest scope, in UTF-16 units; longer ones are cut. */
 const MAX_SCOPE_UNITS = 64;
@@ -16,20 +17,20 @@ export class BotLogger implements Logger {
     this.#scope = scope;
   }
 
-  info(message: string): void {
-    this.#write('info', message);
+  info(...values: unknown[]): void {
+    this.#write('info', values);
   }
 
-  warn(message: string): void {
-    this.#write('warn', message);
+  warn(...values: unknown[]): void {
+    this.#write('warn', values);
   }
 
-  error(message: string): void {
-    this.#write('error', message);
+  error(...values: unknown[]): void {
+    this.#write('error', values);
   }
 
-  state(message: string): void {
-    this.#write('state', message);
+  state(...values: unknown[]): void {
+    this.#write('state', values);
   }
 
   wire(
@@ -43,7 +44,7 @@ export class BotLogger implements Logger {
     if (direction !== 'outgoing' && direction !== 'incoming') {
       throw new TypeError('direction is outgoing or incoming');
     }
-    this.#lines.write({ level: 'info', scope: this.#scope, transport, direction }, message);
+    this.#lines.write({ level: 'info', scope: this.#scope, transport, direction }, text([message]));
   }
 
   scope(name: string): Logger {
@@ -52,7 +53,14 @@ export class BotLogger implements Logger {
     return new BotLogger(this.#lines, shown.slice(0, MAX_SCOPE_UNITS));
   }
 
-  #write(level: LogEvent['level'], message: string): void {
-    this.#lines.write({ level, scope: this.#scope, transport: null, direction: null }, message);
+  #write(level: LogEvent['level'], values: readonly unknown[]): void {
+    const line = { level, scope: this.#scope, transport: null, direction: null };
+    this.#lines.write(line, text(values));
   }
+}
+
+/** Only a line that is not skipped is formatted. */
+function text(values: readonly unknown[]): string | (() => string) {
+  const [message] = values;
+  return typeof message === 'string' && values.length === 1 ? message : () => textOf(values);
 }

@@ -1,12 +1,14 @@
 // Runs in a bot host thread. Owns the async context that names the run whose code is running, in timers and promises too.
 
 import { AsyncLocalStorage, AsyncResource, createHook } from 'node:async_hooks';
+import type { Logger } from '../bot-sdk/index.js';
 
 /** One run of a bot. Its number tells it from earlier runs of the same bot, whose code may still be running. */
 export interface CurrentRun {
   readonly id: string;
   /** Unique over all bots. */
   readonly number: number;
+  readonly log: Logger;
   /** Called with an uncaught error. */
   fail(thrown: unknown): void;
 }

@@ -2,6 +2,7 @@ import type { BotExit } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
 import { redactText } from './redact.js';
+import { reasonOf } from './value-text.js';
 
 /** How a run ended: `error` is null when it returned or was asked to stop. */
 export type RunEnd = Omit<BotExit, 'id' | 'run'>;
@@ -12,7 +13,7 @@ const MAX_STACK_UNITS = 16_384;
 
 /** The message of what was thrown; in brackets the code of a BotError, and the cause. */
 export function explain(thrown: unknown): string {
-  const message = messageOf(thrown);
+  const message = reasonOf(thrown);
   try {
     const { name, code, cause } = (thrown ?? {}) as Record<string, unknown>;
     const more: string[] = [];

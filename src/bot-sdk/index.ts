@@ -8,13 +8,16 @@ export type { Json, JsonObject, Static, TSchema };
 /** TypeBox, for schemas. */
 export { Type };
 
-/** Writes lines to the event stream, under one scope and the bot's id. */
+/**
+ * Writes lines to the event stream, under one scope and the bot's id. The values are formatted as by `console.log`: objects two
+ * levels deep, errors with their stack. A string alone is written as it is.
+ */
 export interface Logger {
-  info(message: string): void;
-  warn(message: string): void;
-  error(message: string): void;
+  info(...values: unknown[]): void;
+  warn(...values: unknown[]): void;
+  error(...values: unknown[]): void;
   /** A line about the bot's own state. */
-  state(message: string): void;
+  state(...values: unknown[]): void;
   /** A wire message, sent or received (interface-seed §6 rule 5): `message` is a display line. */
   wire(transport: 'tcp' | 'http', direction: 'outgoing' | 'incoming', message: string): void;
   /** The same logger under another scope. */

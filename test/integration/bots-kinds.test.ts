@@ -57,6 +57,13 @@ beforeAll(async () => {
     writeFileSync(${taken}, '');
     ${kind(`kind: 'single', config: {}`)}`;
   writeFileSync(path.join(dir, 'single.mjs'), single);
+  const printer = kind(`kind: 'printer', config: {}, async run(ctx) {
+    console.log('on the %s', 'console', { it: 'prints' });
+    await null;
+    process.stderr.write('on standard error\\n');
+    await ctx.sleep(2 ** 30);
+  }`);
+  writeFileSync(path.join(dir, 'printer.mjs'), `console.warn('printed at import');\n${printer}`);
   service = await startService({
     config: {
       kinds: [
@@ -64,6 +71,7 @@ beforeAll(async () => {
         'no-such-package',
         broken,
         path.join(dir, 'single.mjs'),
+        path.join(dir, 'printer.mjs'),
         FIXTURE_KINDS,
       ],
       // Two of the kinds never finish loading and take this long; all others must finish on a busy machine.
@@ -135,6 +143,20 @@ it('/api/kinds and the stream report each broken kind with the reason', async ()
   expect(reason('exits.mjs')).toMatch(/^it ended its bot host while it was loaded: .*exited/);
   expect(reason('hoards.mjs')).toMatch(/^it ended its bot host while it was loaded: .*memory/);
   stream.close();
+});
+
+it('what a bot prints becomes its lines; what a kind prints while it loads does not', async () => {
+  const stream = await watch(service);
+  await create(service, { id: 'printer', kind: 'printer' });
+  const of = (scope: string) => lineFrom(stream, 0, (log) => log.scope === scope);
+  const [log, error] = [await of('console'), await of('stderr')];
+  stream.close();
+  expect(log).toMatchObject({ session_id: 'printer', level: 'info' });
+  expect(log.message).toBe("on the console { it: 'prints' }");
+  expect(error).toMatchObject({ session_id: 'printer', level: 'warn' });
+  expect(error.message).toBe('on standard error');
+  expect(service.stderr()).toContain('printed at import');
+  expect(service.stderr()).not.toContain('on standard error');
 });
 
 it('a kind that loads only on the first host: the other hosts and their replacements run without it', async () => {

@@ -2,56 +2,12 @@
 
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BotLines } from '../../../src/bot-host/bot-lines.js';
-import { BotRun } from '../../../src/bot-host/bot-run.js';
-import type { Outbox } from '../../../src/bot-host/outbox.js';
-import {
-  type BotContext,
-  type BotDefinition,
-  BotError,
-  defineBot,
-  type TSchema,
-  Type,
-} from '../../../src/bot-sdk/index.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { BotRun } from '../../../src/bot-host/bot-run.js';
+import { type BotContext, BotError, Type } from '../../../src/bot-sdk/index.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
-import { secretStrings } from '../../../src/shared/contract/secrets.js';
-import { NetworkRules } from '../../../src/shared/network-rules.js';
-
-type Definition = Partial<BotDefinition<TSchema, unknown, Record<string, TSchema>>>;
-
-const started: BotRun[] = [];
-afterEach(async () => {
-  for (const bot of started.splice(0)) {
-    bot.stop();
-    await bot.ended;
-  }
-});
-
-function start(
-  definition: Definition,
-  config: JsonObject = {},
-  allow: string[] | null = null,
-): { bot: BotRun; items: Item[] } {
-  const kind = defineBot({
-    kind: 'tried',
-    config: Type.Object({}),
-    run: (ctx) => ctx.sleep(2 ** 30),
-    ...definition,
-  });
-  const items: Item[] = [];
-  const outbox = {
-    add: (item: Item) => items.push(item),
-    hasRoom: () => true,
-    flush: () => {},
-  } as unknown as Outbox;
-  const secrets = secretStrings(config, kind.config);
-  const lines = new BotLines(outbox, 'tried', 0, secrets);
-  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines, new NetworkRules(allow));
-  started.push(bot);
-  return { bot, items };
-}
+import { messages, start } from './started-run.js';
 
 describe('a password in a URL', () => {
   const url = 'http://user:hunter2secret@127.0.0.1:1/';
@@ -166,6 +122,7 @@ describe('a secret of the configuration', () => {
       values,
     );
     bot.log.warn(`anna 12 ${token}, ${encodeURIComponent(token)}, hunter2 and inside`);
+    bot.log.warn('%s', token, { hunter2: [token] }, new Error(token));
     expect(await bot.invoke({ command: 'tell', args: {}, timeoutMs: 60_000 })).toEqual({
       token: ['<***>', 'anna', 12],
     });
@@ -176,8 +133,11 @@ describe('a secret of the configuration', () => {
     const { error, stack } = await bot.ended;
     expect(error).toBe('it was ***');
     expect(stack).toContain('it was ***');
-    const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+    const lines = messages(items);
     expect(lines).toContain('anna 12 ***, ***, *** and ***');
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^\*{3} \{ \*{3}: \[ '\*{3}' \] \} Error: \*{3}\n/),
+    );
     expect(JSON.stringify([items, stack])).not.toMatch(/of .{0,3}mine|hunter2|inside/);
   });
 });
@@ -240,7 +200,7 @@ describe('what a bot publishes beside its lines', () => {
     expect(await ask('say', { text })).toEqual({ said: text });
     expect(await ask('say', { text: password })).toEqual({ said: '***' });
     expect(await ask('result')).toEqual({ '***': { 'a ***': '***' } });
-    const lines = items().map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+    const lines = messages(items());
     expect(lines).toEqual(expect.arrayContaining([`Say{text="${text}"}`, 'Say{text="***"}']));
   });
 
@@ -295,13 +255,96 @@ it('the code of a BotError and its cause follow its message', async () => {
   expect((await start({ run }).bot.ended).error).toBe(shown);
 });
 
+describe('a line', () => {
+  it('has objects, errors and further values as console shows them, on one line', () => {
+    const { bot, items } = start({});
+    const { log } = bot;
+    log.info('100 %s');
+    log.info('%s of %d', 'one', 2, { three: [3] });
+    log.warn({ a: { b: { c: { d: 1 } } }, list: new Set([1, 2]) });
+    log.error(undefined);
+    log.state();
+    expect(messages(items)).toEqual([
+      '100 %s',
+      'one of 2 { three: [ 3 ] }',
+      '{ a: { b: { c: [Object] } }, list: Set(2) { 1, 2 } }',
+      'undefined',
+      '',
+    ]);
+  });
+
+  it('has the stack of an error, without passwords in URLs', () => {
+    const { bot, items } = start({});
+    const cause = new TypeError('no way to http://user:word@host/');
+    bot.log.error('it failed:', new Error('no', { cause }));
+    expect(messages(items)[0]).toMatch(
+      /^it failed: Error: no\n +at .*\[cause\]: TypeError: no way to http:\/\/\*{3}@host\/\n +at/s,
+    );
+  });
+
+  it('is cut, and its value need not be shown', () => {
+    const { bot, items } = start({});
+    bot.log.info({ text: 'x'.repeat(100_000) });
+    bot.log.info({
+      [Symbol.for('nodejs.util.inspect.custom')]() {
+        throw new Error('not me');
+      },
+    });
+    const [long = '', hidden] = messages(items);
+    expect(long).toMatch(/^\{ text: 'x+.*… \[cut, \d+ characters\]$/);
+    expect(long.length).toBeLessThanOrEqual(8192);
+    expect(hidden).toBe('a value that cannot be shown');
+  });
+
+  it('is formatted only if it is not skipped', () => {
+    let shown = 0;
+    const value = {
+      [Symbol.for('nodejs.util.inspect.custom')]() {
+        shown += 1;
+        return 'it';
+      },
+    };
+    const { bot, items } = start({}, {}, null, 2);
+    for (let n = 0; n < 10; n++) bot.log.info(value);
+    expect(shown).toBe(messages(items).length);
+    expect(shown).toBeLessThan(10);
+  });
+});
+
+it.each([
+  [{ code: 7, why: { text: 'it broke' } }, "{ code: 7, why: { text: 'it broke' } }"],
+  [Object.create(null), '[Object: null prototype] {}'],
+  ['a string', 'a string'],
+  [undefined, 'undefined'],
+  [
+    new Proxy(
+      {},
+      {
+        getPrototypeOf() {
+          throw new Error('a trap');
+        },
+        get() {
+          throw new Error('a trap');
+        },
+      },
+    ),
+    '{}',
+  ],
+])('the reason of a run that threw no error can be read: %#', async (thrown, reason) => {
+  const run = (): never => {
+    throw thrown;
+  };
+  const { bot } = start({ run });
+  expect((await bot.ended).error).toBe(reason);
+});
+
 it('fetch logs a failure, and logs nothing for a request that is not sent', async () => {
   const { bot, items } = start({});
   const url = 'http://127.0.0.1:1/';
   await expect(bot.context.fetch(url, { signal: AbortSignal.abort() })).rejects.toThrow('abort');
   expect(items).toEqual([]);
   await expect(bot.context.fetch(url)).rejects.toThrow('fetch failed');
-  const lines = items.map((item) => (item.kind === 'log' ? JSON.parse(item.message_json) : ''));
+  const lines = messages(items);
   expect(lines[0]).toBe(`GET ${url}`);
   expect(lines[1]).toMatch(/^GET http:\/\/127\.0\.0\.1:1\/ failed: fetch failed \(cause: .+\)$/);
   expect(lines).toHaveLength(2);

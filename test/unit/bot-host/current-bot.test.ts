@@ -5,8 +5,10 @@ import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { type CurrentRun, runAsBot, watchRuns } from '../../../src/bot-host/current-bot.js';
+import type { Logger } from '../../../src/bot-sdk/index.js';
 
-const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, fail: () => {} });
+const log = {} as Logger;
+const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, log, fail: () => {} });
 const [one, two] = [run(1), run(2)];
 
 /** Without the code of no run, which the test runner has between any two callbacks. */

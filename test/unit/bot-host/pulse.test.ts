@@ -1,11 +1,12 @@
 // A host's heartbeat, with real timers: it beats while code runs, and only then.
 
 import { afterEach, expect, it } from 'vitest';
-import { currentRun, runAsBot } from '../../../src/bot-host/current-bot.js';
+import { type CurrentRun, currentRun, runAsBot } from '../../../src/bot-host/current-bot.js';
 import { Pulse } from '../../../src/bot-host/pulse.js';
+import type { Logger } from '../../../src/bot-sdk/index.js';
 import { Heartbeat } from '../../../src/shared/memory/heartbeat.js';
 
-const BOT = { id: 'bot-1', number: 1, fail: () => {} };
+const BOT: CurrentRun = { id: 'bot-1', number: 1, log: {} as Logger, fail: () => {} };
 
 let pulse: Pulse;
 afterEach(() => pulse.stop());

@@ -1,0 +1,46 @@
+// Runs in a bot host thread. What a bot prints becomes its lines: the service's output is one for all bots, and has no masks.
+
+import { currentRun } from './current-bot.js';
+
+/** The methods of console that print, with the level of their lines. The other methods call these. */
+const LEVELS = {
+  log: 'info',
+  info: 'info',
+  debug: 'info',
+  dir: 'info',
+  warn: 'warn',
+  error: 'error',
+} as const;
+
+/** Makes what bots print on a console the lines of the bot that runs, scope `console`. Other code prints as before. */
+export function captureConsole(printer: Console): void {
+  for (const method of Object.keys(LEVELS) as (keyof typeof LEVELS)[]) {
+    const print = printer[method];
+    printer[method] = (...values: unknown[]) => {
+      const log = currentRun()?.log.scope('console');
+      if (!log) Reflect.apply(print, printer, values);
+      // Its second argument is options.
+      else if (method === 'dir') log.info(values[0]);
+      else log[LEVELS[method]](...values);
+    };
+  }
+}
+
+/** The same for what bots write to a stream of the process. A piece is one line. */
+export function captureWrites(
+  stream: NodeJS.WriteStream,
+  scope: string,
+  level: 'info' | 'warn',
+): void {
+  const { write } = stream;
+  const capture = (piece: Uint8Array | string, ...more: unknown[]): boolean => {
+    const run = currentRun();
+    if (!run) return Reflect.apply(write, stream, [piece, ...more]);
+    const text = typeof piece === 'string' ? piece : Buffer.from(piece).toString();
+    run.log.scope(scope)[level](text.replace(/\r?\n$/, ''));
+    const done = more.at(-1);
+    if (typeof done === 'function') queueMicrotask(() => done());
+    return true;
+  };
+  stream.write = capture;
+}
