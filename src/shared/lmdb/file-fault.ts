@@ -1,7 +1,8 @@
 // Finds out in another process whether an LMDB file can be used, and sets a broken one aside. A file is never opened here before
 // it is checked, and never deleted.
 
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { renameSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { messageOf } from '../errors.js';
@@ -43,10 +44,15 @@ export async function faultOf(
   if (size === 0) return 'it is empty';
   // Otherwise a full disk would crash the verifier as a broken file does.
   if (!isOpen) reserveLockFile(path);
+  const checking = run(process.execPath, [verifier, path, scope], {
+    ...(stopping && { signal: stopping }),
+  });
   try {
-    await run(process.execPath, [verifier, path, scope], { ...(stopping && { signal: stopping }) });
+    await checking;
     return undefined;
   } catch (thrown) {
+    // After `stopping` it still runs for a moment, and would outlive this process.
+    await exitOf(checking.child);
     const { code, signal, stderr = '' } = thrown as Ending;
     if (CRASHES.includes(signal)) {
       if (NO_MEMORY.test(stderr)) throw unknown('there is too little memory');
@@ -61,6 +67,11 @@ export async function faultOf(
 /** In bytes, undefined when there is no such file. @throws Error when it could not be checked. */
 export function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
+}
+
+async function exitOf(child: ChildProcess): Promise<void> {
+  const isRunning = child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  if (isRunning) await once(child, 'exit');
 }
 
 function unknown(why: string): Error {
