@@ -24,6 +24,7 @@ import { KindSchemas } from './bots/kind-schemas.js';
 import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { Quarantine } from './bots/quarantine.js';
 import { BotRegistry } from './bots/registry.js';
+import { StartPace } from './bots/start-pace.js';
 import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
@@ -145,6 +146,10 @@ export class Service {
     this.#registry = new BotRegistry(
       {
         hosts: this.#hosts,
+        pace: new StartPace({
+          total: config.hosts.starts_per_second,
+          byKind: config.hosts.starts_per_second_by_kind,
+        }),
         events: this.#events,
         graceMs: config.hosts.stop_grace_ms,
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
@@ -213,8 +218,9 @@ export class Service {
       ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
     );
     for (const line of missingKinds) this.#say('error', line);
-    if (this.#misfit !== null) this.#say('warn', this.#misfit);
-    const warnings = [...missingKinds, ...(this.#misfit === null ? [] : [this.#misfit])];
+    const misfits = [...(this.#misfit === null ? [] : [this.#misfit]), ...this.#unknownKinds()];
+    for (const line of misfits) this.#say('warn', line);
+    const warnings = [...missingKinds, ...misfits];
     // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that
     // no client's request for a bot comes first.
     await Promise.all([
@@ -223,6 +229,14 @@ export class Service {
     ]);
     stopping.throwIfAborted();
     listening({ port, pin, engine, warnings });
+  }
+
+  /** One line for each limit of a kind that there is not. */
+  #unknownKinds(): string[] {
+    const known = new Set(this.#schemas.infos().map(({ kind }) => kind));
+    return Object.keys(this.#config.hosts.starts_per_second_by_kind)
+      .filter((kind) => !known.has(kind))
+      .map((kind) => `hosts.starts_per_second_by_kind: there is no kind ${JSON.stringify(kind)}`);
   }
 
   /** Reloads certificate and key. When they cannot be used the old ones stay, and a line on the stream says so. */

@@ -3,15 +3,16 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$", "u");
 const pattern2 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
-const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern4 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern6 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const pattern3 = new RegExp("^.*$", "u");
+const pattern4 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern5 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern7 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1607,14 +1608,14 @@ const _errs121 = errors;
 if(errors === _errs121){
 if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
-if((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
 else {
 const _errs123 = errors;
 for(const key6 in data47){
-if(!(((((((key6 === "count") || (key6 === "max_dedicated")) || (key6 === "max_heap_mb")) || (key6 === "in_flight_bytes")) || (key6 === "stop_grace_ms")) || (key6 === "kind_load_ms")) || (key6 === "bot_lines_per_second"))){
+if(!(func0.call(schema0.properties.hosts.properties, key6))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -1826,18 +1827,85 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.bot_lines_per_second !== undefined){
-let data54 = data47.bot_lines_per_second;
+if(data47.starts_per_second !== undefined){
+let data54 = data47.starts_per_second;
 const _errs140 = errors;
-if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+const _errs141 = errors;
+let valid21 = false;
+const _errs142 = errors;
+if(errors === _errs142){
+if((typeof data54 == "number") && (isFinite(data54))){
+if(data54 > 100000 || isNaN(data54)){
+const err27 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+else {
+if(data54 < 0.01 || isNaN(data54)){
+const err28 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+}
+}
+else {
+const err29 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+var _valid6 = _errs142 === errors;
+valid21 = valid21 || _valid6;
+if(!valid21){
+const _errs144 = errors;
+if(data54 !== null){
+const err30 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+var _valid6 = _errs144 === errors;
+valid21 = valid21 || _valid6;
+}
+if(!valid21){
+const err31 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+validate0.errors = vErrors;
 return false;
 }
-if(errors === _errs140){
-if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 < 0 || isNaN(data54)){
-validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
+else {
+errors = _errs141;
+if(vErrors !== null){
+if(_errs141){
+vErrors.length = _errs141;
+}
+else {
+vErrors = null;
 }
 }
 }
@@ -1845,6 +1913,75 @@ var valid19 = _errs140 === errors;
 }
 else {
 var valid19 = true;
+}
+if(valid19){
+if(data47.starts_per_second_by_kind !== undefined){
+let data55 = data47.starts_per_second_by_kind;
+const _errs146 = errors;
+if(errors === _errs146){
+if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+var valid22 = true;
+for(const key7 in data55){
+if(pattern3.test(key7)){
+let data56 = data55[key7];
+const _errs148 = errors;
+if(errors === _errs148){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 > 100000 || isNaN(data56)){
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
+return false;
+}
+else {
+if(data56 < 0.01 || isNaN(data56)){
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+return false;
+}
+}
+var valid22 = _errs148 === errors;
+if(!valid22){
+break;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind",schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid19 = _errs146 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.bot_lines_per_second !== undefined){
+let data57 = data47.bot_lines_per_second;
+const _errs150 = errors;
+if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs150){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 < 0 || isNaN(data57)){
+validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid19 = _errs150 === errors;
+}
+else {
+var valid19 = true;
+}
+}
 }
 }
 }
@@ -1867,112 +2004,112 @@ var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data55 = data.network;
-const _errs142 = errors;
-if(errors === _errs142){
-if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
+let data58 = data.network;
+const _errs152 = errors;
+if(errors === _errs152){
+if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
 let missing7;
-if((data55.allow === undefined) && (missing7 = "allow")){
+if((data58.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs144 = errors;
-for(const key7 in data55){
-if(!(key7 === "allow")){
-validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"}];
+const _errs154 = errors;
+for(const key8 in data58){
+if(!(key8 === "allow")){
+validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs144 === errors){
-if(data55.allow !== undefined){
-let data56 = data55.allow;
-const _errs146 = errors;
-let valid22 = false;
-const _errs147 = errors;
-if(errors === _errs147){
-if(Array.isArray(data56)){
-var valid23 = true;
-const len4 = data56.length;
+if(_errs154 === errors){
+if(data58.allow !== undefined){
+let data59 = data58.allow;
+const _errs156 = errors;
+let valid24 = false;
+const _errs157 = errors;
+if(errors === _errs157){
+if(Array.isArray(data59)){
+var valid25 = true;
+const len4 = data59.length;
 for(let i8=0; i8<len4; i8++){
-let data57 = data56[i8];
-const _errs149 = errors;
-if(errors === _errs149){
-if(typeof data57 === "string"){
-if(func2(data57) < 1){
-const err27 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+let data60 = data59[i8];
+const _errs159 = errors;
+if(errors === _errs159){
+if(typeof data60 === "string"){
+if(func2(data60) < 1){
+const err32 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
-vErrors = [err27];
+vErrors = [err32];
 }
 else {
-vErrors.push(err27);
+vErrors.push(err32);
 }
 errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err33 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err28];
+vErrors = [err33];
 }
 else {
-vErrors.push(err28);
+vErrors.push(err33);
 }
 errors++;
 }
 }
-var valid23 = _errs149 === errors;
-if(!valid23){
+var valid25 = _errs159 === errors;
+if(!valid25){
 break;
 }
 }
 }
 else {
-const err29 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err34 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/0/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err29];
+vErrors = [err34];
 }
 else {
-vErrors.push(err29);
+vErrors.push(err34);
 }
 errors++;
 }
 }
-var _valid6 = _errs147 === errors;
-valid22 = valid22 || _valid6;
-if(!valid22){
-const _errs151 = errors;
-if(data56 !== null){
-const err30 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid7 = _errs157 === errors;
+valid24 = valid24 || _valid7;
+if(!valid24){
+const _errs161 = errors;
+if(data59 !== null){
+const err35 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err30];
+vErrors = [err35];
 }
 else {
-vErrors.push(err30);
+vErrors.push(err35);
 }
 errors++;
 }
-var _valid6 = _errs151 === errors;
-valid22 = valid22 || _valid6;
+var _valid7 = _errs161 === errors;
+valid24 = valid24 || _valid7;
 }
-if(!valid22){
-const err31 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid24){
+const err36 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err31];
+vErrors = [err36];
 }
 else {
-vErrors.push(err31);
+vErrors.push(err36);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs146;
+errors = _errs156;
 if(vErrors !== null){
-if(_errs146){
-vErrors.length = _errs146;
+if(_errs156){
+vErrors.length = _errs156;
 }
 else {
 vErrors = null;
@@ -1988,42 +2125,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs142 === errors;
+var valid0 = _errs152 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data58 = data.invoke;
-const _errs153 = errors;
-if(errors === _errs153){
-if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
+let data61 = data.invoke;
+const _errs163 = errors;
+if(errors === _errs163){
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
 let missing8;
-if((data58.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data61.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs155 = errors;
-for(const key8 in data58){
-if(!(key8 === "timeout_ms")){
-validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
+const _errs165 = errors;
+for(const key9 in data61){
+if(!(key9 === "timeout_ms")){
+validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs155 === errors){
-if(data58.timeout_ms !== undefined){
-let data59 = data58.timeout_ms;
-const _errs156 = errors;
-if(!(((typeof data59 == "number") && (!(data59 % 1) && !isNaN(data59))) && (isFinite(data59)))){
+if(_errs165 === errors){
+if(data61.timeout_ms !== undefined){
+let data62 = data61.timeout_ms;
+const _errs166 = errors;
+if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs156){
-if((typeof data59 == "number") && (isFinite(data59))){
-if(data59 < 10 || isNaN(data59)){
+if(errors === _errs166){
+if((typeof data62 == "number") && (isFinite(data62))){
+if(data62 < 10 || isNaN(data62)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -2038,84 +2175,84 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs153 === errors;
+var valid0 = _errs163 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data60 = data.shutdown;
-const _errs158 = errors;
-if(errors === _errs158){
-if(data60 && typeof data60 == "object" && !Array.isArray(data60)){
+let data63 = data.shutdown;
+const _errs168 = errors;
+if(errors === _errs168){
+if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
 let missing9;
-if(((data60.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data60.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data63.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data63.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs160 = errors;
-for(const key9 in data60){
-if(!((key9 === "bots_ms") || (key9 === "streams_ms"))){
-validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
+const _errs170 = errors;
+for(const key10 in data63){
+if(!((key10 === "bots_ms") || (key10 === "streams_ms"))){
+validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs160 === errors){
-if(data60.bots_ms !== undefined){
-let data61 = data60.bots_ms;
-const _errs161 = errors;
-if(!(((typeof data61 == "number") && (!(data61 % 1) && !isNaN(data61))) && (isFinite(data61)))){
+if(_errs170 === errors){
+if(data63.bots_ms !== undefined){
+let data64 = data63.bots_ms;
+const _errs171 = errors;
+if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs161){
-if((typeof data61 == "number") && (isFinite(data61))){
-if(data61 > 7500 || isNaN(data61)){
+if(errors === _errs171){
+if((typeof data64 == "number") && (isFinite(data64))){
+if(data64 > 7500 || isNaN(data64)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data61 < 0 || isNaN(data61)){
+if(data64 < 0 || isNaN(data64)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs161 === errors;
+var valid27 = _errs171 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
-if(valid25){
-if(data60.streams_ms !== undefined){
-let data62 = data60.streams_ms;
-const _errs163 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+if(valid27){
+if(data63.streams_ms !== undefined){
+let data65 = data63.streams_ms;
+const _errs173 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs163){
-if((typeof data62 == "number") && (isFinite(data62))){
-if(data62 > 7500 || isNaN(data62)){
+if(errors === _errs173){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 > 7500 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data62 < 0 || isNaN(data62)){
+if(data65 < 0 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid25 = _errs163 === errors;
+var valid27 = _errs173 === errors;
 }
 else {
-var valid25 = true;
+var valid27 = true;
 }
 }
 }
@@ -2126,39 +2263,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs158 === errors;
+var valid0 = _errs168 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data63 = data.log;
-const _errs165 = errors;
-if(errors === _errs165){
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+let data66 = data.log;
+const _errs175 = errors;
+if(errors === _errs175){
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
 let missing10;
-if((data63.access === undefined) && (missing10 = "access")){
+if((data66.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs167 = errors;
-for(const key10 in data63){
-if(!(key10 === "access")){
-validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
+const _errs177 = errors;
+for(const key11 in data66){
+if(!(key11 === "access")){
+validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs167 === errors){
-if(data63.access !== undefined){
-let data64 = data63.access;
-if(typeof data64 !== "string"){
+if(_errs177 === errors){
+if(data66.access !== undefined){
+let data67 = data66.access;
+if(typeof data67 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data64 === "off") || (data64 === "errors")) || (data64 === "all"))){
+if(!(((data67 === "off") || (data67 === "errors")) || (data67 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2171,70 +2308,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs165 === errors;
+var valid0 = _errs175 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data65 = data.pressure;
-const _errs170 = errors;
-if(errors === _errs170){
-if(data65 && typeof data65 == "object" && !Array.isArray(data65)){
+let data68 = data.pressure;
+const _errs180 = errors;
+if(errors === _errs180){
+if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
 let missing11;
-if(((((data65.max_bots === undefined) && (missing11 = "max_bots")) || ((data65.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data65.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data65.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data68.max_bots === undefined) && (missing11 = "max_bots")) || ((data68.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data68.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data68.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs172 = errors;
-for(const key11 in data65){
-if(!((((key11 === "max_bots") || (key11 === "max_cpu")) || (key11 === "max_memory_mb")) || (key11 === "max_queue"))){
-validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
+const _errs182 = errors;
+for(const key12 in data68){
+if(!((((key12 === "max_bots") || (key12 === "max_cpu")) || (key12 === "max_memory_mb")) || (key12 === "max_queue"))){
+validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs172 === errors){
-if(data65.max_bots !== undefined){
-let data66 = data65.max_bots;
-const _errs173 = errors;
-if(!(((typeof data66 == "number") && (!(data66 % 1) && !isNaN(data66))) && (isFinite(data66)))){
+if(_errs182 === errors){
+if(data68.max_bots !== undefined){
+let data69 = data68.max_bots;
+const _errs183 = errors;
+if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs173){
-if((typeof data66 == "number") && (isFinite(data66))){
-if(data66 > 1000000 || isNaN(data66)){
+if(errors === _errs183){
+if((typeof data69 == "number") && (isFinite(data69))){
+if(data69 > 1000000 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data66 < 1 || isNaN(data66)){
+if(data69 < 1 || isNaN(data69)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid27 = _errs173 === errors;
+var valid29 = _errs183 === errors;
 }
 else {
-var valid27 = true;
+var valid29 = true;
 }
-if(valid27){
-if(data65.max_cpu !== undefined){
-let data67 = data65.max_cpu;
-const _errs175 = errors;
-if(errors === _errs175){
-if((typeof data67 == "number") && (isFinite(data67))){
-if(data67 > 1 || isNaN(data67)){
+if(valid29){
+if(data68.max_cpu !== undefined){
+let data70 = data68.max_cpu;
+const _errs185 = errors;
+if(errors === _errs185){
+if((typeof data70 == "number") && (isFinite(data70))){
+if(data70 > 1 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data67 < 0.01 || isNaN(data67)){
+if(data70 < 0.01 || isNaN(data70)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2245,99 +2382,99 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid27 = _errs175 === errors;
+var valid29 = _errs185 === errors;
 }
 else {
-var valid27 = true;
+var valid29 = true;
 }
-if(valid27){
-if(data65.max_memory_mb !== undefined){
-let data68 = data65.max_memory_mb;
-const _errs177 = errors;
-const _errs178 = errors;
-let valid28 = false;
-const _errs179 = errors;
-if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
-const err32 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(valid29){
+if(data68.max_memory_mb !== undefined){
+let data71 = data68.max_memory_mb;
+const _errs187 = errors;
+const _errs188 = errors;
+let valid30 = false;
+const _errs189 = errors;
+if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+const err37 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
-vErrors = [err32];
+vErrors = [err37];
 }
 else {
-vErrors.push(err32);
+vErrors.push(err37);
 }
 errors++;
 }
-if(errors === _errs179){
-if((typeof data68 == "number") && (isFinite(data68))){
-if(data68 < 1 || isNaN(data68)){
-const err33 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(errors === _errs189){
+if((typeof data71 == "number") && (isFinite(data71))){
+if(data71 < 1 || isNaN(data71)){
+const err38 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
-vErrors = [err33];
+vErrors = [err38];
 }
 else {
-vErrors.push(err33);
+vErrors.push(err38);
 }
 errors++;
 }
 }
 }
-var _valid7 = _errs179 === errors;
-valid28 = valid28 || _valid7;
-if(!valid28){
-const _errs181 = errors;
-if(data68 !== null){
-const err34 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid8 = _errs189 === errors;
+valid30 = valid30 || _valid8;
+if(!valid30){
+const _errs191 = errors;
+if(data71 !== null){
+const err39 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err34];
+vErrors = [err39];
 }
 else {
-vErrors.push(err34);
+vErrors.push(err39);
 }
 errors++;
 }
-var _valid7 = _errs181 === errors;
-valid28 = valid28 || _valid7;
+var _valid8 = _errs191 === errors;
+valid30 = valid30 || _valid8;
 }
-if(!valid28){
-const err35 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid30){
+const err40 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err35];
+vErrors = [err40];
 }
 else {
-vErrors.push(err35);
+vErrors.push(err40);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs178;
+errors = _errs188;
 if(vErrors !== null){
-if(_errs178){
-vErrors.length = _errs178;
+if(_errs188){
+vErrors.length = _errs188;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid27 = _errs177 === errors;
+var valid29 = _errs187 === errors;
 }
 else {
-var valid27 = true;
+var valid29 = true;
 }
-if(valid27){
-if(data65.max_queue !== undefined){
-let data69 = data65.max_queue;
-const _errs183 = errors;
-if(errors === _errs183){
-if((typeof data69 == "number") && (isFinite(data69))){
-if(data69 > 1 || isNaN(data69)){
+if(valid29){
+if(data68.max_queue !== undefined){
+let data72 = data68.max_queue;
+const _errs193 = errors;
+if(errors === _errs193){
+if((typeof data72 == "number") && (isFinite(data72))){
+if(data72 > 1 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data69 < 0.01 || isNaN(data69)){
+if(data72 < 0.01 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2348,10 +2485,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid27 = _errs183 === errors;
+var valid29 = _errs193 === errors;
 }
 else {
-var valid27 = true;
+var valid29 = true;
 }
 }
 }
@@ -2364,82 +2501,82 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs170 === errors;
+var valid0 = _errs180 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data70 = data.journal;
-const _errs185 = errors;
-if(errors === _errs185){
-if(data70 && typeof data70 == "object" && !Array.isArray(data70)){
+let data73 = data.journal;
+const _errs195 = errors;
+if(errors === _errs195){
+if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
 let missing12;
-if((((((data70.enabled === undefined) && (missing12 = "enabled")) || ((data70.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data70.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data70.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data70.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data73.enabled === undefined) && (missing12 = "enabled")) || ((data73.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data73.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data73.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data73.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs187 = errors;
-for(const key12 in data70){
-if(!(((((key12 === "enabled") || (key12 === "max_bytes")) || (key12 === "max_age_hours")) || (key12 === "flush_ms")) || (key12 === "fsync"))){
-validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
+const _errs197 = errors;
+for(const key13 in data73){
+if(!(((((key13 === "enabled") || (key13 === "max_bytes")) || (key13 === "max_age_hours")) || (key13 === "flush_ms")) || (key13 === "fsync"))){
+validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs187 === errors){
-if(data70.enabled !== undefined){
-const _errs188 = errors;
-if(typeof data70.enabled !== "boolean"){
+if(_errs197 === errors){
+if(data73.enabled !== undefined){
+const _errs198 = errors;
+if(typeof data73.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid29 = _errs188 === errors;
+var valid31 = _errs198 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
-if(valid29){
-if(data70.max_bytes !== undefined){
-let data72 = data70.max_bytes;
-const _errs190 = errors;
-if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
+if(valid31){
+if(data73.max_bytes !== undefined){
+let data75 = data73.max_bytes;
+const _errs200 = errors;
+if(!(((typeof data75 == "number") && (!(data75 % 1) && !isNaN(data75))) && (isFinite(data75)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs190){
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 1099511627776 || isNaN(data72)){
+if(errors === _errs200){
+if((typeof data75 == "number") && (isFinite(data75))){
+if(data75 > 1099511627776 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data72 < 1048576 || isNaN(data72)){
+if(data75 < 1048576 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid29 = _errs190 === errors;
+var valid31 = _errs200 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
-if(valid29){
-if(data70.max_age_hours !== undefined){
-let data73 = data70.max_age_hours;
-const _errs192 = errors;
-if(errors === _errs192){
-if((typeof data73 == "number") && (isFinite(data73))){
-if(data73 > 87600 || isNaN(data73)){
+if(valid31){
+if(data73.max_age_hours !== undefined){
+let data76 = data73.max_age_hours;
+const _errs202 = errors;
+if(errors === _errs202){
+if((typeof data76 == "number") && (isFinite(data76))){
+if(data76 > 87600 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data73 < 0.01 || isNaN(data73)){
+if(data76 < 0.01 || isNaN(data76)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2450,105 +2587,47 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid29 = _errs192 === errors;
+var valid31 = _errs202 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
-if(valid29){
-if(data70.flush_ms !== undefined){
-let data74 = data70.flush_ms;
-const _errs194 = errors;
-if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
+if(valid31){
+if(data73.flush_ms !== undefined){
+let data77 = data73.flush_ms;
+const _errs204 = errors;
+if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs194){
-if((typeof data74 == "number") && (isFinite(data74))){
-if(data74 > 10000 || isNaN(data74)){
+if(errors === _errs204){
+if((typeof data77 == "number") && (isFinite(data77))){
+if(data77 > 10000 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data74 < 5 || isNaN(data74)){
+if(data77 < 5 || isNaN(data77)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid29 = _errs194 === errors;
+var valid31 = _errs204 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
-if(valid29){
-if(data70.fsync !== undefined){
-let data75 = data70.fsync;
-const _errs196 = errors;
-const _errs197 = errors;
-let valid30 = false;
-const _errs198 = errors;
-if(typeof data75 !== "string"){
-const err36 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err36];
-}
-else {
-vErrors.push(err36);
-}
-errors++;
-}
-if("always" !== data75){
-const err37 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err37];
-}
-else {
-vErrors.push(err37);
-}
-errors++;
-}
-var _valid8 = _errs198 === errors;
-valid30 = valid30 || _valid8;
-if(!valid30){
-const _errs200 = errors;
-if(typeof data75 !== "string"){
-const err38 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-if("background" !== data75){
-const err39 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-var _valid8 = _errs200 === errors;
-valid30 = valid30 || _valid8;
-if(!valid30){
-const _errs202 = errors;
-if(typeof data75 !== "string"){
-const err40 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-if("never" !== data75){
-const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(valid31){
+if(data73.fsync !== undefined){
+let data78 = data73.fsync;
+const _errs206 = errors;
+const _errs207 = errors;
+let valid32 = false;
+const _errs208 = errors;
+if(typeof data78 !== "string"){
+const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2557,12 +2636,8 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid8 = _errs202 === errors;
-valid30 = valid30 || _valid8;
-}
-}
-if(!valid30){
-const err42 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data78){
+const err42 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2570,24 +2645,86 @@ else {
 vErrors.push(err42);
 }
 errors++;
+}
+var _valid9 = _errs208 === errors;
+valid32 = valid32 || _valid9;
+if(!valid32){
+const _errs210 = errors;
+if(typeof data78 !== "string"){
+const err43 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+if("background" !== data78){
+const err44 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+var _valid9 = _errs210 === errors;
+valid32 = valid32 || _valid9;
+if(!valid32){
+const _errs212 = errors;
+if(typeof data78 !== "string"){
+const err45 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if("never" !== data78){
+const err46 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+var _valid9 = _errs212 === errors;
+valid32 = valid32 || _valid9;
+}
+}
+if(!valid32){
+const err47 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs197;
+errors = _errs207;
 if(vErrors !== null){
-if(_errs197){
-vErrors.length = _errs197;
+if(_errs207){
+vErrors.length = _errs207;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid29 = _errs196 === errors;
+var valid31 = _errs206 === errors;
 }
 else {
-var valid29 = true;
+var valid31 = true;
 }
 }
 }
@@ -2601,69 +2738,69 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs185 === errors;
+var valid0 = _errs195 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data76 = data.demo;
-const _errs204 = errors;
-if(errors === _errs204){
-if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
+let data79 = data.demo;
+const _errs214 = errors;
+if(errors === _errs214){
+if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
 let missing13;
-if(((data76.enabled === undefined) && (missing13 = "enabled")) || ((data76.bots === undefined) && (missing13 = "bots"))){
+if(((data79.enabled === undefined) && (missing13 = "enabled")) || ((data79.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs206 = errors;
-for(const key13 in data76){
-if(!((key13 === "enabled") || (key13 === "bots"))){
-validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
+const _errs216 = errors;
+for(const key14 in data79){
+if(!((key14 === "enabled") || (key14 === "bots"))){
+validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs206 === errors){
-if(data76.enabled !== undefined){
-const _errs207 = errors;
-if(typeof data76.enabled !== "boolean"){
+if(_errs216 === errors){
+if(data79.enabled !== undefined){
+const _errs217 = errors;
+if(typeof data79.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid31 = _errs207 === errors;
+var valid33 = _errs217 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
-if(valid31){
-if(data76.bots !== undefined){
-let data78 = data76.bots;
-const _errs209 = errors;
-if(!(((typeof data78 == "number") && (!(data78 % 1) && !isNaN(data78))) && (isFinite(data78)))){
+if(valid33){
+if(data79.bots !== undefined){
+let data81 = data79.bots;
+const _errs219 = errors;
+if(!(((typeof data81 == "number") && (!(data81 % 1) && !isNaN(data81))) && (isFinite(data81)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs209){
-if((typeof data78 == "number") && (isFinite(data78))){
-if(data78 > 10000 || isNaN(data78)){
+if(errors === _errs219){
+if((typeof data81 == "number") && (isFinite(data81))){
+if(data81 > 10000 || isNaN(data81)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data78 < 0 || isNaN(data78)){
+if(data81 < 0 || isNaN(data81)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs209 === errors;
+var valid33 = _errs219 === errors;
 }
 else {
-var valid31 = true;
+var valid33 = true;
 }
 }
 }
@@ -2674,34 +2811,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs204 === errors;
+var valid0 = _errs214 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data79 = data.drills;
-const _errs211 = errors;
-if(errors === _errs211){
-if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
+let data82 = data.drills;
+const _errs221 = errors;
+if(errors === _errs221){
+if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
 let missing14;
-if((data79.enabled === undefined) && (missing14 = "enabled")){
+if((data82.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs213 = errors;
-for(const key14 in data79){
-if(!(key14 === "enabled")){
-validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
+const _errs223 = errors;
+for(const key15 in data82){
+if(!(key15 === "enabled")){
+validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs213 === errors){
-if(data79.enabled !== undefined){
-if(typeof data79.enabled !== "boolean"){
+if(_errs223 === errors){
+if(data82.enabled !== undefined){
+if(typeof data82.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2714,25 +2851,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs211 === errors;
+var valid0 = _errs221 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data81 = data.kinds;
-const _errs216 = errors;
-if(errors === _errs216){
-if(Array.isArray(data81)){
-var valid33 = true;
-const len5 = data81.length;
+let data84 = data.kinds;
+const _errs226 = errors;
+if(errors === _errs226){
+if(Array.isArray(data84)){
+var valid35 = true;
+const len5 = data84.length;
 for(let i9=0; i9<len5; i9++){
-let data82 = data81[i9];
-const _errs218 = errors;
-if(errors === _errs218){
-if(typeof data82 === "string"){
-if(func2(data82) < 1){
+let data85 = data84[i9];
+const _errs228 = errors;
+if(errors === _errs228){
+if(typeof data85 === "string"){
+if(func2(data85) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2742,8 +2879,8 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid33 = _errs218 === errors;
-if(!valid33){
+var valid35 = _errs228 === errors;
+if(!valid35){
 break;
 }
 }
@@ -2753,98 +2890,40 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs216 === errors;
+var valid0 = _errs226 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data83 = data.restart;
-const _errs220 = errors;
-if(errors === _errs220){
-if(data83 && typeof data83 == "object" && !Array.isArray(data83)){
+let data86 = data.restart;
+const _errs230 = errors;
+if(errors === _errs230){
+if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
 let missing15;
-if(((((((data83.policy === undefined) && (missing15 = "policy")) || ((data83.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data83.window_ms === undefined) && (missing15 = "window_ms"))) || ((data83.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data83.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data83.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
+if(((((((data86.policy === undefined) && (missing15 = "policy")) || ((data86.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data86.window_ms === undefined) && (missing15 = "window_ms"))) || ((data86.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data86.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data86.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-const _errs222 = errors;
-for(const key15 in data83){
-if(!((((((key15 === "policy") || (key15 === "max_restarts")) || (key15 === "window_ms")) || (key15 === "backoff_ms")) || (key15 === "backoff_cap_ms")) || (key15 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
+const _errs232 = errors;
+for(const key16 in data86){
+if(!((((((key16 === "policy") || (key16 === "max_restarts")) || (key16 === "window_ms")) || (key16 === "backoff_ms")) || (key16 === "backoff_cap_ms")) || (key16 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs222 === errors){
-if(data83.policy !== undefined){
-let data84 = data83.policy;
-const _errs223 = errors;
-const _errs224 = errors;
-let valid35 = false;
-const _errs225 = errors;
-if(typeof data84 !== "string"){
-const err43 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
-}
-if("always" !== data84){
-const err44 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err44];
-}
-else {
-vErrors.push(err44);
-}
-errors++;
-}
-var _valid9 = _errs225 === errors;
-valid35 = valid35 || _valid9;
-if(!valid35){
-const _errs227 = errors;
-if(typeof data84 !== "string"){
-const err45 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err45];
-}
-else {
-vErrors.push(err45);
-}
-errors++;
-}
-if("on-failure" !== data84){
-const err46 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err46];
-}
-else {
-vErrors.push(err46);
-}
-errors++;
-}
-var _valid9 = _errs227 === errors;
-valid35 = valid35 || _valid9;
-if(!valid35){
-const _errs229 = errors;
-if(typeof data84 !== "string"){
-const err47 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err47];
-}
-else {
-vErrors.push(err47);
-}
-errors++;
-}
-if("never" !== data84){
-const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(_errs232 === errors){
+if(data86.policy !== undefined){
+let data87 = data86.policy;
+const _errs233 = errors;
+const _errs234 = errors;
+let valid37 = false;
+const _errs235 = errors;
+if(typeof data87 !== "string"){
+const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2853,12 +2932,8 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid9 = _errs229 === errors;
-valid35 = valid35 || _valid9;
-}
-}
-if(!valid35){
-const err49 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data87){
+const err49 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2866,34 +2941,13 @@ else {
 vErrors.push(err49);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs224;
-if(vErrors !== null){
-if(_errs224){
-vErrors.length = _errs224;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid34 = _errs223 === errors;
-}
-else {
-var valid34 = true;
-}
-if(valid34){
-if(data83.max_restarts !== undefined){
-let data85 = data83.max_restarts;
-const _errs231 = errors;
-const _errs232 = errors;
-let valid36 = false;
-const _errs233 = errors;
-if(!(((typeof data85 == "number") && (!(data85 % 1) && !isNaN(data85))) && (isFinite(data85)))){
-const err50 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid10 = _errs235 === errors;
+valid37 = valid37 || _valid10;
+if(!valid37){
+const _errs237 = errors;
+if(typeof data87 !== "string"){
+const err50 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2902,10 +2956,8 @@ vErrors.push(err50);
 }
 errors++;
 }
-if(errors === _errs233){
-if((typeof data85 == "number") && (isFinite(data85))){
-if(data85 > 1000 || isNaN(data85)){
-const err51 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if("on-failure" !== data87){
+const err51 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2914,9 +2966,12 @@ vErrors.push(err51);
 }
 errors++;
 }
-else {
-if(data85 < 0 || isNaN(data85)){
-const err52 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid10 = _errs237 === errors;
+valid37 = valid37 || _valid10;
+if(!valid37){
+const _errs239 = errors;
+if(typeof data87 !== "string"){
+const err52 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2925,15 +2980,8 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-}
-}
-var _valid10 = _errs233 === errors;
-valid36 = valid36 || _valid10;
-if(!valid36){
-const _errs235 = errors;
-if(data85 !== null){
-const err53 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("never" !== data87){
+const err53 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2942,11 +2990,12 @@ vErrors.push(err53);
 }
 errors++;
 }
-var _valid10 = _errs235 === errors;
-valid36 = valid36 || _valid10;
+var _valid10 = _errs239 === errors;
+valid37 = valid37 || _valid10;
 }
-if(!valid36){
-const err54 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+if(!valid37){
+const err54 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -2958,104 +3007,192 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs232;
+errors = _errs234;
 if(vErrors !== null){
-if(_errs232){
-vErrors.length = _errs232;
+if(_errs234){
+vErrors.length = _errs234;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid34 = _errs231 === errors;
+var valid36 = _errs233 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data83.window_ms !== undefined){
-let data86 = data83.window_ms;
-const _errs237 = errors;
-if(!(((typeof data86 == "number") && (!(data86 % 1) && !isNaN(data86))) && (isFinite(data86)))){
+if(valid36){
+if(data86.max_restarts !== undefined){
+let data88 = data86.max_restarts;
+const _errs241 = errors;
+const _errs242 = errors;
+let valid38 = false;
+const _errs243 = errors;
+if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+const err55 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+if(errors === _errs243){
+if((typeof data88 == "number") && (isFinite(data88))){
+if(data88 > 1000 || isNaN(data88)){
+const err56 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+else {
+if(data88 < 0 || isNaN(data88)){
+const err57 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+}
+}
+var _valid11 = _errs243 === errors;
+valid38 = valid38 || _valid11;
+if(!valid38){
+const _errs245 = errors;
+if(data88 !== null){
+const err58 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+var _valid11 = _errs245 === errors;
+valid38 = valid38 || _valid11;
+}
+if(!valid38){
+const err59 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs242;
+if(vErrors !== null){
+if(_errs242){
+vErrors.length = _errs242;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid36 = _errs241 === errors;
+}
+else {
+var valid36 = true;
+}
+if(valid36){
+if(data86.window_ms !== undefined){
+let data89 = data86.window_ms;
+const _errs247 = errors;
+if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs237){
-if((typeof data86 == "number") && (isFinite(data86))){
-if(data86 < 1000 || isNaN(data86)){
+if(errors === _errs247){
+if((typeof data89 == "number") && (isFinite(data89))){
+if(data89 < 1000 || isNaN(data89)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid34 = _errs237 === errors;
+var valid36 = _errs247 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data83.backoff_ms !== undefined){
-let data87 = data83.backoff_ms;
-const _errs239 = errors;
-if(!(((typeof data87 == "number") && (!(data87 % 1) && !isNaN(data87))) && (isFinite(data87)))){
+if(valid36){
+if(data86.backoff_ms !== undefined){
+let data90 = data86.backoff_ms;
+const _errs249 = errors;
+if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs239){
-if((typeof data87 == "number") && (isFinite(data87))){
-if(data87 < 0 || isNaN(data87)){
+if(errors === _errs249){
+if((typeof data90 == "number") && (isFinite(data90))){
+if(data90 < 0 || isNaN(data90)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid34 = _errs239 === errors;
+var valid36 = _errs249 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data83.backoff_cap_ms !== undefined){
-let data88 = data83.backoff_cap_ms;
-const _errs241 = errors;
-if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
+if(valid36){
+if(data86.backoff_cap_ms !== undefined){
+let data91 = data86.backoff_cap_ms;
+const _errs251 = errors;
+if(!(((typeof data91 == "number") && (!(data91 % 1) && !isNaN(data91))) && (isFinite(data91)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs241){
-if((typeof data88 == "number") && (isFinite(data88))){
-if(data88 < 0 || isNaN(data88)){
+if(errors === _errs251){
+if((typeof data91 == "number") && (isFinite(data91))){
+if(data91 < 0 || isNaN(data91)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid34 = _errs241 === errors;
+var valid36 = _errs251 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
-if(valid34){
-if(data83.healthy_ms !== undefined){
-let data89 = data83.healthy_ms;
-const _errs243 = errors;
-if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
+if(valid36){
+if(data86.healthy_ms !== undefined){
+let data92 = data86.healthy_ms;
+const _errs253 = errors;
+if(!(((typeof data92 == "number") && (!(data92 % 1) && !isNaN(data92))) && (isFinite(data92)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs243){
-if((typeof data89 == "number") && (isFinite(data89))){
-if(data89 < 0 || isNaN(data89)){
+if(errors === _errs253){
+if((typeof data92 == "number") && (isFinite(data92))){
+if(data92 < 0 || isNaN(data92)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid34 = _errs243 === errors;
+var valid36 = _errs253 === errors;
 }
 else {
-var valid34 = true;
+var valid36 = true;
 }
 }
 }
@@ -3070,42 +3207,42 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs220 === errors;
+var valid0 = _errs230 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data90 = data.watchdog;
-const _errs245 = errors;
-if(errors === _errs245){
-if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+let data93 = data.watchdog;
+const _errs255 = errors;
+if(errors === _errs255){
+if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
 let missing16;
-if((data90.hang_ms === undefined) && (missing16 = "hang_ms")){
+if((data93.hang_ms === undefined) && (missing16 = "hang_ms")){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
-const _errs247 = errors;
-for(const key16 in data90){
-if(!(key16 === "hang_ms")){
-validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
+const _errs257 = errors;
+for(const key17 in data93){
+if(!(key17 === "hang_ms")){
+validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs247 === errors){
-if(data90.hang_ms !== undefined){
-let data91 = data90.hang_ms;
-const _errs248 = errors;
-if(!(((typeof data91 == "number") && (!(data91 % 1) && !isNaN(data91))) && (isFinite(data91)))){
+if(_errs257 === errors){
+if(data93.hang_ms !== undefined){
+let data94 = data93.hang_ms;
+const _errs258 = errors;
+if(!(((typeof data94 == "number") && (!(data94 % 1) && !isNaN(data94))) && (isFinite(data94)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs248){
-if((typeof data91 == "number") && (isFinite(data91))){
-if(data91 < 500 || isNaN(data91)){
+if(errors === _errs258){
+if((typeof data94 == "number") && (isFinite(data94))){
+if(data94 < 500 || isNaN(data94)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
@@ -3120,57 +3257,57 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs245 === errors;
+var valid0 = _errs255 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data92 = data.bots;
-const _errs250 = errors;
-if(errors === _errs250){
-if(Array.isArray(data92)){
-var valid38 = true;
-const len6 = data92.length;
+let data95 = data.bots;
+const _errs260 = errors;
+if(errors === _errs260){
+if(Array.isArray(data95)){
+var valid40 = true;
+const len6 = data95.length;
 for(let i10=0; i10<len6; i10++){
-let data93 = data92[i10];
-const _errs252 = errors;
-if(errors === _errs252){
-if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
-if(data93.config === undefined){
-data93.config = {};
+let data96 = data95[i10];
+const _errs262 = errors;
+if(errors === _errs262){
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+if(data96.config === undefined){
+data96.config = {};
 }
-if(data93.labels === undefined){
-data93.labels = {};
+if(data96.labels === undefined){
+data96.labels = {};
 }
-if(data93.dedicated === undefined){
-data93.dedicated = false;
+if(data96.dedicated === undefined){
+data96.dedicated = false;
 }
-if(data93.desired === undefined){
-data93.desired = "running";
+if(data96.desired === undefined){
+data96.desired = "running";
 }
 let missing17;
-if(((((((data93.id === undefined) && (missing17 = "id")) || ((data93.kind === undefined) && (missing17 = "kind"))) || ((data93.config === undefined) && (missing17 = "config"))) || ((data93.labels === undefined) && (missing17 = "labels"))) || ((data93.dedicated === undefined) && (missing17 = "dedicated"))) || ((data93.desired === undefined) && (missing17 = "desired"))){
+if(((((((data96.id === undefined) && (missing17 = "id")) || ((data96.kind === undefined) && (missing17 = "kind"))) || ((data96.config === undefined) && (missing17 = "config"))) || ((data96.labels === undefined) && (missing17 = "labels"))) || ((data96.dedicated === undefined) && (missing17 = "dedicated"))) || ((data96.desired === undefined) && (missing17 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs254 = errors;
-for(const key17 in data93){
-if(!(((((((key17 === "id") || (key17 === "kind")) || (key17 === "config")) || (key17 === "labels")) || (key17 === "restart")) || (key17 === "dedicated")) || (key17 === "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
+const _errs264 = errors;
+for(const key18 in data96){
+if(!(((((((key18 === "id") || (key18 === "kind")) || (key18 === "config")) || (key18 === "labels")) || (key18 === "restart")) || (key18 === "dedicated")) || (key18 === "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs254 === errors){
-if(data93.id !== undefined){
-let data94 = data93.id;
-const _errs255 = errors;
-if(errors === _errs255){
-if(typeof data94 === "string"){
-if(!pattern3.test(data94)){
+if(_errs264 === errors){
+if(data96.id !== undefined){
+let data97 = data96.id;
+const _errs265 = errors;
+if(errors === _errs265){
+if(typeof data97 === "string"){
+if(!pattern4.test(data97)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3180,77 +3317,77 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid39 = _errs255 === errors;
+var valid41 = _errs265 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-if(data93.kind !== undefined){
-const _errs257 = errors;
-if(typeof data93.kind !== "string"){
+if(valid41){
+if(data96.kind !== undefined){
+const _errs267 = errors;
+if(typeof data96.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid39 = _errs257 === errors;
+var valid41 = _errs267 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-let data96 = data93.config;
-const _errs259 = errors;
-if(errors === _errs259){
-if(!(data96 && typeof data96 == "object" && !Array.isArray(data96))){
+if(valid41){
+let data99 = data96.config;
+const _errs269 = errors;
+if(errors === _errs269){
+if(!(data99 && typeof data99 == "object" && !Array.isArray(data99))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid39 = _errs259 === errors;
-if(valid39){
-let data97 = data93.labels;
-const _errs261 = errors;
-if(errors === _errs261){
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
-if(Object.keys(data97).length > 32){
+var valid41 = _errs269 === errors;
+if(valid41){
+let data100 = data96.labels;
+const _errs271 = errors;
+if(errors === _errs271){
+if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
+if(Object.keys(data100).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs263 = errors;
-for(const key18 in data97){
-if(!(pattern4.test(key18))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
+const _errs273 = errors;
+for(const key19 in data100){
+if(!(pattern5.test(key19))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs263 === errors){
-var valid40 = true;
-for(const key19 in data97){
-if(pattern4.test(key19)){
-let data98 = data97[key19];
-const _errs264 = errors;
-if(errors === _errs264){
-if(typeof data98 === "string"){
-if(func2(data98) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(_errs273 === errors){
+var valid42 = true;
+for(const key20 in data100){
+if(pattern5.test(key20)){
+let data101 = data100[key20];
+const _errs274 = errors;
+if(errors === _errs274){
+if(typeof data101 === "string"){
+if(func2(data101) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern6.test(data98)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern7.test(data101)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key19.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid40 = _errs264 === errors;
-if(!valid40){
+var valid42 = _errs274 === errors;
+if(!valid42){
 break;
 }
 }
@@ -3263,88 +3400,30 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid39 = _errs261 === errors;
-if(valid39){
-if(data93.restart !== undefined){
-let data99 = data93.restart;
-const _errs266 = errors;
-if(errors === _errs266){
-if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
-const _errs268 = errors;
-for(const key20 in data99){
-if(!((((((key20 === "policy") || (key20 === "max_restarts")) || (key20 === "window_ms")) || (key20 === "backoff_ms")) || (key20 === "backoff_cap_ms")) || (key20 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
+var valid41 = _errs271 === errors;
+if(valid41){
+if(data96.restart !== undefined){
+let data102 = data96.restart;
+const _errs276 = errors;
+if(errors === _errs276){
+if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+const _errs278 = errors;
+for(const key21 in data102){
+if(!((((((key21 === "policy") || (key21 === "max_restarts")) || (key21 === "window_ms")) || (key21 === "backoff_ms")) || (key21 === "backoff_cap_ms")) || (key21 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs268 === errors){
-if(data99.policy !== undefined){
-let data100 = data99.policy;
-const _errs269 = errors;
-const _errs270 = errors;
-let valid42 = false;
-const _errs271 = errors;
-if(typeof data100 !== "string"){
-const err55 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err55];
-}
-else {
-vErrors.push(err55);
-}
-errors++;
-}
-if("always" !== data100){
-const err56 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err56];
-}
-else {
-vErrors.push(err56);
-}
-errors++;
-}
-var _valid11 = _errs271 === errors;
-valid42 = valid42 || _valid11;
-if(!valid42){
-const _errs273 = errors;
-if(typeof data100 !== "string"){
-const err57 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err57];
-}
-else {
-vErrors.push(err57);
-}
-errors++;
-}
-if("on-failure" !== data100){
-const err58 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err58];
-}
-else {
-vErrors.push(err58);
-}
-errors++;
-}
-var _valid11 = _errs273 === errors;
-valid42 = valid42 || _valid11;
-if(!valid42){
-const _errs275 = errors;
-if(typeof data100 !== "string"){
-const err59 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err59];
-}
-else {
-vErrors.push(err59);
-}
-errors++;
-}
-if("never" !== data100){
-const err60 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(_errs278 === errors){
+if(data102.policy !== undefined){
+let data103 = data102.policy;
+const _errs279 = errors;
+const _errs280 = errors;
+let valid44 = false;
+const _errs281 = errors;
+if(typeof data103 !== "string"){
+const err60 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -3353,12 +3432,8 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid11 = _errs275 === errors;
-valid42 = valid42 || _valid11;
-}
-}
-if(!valid42){
-const err61 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("always" !== data103){
+const err61 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -3366,34 +3441,13 @@ else {
 vErrors.push(err61);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs270;
-if(vErrors !== null){
-if(_errs270){
-vErrors.length = _errs270;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid41 = _errs269 === errors;
-}
-else {
-var valid41 = true;
-}
-if(valid41){
-if(data99.max_restarts !== undefined){
-let data101 = data99.max_restarts;
-const _errs277 = errors;
-const _errs278 = errors;
-let valid43 = false;
-const _errs279 = errors;
-if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
-const err62 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+var _valid12 = _errs281 === errors;
+valid44 = valid44 || _valid12;
+if(!valid44){
+const _errs283 = errors;
+if(typeof data103 !== "string"){
+const err62 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -3402,10 +3456,8 @@ vErrors.push(err62);
 }
 errors++;
 }
-if(errors === _errs279){
-if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 > 1000 || isNaN(data101)){
-const err63 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if("on-failure" !== data103){
+const err63 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -3414,9 +3466,12 @@ vErrors.push(err63);
 }
 errors++;
 }
-else {
-if(data101 < 0 || isNaN(data101)){
-const err64 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid12 = _errs283 === errors;
+valid44 = valid44 || _valid12;
+if(!valid44){
+const _errs285 = errors;
+if(typeof data103 !== "string"){
+const err64 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -3425,15 +3480,8 @@ vErrors.push(err64);
 }
 errors++;
 }
-}
-}
-}
-var _valid12 = _errs279 === errors;
-valid43 = valid43 || _valid12;
-if(!valid43){
-const _errs281 = errors;
-if(data101 !== null){
-const err65 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("never" !== data103){
+const err65 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -3442,11 +3490,12 @@ vErrors.push(err65);
 }
 errors++;
 }
-var _valid12 = _errs281 === errors;
-valid43 = valid43 || _valid12;
+var _valid12 = _errs285 === errors;
+valid44 = valid44 || _valid12;
 }
-if(!valid43){
-const err66 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+}
+if(!valid44){
+const err66 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -3458,104 +3507,192 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs278;
+errors = _errs280;
 if(vErrors !== null){
-if(_errs278){
-vErrors.length = _errs278;
+if(_errs280){
+vErrors.length = _errs280;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid41 = _errs277 === errors;
+var valid43 = _errs279 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-if(data99.window_ms !== undefined){
-let data102 = data99.window_ms;
-const _errs283 = errors;
-if(!(((typeof data102 == "number") && (!(data102 % 1) && !isNaN(data102))) && (isFinite(data102)))){
+if(valid43){
+if(data102.max_restarts !== undefined){
+let data104 = data102.max_restarts;
+const _errs287 = errors;
+const _errs288 = errors;
+let valid45 = false;
+const _errs289 = errors;
+if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+const err67 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+if(errors === _errs289){
+if((typeof data104 == "number") && (isFinite(data104))){
+if(data104 > 1000 || isNaN(data104)){
+const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+else {
+if(data104 < 0 || isNaN(data104)){
+const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+}
+}
+}
+var _valid13 = _errs289 === errors;
+valid45 = valid45 || _valid13;
+if(!valid45){
+const _errs291 = errors;
+if(data104 !== null){
+const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+var _valid13 = _errs291 === errors;
+valid45 = valid45 || _valid13;
+}
+if(!valid45){
+const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs288;
+if(vErrors !== null){
+if(_errs288){
+vErrors.length = _errs288;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid43 = _errs287 === errors;
+}
+else {
+var valid43 = true;
+}
+if(valid43){
+if(data102.window_ms !== undefined){
+let data105 = data102.window_ms;
+const _errs293 = errors;
+if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs283){
-if((typeof data102 == "number") && (isFinite(data102))){
-if(data102 < 1000 || isNaN(data102)){
+if(errors === _errs293){
+if((typeof data105 == "number") && (isFinite(data105))){
+if(data105 < 1000 || isNaN(data105)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid41 = _errs283 === errors;
+var valid43 = _errs293 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-if(data99.backoff_ms !== undefined){
-let data103 = data99.backoff_ms;
-const _errs285 = errors;
-if(!(((typeof data103 == "number") && (!(data103 % 1) && !isNaN(data103))) && (isFinite(data103)))){
+if(valid43){
+if(data102.backoff_ms !== undefined){
+let data106 = data102.backoff_ms;
+const _errs295 = errors;
+if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs285){
-if((typeof data103 == "number") && (isFinite(data103))){
-if(data103 < 0 || isNaN(data103)){
+if(errors === _errs295){
+if((typeof data106 == "number") && (isFinite(data106))){
+if(data106 < 0 || isNaN(data106)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid41 = _errs285 === errors;
+var valid43 = _errs295 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-if(data99.backoff_cap_ms !== undefined){
-let data104 = data99.backoff_cap_ms;
-const _errs287 = errors;
-if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+if(valid43){
+if(data102.backoff_cap_ms !== undefined){
+let data107 = data102.backoff_cap_ms;
+const _errs297 = errors;
+if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs287){
-if((typeof data104 == "number") && (isFinite(data104))){
-if(data104 < 0 || isNaN(data104)){
+if(errors === _errs297){
+if((typeof data107 == "number") && (isFinite(data107))){
+if(data107 < 0 || isNaN(data107)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid41 = _errs287 === errors;
+var valid43 = _errs297 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-if(data99.healthy_ms !== undefined){
-let data105 = data99.healthy_ms;
-const _errs289 = errors;
-if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
+if(valid43){
+if(data102.healthy_ms !== undefined){
+let data108 = data102.healthy_ms;
+const _errs299 = errors;
+if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs289){
-if((typeof data105 == "number") && (isFinite(data105))){
-if(data105 < 0 || isNaN(data105)){
+if(errors === _errs299){
+if((typeof data108 == "number") && (isFinite(data108))){
+if(data108 < 0 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid41 = _errs289 === errors;
+var valid43 = _errs299 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
 }
 }
@@ -3569,95 +3706,95 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid39 = _errs266 === errors;
+var valid41 = _errs276 === errors;
 }
 else {
-var valid39 = true;
+var valid41 = true;
 }
-if(valid39){
-const _errs291 = errors;
-if(typeof data93.dedicated !== "boolean"){
+if(valid41){
+const _errs301 = errors;
+if(typeof data96.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid39 = _errs291 === errors;
-if(valid39){
-let data107 = data93.desired;
-const _errs293 = errors;
-const _errs294 = errors;
-let valid44 = false;
-const _errs295 = errors;
-if(typeof data107 !== "string"){
-const err67 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var valid41 = _errs301 === errors;
+if(valid41){
+let data110 = data96.desired;
+const _errs303 = errors;
+const _errs304 = errors;
+let valid46 = false;
+const _errs305 = errors;
+if(typeof data110 !== "string"){
+const err72 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err67];
+vErrors = [err72];
 }
 else {
-vErrors.push(err67);
+vErrors.push(err72);
 }
 errors++;
 }
-if("running" !== data107){
-const err68 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data110){
+const err73 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err68];
+vErrors = [err73];
 }
 else {
-vErrors.push(err68);
+vErrors.push(err73);
 }
 errors++;
 }
-var _valid13 = _errs295 === errors;
-valid44 = valid44 || _valid13;
-if(!valid44){
-const _errs297 = errors;
-if(typeof data107 !== "string"){
-const err69 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid14 = _errs305 === errors;
+valid46 = valid46 || _valid14;
+if(!valid46){
+const _errs307 = errors;
+if(typeof data110 !== "string"){
+const err74 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err69];
+vErrors = [err74];
 }
 else {
-vErrors.push(err69);
+vErrors.push(err74);
 }
 errors++;
 }
-if("stopped" !== data107){
-const err70 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data110){
+const err75 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err70];
+vErrors = [err75];
 }
 else {
-vErrors.push(err70);
+vErrors.push(err75);
 }
 errors++;
 }
-var _valid13 = _errs297 === errors;
-valid44 = valid44 || _valid13;
+var _valid14 = _errs307 === errors;
+valid46 = valid46 || _valid14;
 }
-if(!valid44){
-const err71 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid46){
+const err76 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err71];
+vErrors = [err76];
 }
 else {
-vErrors.push(err71);
+vErrors.push(err76);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs294;
+errors = _errs304;
 if(vErrors !== null){
-if(_errs294){
-vErrors.length = _errs294;
+if(_errs304){
+vErrors.length = _errs304;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid39 = _errs293 === errors;
+var valid41 = _errs303 === errors;
 }
 }
 }
@@ -3672,8 +3809,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid38 = _errs252 === errors;
-if(!valid38){
+var valid40 = _errs262 === errors;
+if(!valid40){
 break;
 }
 }
@@ -3683,7 +3820,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs250 === errors;
+var valid0 = _errs260 === errors;
 }
 else {
 var valid0 = true;

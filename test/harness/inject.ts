@@ -16,6 +16,7 @@ import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
+import { StartPace } from '../../src/main/bots/start-pace.js';
 import { createController } from '../../src/main/controller.js';
 import { firstBots } from '../../src/main/first-bots.js';
 import { type ServiceParts, serviceCommands } from '../../src/main/service-commands.js';
@@ -133,6 +134,10 @@ export class InjectedService implements ServiceApi {
     );
     const world = {
       hosts: this.#host.pool,
+      pace: new StartPace({
+        total: config.hosts.starts_per_second,
+        byKind: config.hosts.starts_per_second_by_kind,
+      }),
       events: this.#events,
       graceMs: config.hosts.stop_grace_ms,
       restarted: () => {},

@@ -1,9 +1,11 @@
 /**
- * What a bot does. Its `status` on the stream is the same word, with three exceptions: `announcing` shows `starting`,
+ * What a bot does. Its `status` on the stream is the same word, with exceptions: `queued` and `announcing` show `starting`,
  * a bot that is `running` has the status that its host reports, and `placing`, `ended` and `due` are not shown.
  */
 export type BotState =
   | 'stopped'
+  /** Waits for its turn to start. */
+  | 'queued'
   /** Waits for a bot host. */
   | 'placing'
   /** Has a host; the status `starting` is on its way to the stream. */
@@ -24,6 +26,8 @@ export type BotEvent =
   /** Show a new bot for the first time, without starting it. */
   | 'show'
   | 'launch'
+  /** It is to be started, but not before its turn. */
+  | 'queue'
   | 'placed'
   | 'announced'
   | 'launchFailed'
@@ -55,7 +59,7 @@ export type BotEffect =
   | 'release'
   /** Ask the restart policy. Reports `rest`, `giveUp` or `retry`. */
   | 'decide'
-  /** Start the timer of the restart. Reports `waitOver`. */
+  /** Start the timer of the restart, and wait for its turn. Reports `waitOver`. */
   | 'wait'
   | 'cancelWait'
   | 'countRestart'
@@ -76,7 +80,15 @@ const LIFE: Readonly<Record<BotState, Row>> = {
   stopped: {
     show: to('stopped', 'announce'),
     launch: to('placing', 'launch'),
+    queue: to('queued', 'wait', 'announce'),
     delete: to('deleted', 'announce'),
+  },
+  queued: {
+    waitOver: to('placing', 'launch'),
+    launch: to('placing', 'cancelWait', 'launch'),
+    // Asked for again, it may have an earlier turn.
+    queue: to('queued', 'cancelWait', 'wait'),
+    halt: to('stopped', 'cancelWait', 'announce'),
   },
   placing: {
     placed: to('announcing', 'occupy', 'announce'),
@@ -107,15 +119,18 @@ const LIFE: Readonly<Record<BotState, Row>> = {
   backoff: {
     waitOver: to('due'),
     launch: to('placing', 'cancelWait', 'launch'),
+    queue: to('queued', 'cancelWait', 'wait', 'announce'),
     halt: to('stopped', 'cancelWait', 'announce'),
   },
   due: {
     idle: to('placing', 'countRestart', 'launch'),
     launch: to('placing', 'launch'),
+    queue: to('queued', 'wait', 'announce'),
     halt: to('stopped', 'announce'),
   },
   failed: {
     launch: to('placing', 'launch'),
+    queue: to('queued', 'wait', 'announce'),
     halt: to('stopped', 'announce'),
   },
   deleted: {},

@@ -15,9 +15,11 @@ import { NoPlace } from './no-place.js';
 import { type Operation, OperationSlot } from './operation-slot.js';
 import { PublishedSnapshot } from './published-snapshot.js';
 import { RestartBackoff, type RunEnd } from './restart-backoff.js';
+import type { Lane, StartPace } from './start-pace.js';
 
 export interface BotDependencies {
   hosts: HostPool;
+  pace: StartPace;
   events: ServiceEvents;
   /** The bot's own configuration with defaults filled in. Throws when it is no longer valid. */
   configFor(spec: BotSpec): JsonObject;
@@ -39,6 +41,7 @@ type Input =
   | { type: 'halt'; graceMs: number }
   | { type: 'rest' | 'giveUp' | 'delete'; patch: Partial<BotSnapshot> }
   | { type: 'retry'; patch: Partial<BotSnapshot>; waitMs: number }
+  | { type: 'queue'; lane: Lane }
   | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle'> };
 
 interface LifeEnd extends RunEnd {
@@ -50,6 +53,8 @@ interface LifeEnd extends RunEnd {
 const MAX_ERROR_UNITS = 1024;
 /** How much later than the host main gives up waiting for a bot to stop, in ms. */
 const LATE_MS = 250;
+/** A bot that waits less for its turn to start says nothing about it, in ms. */
+const SHORT_WAIT_MS = 1000;
 /** Number of the last run of any bot. */
 let lastRun = 0;
 
@@ -73,6 +78,8 @@ export class Bot {
   /** Its last start was refused because its kind is quarantined. */
   #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Its last place among the bots that wait for their turn. */
+  #place: { lane: Lane; leave(): void } | undefined;
 
   constructor(spec: BotSpec, dependencies: BotDependencies) {
     this.#spec = spec;
@@ -116,7 +123,7 @@ export class Bot {
         failed();
         throw thrown;
       }
-      await this.#send({ type: this.#spec.desired === 'running' ? 'launch' : 'show' });
+      await (this.#spec.desired === 'running' ? this.#enter('one') : this.#send({ type: 'show' }));
     });
   }
 
@@ -135,17 +142,18 @@ export class Bot {
       await turn;
       if (isNew) await this.#dependencies.save(this.#spec);
       if (this.#spec.desired !== 'running') return;
-      if (hold === null) await this.#send({ type: 'launch' });
+      if (hold === null) await this.#enter('many');
       else this.#log('info', hold);
     });
   }
 
-  start(): Promise<void> {
+  /** Resolves when the bot runs, or waits for its turn to start. */
+  start(lane: Lane): Promise<void> {
     return this.#operate('start', async () => {
       await this.#setDesired('running');
       if (this.#state === 'running') return;
       this.#backoff.reset();
-      await this.#send({ type: 'launch' });
+      await this.#enter(lane);
     });
   }
 
@@ -156,12 +164,13 @@ export class Bot {
     });
   }
 
-  restart(): Promise<void> {
+  /** Resolves like {@link start}. */
+  restart(lane: Lane): Promise<void> {
     return this.#operate('restart', async () => {
       await this.#setDesired('running');
       await this.#halt();
       this.#backoff.reset();
-      await this.#send({ type: 'launch' });
+      await this.#enter(lane);
     });
   }
 
@@ -173,7 +182,7 @@ export class Bot {
       await this.#snapshot.change({ labels: spec.labels });
       if (!restart || this.#state === 'stopped' || this.#state === 'failed') return;
       await this.#halt();
-      await this.#send({ type: 'launch' });
+      await this.#enter('one');
     });
   }
 
@@ -206,7 +215,7 @@ export class Bot {
         if (this.#host !== from) return;
         await this.#halt();
         this.#countRestart();
-        await this.#send({ type: 'launch' });
+        await this.#enter('many');
       });
       // When another operation is under way it ends first, and may have moved the bot.
       await moved.catch(() => this.#operations.settled());
@@ -301,10 +310,12 @@ export class Bot {
         if ('end' in input) return this.#decide(input.end);
         return;
       case 'wait':
-        if ('waitMs' in input) this.#wait(input.waitMs);
+        if ('lane' in input) this.#awaitTurn(input.lane);
+        else if ('waitMs' in input) this.#wait(input.waitMs);
         return;
       case 'cancelWait':
         clearTimeout(this.#timer);
+        this.#place?.leave();
         return;
       case 'countRestart':
         this.#countRestart();
@@ -312,6 +323,14 @@ export class Bot {
       case 'announce':
         return this.#announce('patch' in input ? input.patch : {});
     }
+  }
+
+  /** Launches it, or lets it wait for its turn. */
+  async #enter(lane: Lane): Promise<void> {
+    // Asked for again, it keeps its place, unless it gets a better one.
+    if (this.#state === 'queued' && (lane === 'many' || this.#place?.lane === 'one')) return;
+    const isNow = this.#dependencies.pace.tryTake(this.#spec.kind, lane);
+    await this.#send(isNow ? { type: 'launch' } : { type: 'queue', lane });
   }
 
   /** Never rejects. */
@@ -369,12 +388,30 @@ export class Bot {
     return this.#send({ type: 'giveUp', patch: { last_error: reason.slice(0, MAX_ERROR_UNITS) } });
   }
 
+  /** Waits for so long, then for its turn. */
   #wait(waitMs: number): void {
     this.#timer = setTimeout(() => {
-      void this.#send({ type: 'waitOver' });
-      // An operation that is under way may stop the bot; if it has not by its end, the bot is restarted then.
-      if (this.#operations.isFree) void this.#send({ type: 'idle' });
+      if (this.#dependencies.pace.tryTake(this.#spec.kind, 'many')) this.#waitOver();
+      else this.#awaitTurn('many');
     }, waitMs);
+  }
+
+  #awaitTurn(lane: Lane): void {
+    const place = this.#dependencies.pace.join(this.#spec.kind, lane, () => this.#waitOver());
+    const { ahead, waitMs, setting, leave } = place;
+    this.#place = { lane, leave };
+    if (waitMs < SHORT_WAIT_MS) return;
+    const wait = Math.round(waitMs / 1000);
+    this.#log(
+      'info',
+      `waits for its turn to start: about ${wait} s, bots before it: ${ahead} (${setting})`,
+    );
+  }
+
+  #waitOver(): void {
+    void this.#send({ type: 'waitOver' });
+    // An operation that is under way may stop the bot; if it has not by its end, the bot is restarted then.
+    if (this.#operations.isFree) void this.#send({ type: 'idle' });
   }
 
   #countRestart(): void {
@@ -384,7 +421,8 @@ export class Bot {
 
   #announce(patch: Partial<BotSnapshot>): Promise<void> {
     if (this.#state !== 'announcing') {
-      return this.#snapshot.transition(this.#state, { started_at_ms: null, host: null, ...patch });
+      const status = this.#state === 'queued' ? 'starting' : this.#state;
+      return this.#snapshot.transition(status, { started_at_ms: null, host: null, ...patch });
     }
     const { kind, desired, labels } = this.#spec;
     return this.#snapshot.transition('starting', {

@@ -31,6 +31,7 @@ import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
+import type { Lane } from './start-pace.js';
 
 /** Bots that are shown or started at once when the service starts: with all at once, hosts would wait until main has asked for all. */
 const SLICE_BOTS = 128;
@@ -236,16 +237,19 @@ export class BotRegistry {
     for (const host of this.#dependencies.hosts.threads()) host.forgetCommands(id);
   }
 
-  /** @throws DroverError `not_found`, or `conflict` while another operation is under way. */
-  async act(id: string, action: BotAction): Promise<void> {
+  /**
+   * @param lane whether the action is one of many, whose starts are spread.
+   * @throws DroverError `not_found`, or `conflict` while another operation is under way.
+   */
+  async act(id: string, action: BotAction, lane: Lane = 'one'): Promise<void> {
     const bot = this.#get(id);
     switch (action) {
       case 'start':
-        return bot.start();
+        return bot.start(lane);
       case 'stop':
         return bot.stop();
       case 'restart':
-        return bot.restart();
+        return bot.restart(lane);
       case 'delete':
         await bot.delete(() => this.#store.remove(id));
         this.#bots.delete(id);
@@ -267,7 +271,7 @@ export class BotRegistry {
       .map(async (id): Promise<[string, ActionOutcome]> => {
         try {
           admit(id);
-          await this.act(id, action);
+          await this.act(id, action, targets.size === 1 ? 'one' : 'many');
           return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
         } catch (thrown) {
           return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
@@ -297,7 +301,7 @@ export class BotRegistry {
     );
     const held = [...this.#bots.values()].filter((bot) => bot.spec.kind === kind && bot.isHeld);
     // One that is stopped or deleted at the same time refuses.
-    for (const bot of held) void bot.start().catch(() => {});
+    for (const bot of held) void bot.start('many').catch(() => {});
     return held.length;
   }
 

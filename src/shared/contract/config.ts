@@ -303,6 +303,21 @@ export const Config = Type.Object(
           description:
             'Time limit for loading the module of a kind in ms; then the service starts without it.',
         }),
+        starts_per_second: Type.Union(
+          [Type.Number({ minimum: 0.01, maximum: 100_000 }), Type.Null()],
+          {
+            description:
+              'How many bots start in a second, evenly spread: when the service starts, when many are started together, and when a host is lost. A bot that is started alone comes before those that wait. null for no limit.',
+          },
+        ),
+        starts_per_second_by_kind: Type.Record(
+          Type.String(),
+          Type.Number({ minimum: 0.01, maximum: 100_000 }),
+          {
+            description:
+              'The same for the bots of a kind, such as `{"irc": 0.5}`, so that they do not all log in at once. Kinds that are not named have no further limit.',
+          },
+        ),
         bot_lines_per_second: Type.Integer({
           minimum: 0,
           description:

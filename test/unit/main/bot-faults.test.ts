@@ -7,6 +7,7 @@ import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
+import { StartPace } from '../../../src/main/bots/start-pace.js';
 import type { ServiceEvents } from '../../../src/main/service-events.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
@@ -43,6 +44,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     stopBot: async (id: string) => void calls.push(`stop ${id}`),
   };
   const dependencies = {
+    pace: new StartPace({ total: null, byKind: {} }),
     hosts: { clear: async () => false, place: async () => host, leave: () => {} },
     events,
     graceMs: 1000,

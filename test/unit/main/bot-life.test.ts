@@ -12,6 +12,7 @@ import {
 const EVENTS: readonly BotEvent[] = [
   'show',
   'launch',
+  'queue',
   'placed',
   'announced',
   'launchFailed',
@@ -30,6 +31,12 @@ const EVENTS: readonly BotEvent[] = [
 const EXPECTED: Record<string, string> = {
   'stopped show': 'stopped: announce',
   'stopped launch': 'placing: launch',
+  'stopped queue': 'queued: wait announce',
+  'queued waitOver': 'placing: launch',
+  'queued launch': 'placing: cancelWait launch',
+  'queued queue': 'queued: cancelWait wait',
+  'queued placed': 'queued: returnPlace',
+  'queued halt': 'stopped: cancelWait announce',
   'stopped placed': 'stopped: returnPlace',
   'stopped delete': 'deleted: announce',
   'placing placed': 'announcing: occupy announce',
@@ -55,13 +62,16 @@ const EXPECTED: Record<string, string> = {
   'backoff placed': 'backoff: returnPlace',
   'backoff waitOver': 'due: ',
   'backoff launch': 'placing: cancelWait launch',
+  'backoff queue': 'queued: cancelWait wait announce',
   'backoff halt': 'stopped: cancelWait announce',
   'due placed': 'due: returnPlace',
   'due idle': 'placing: countRestart launch',
   'due launch': 'placing: launch',
+  'due queue': 'queued: wait announce',
   'due halt': 'stopped: announce',
   'failed placed': 'failed: returnPlace',
   'failed launch': 'placing: launch',
+  'failed queue': 'queued: wait announce',
   'failed halt': 'stopped: announce',
   'deleted placed': 'deleted: returnPlace',
 };
@@ -101,7 +111,7 @@ describe('every state × event', () => {
       run: ['announced'],
       stop: ['halt'],
       decide: ['ended', 'launchFailed'],
-      wait: ['retry'],
+      wait: ['retry', 'queue'],
     };
     for (const [state, event] of PAIRS) {
       for (const effect of nextStep(state, event, false).effects) {
@@ -152,7 +162,7 @@ const anyEvents = fc.array(fc.constantFrom(...EVENTS), { maxLength: 60 });
 const start: Surroundings = { state: 'stopped', hasHost: false, isWaiting: false, runs: 0 };
 
 describe('over any order of events', () => {
-  it('a host is held only by a bot that starts, runs or stops; a timer runs only in backoff', () => {
+  it('a host is held only by a bot that starts, runs or stops; it waits only in backoff or in the queue', () => {
     fc.assert(
       fc.property(anyEvents, fc.boolean(), (events, closing) => {
         let now = start;
@@ -162,7 +172,7 @@ describe('over any order of events', () => {
           now = apply(now, event, closing);
           if (['announcing', 'running'].includes(now.state)) expect(now.hasHost).toBe(true);
           else if (now.state !== 'stopping') expect(now.hasHost).toBe(false);
-          expect(now.isWaiting).toBe(now.state === 'backoff');
+          expect(now.isWaiting).toBe(now.state === 'backoff' || now.state === 'queued');
         }
       }),
       { numRuns: 2000 },

@@ -3,6 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { Bot, type BotDependencies } from '../../../src/main/bots/bot.js';
+import { StartPace } from '../../../src/main/bots/start-pace.js';
 
 it('a start that crosses the shutdown does not run the bot after its stop', async () => {
   let told = (): void => {};
@@ -15,6 +16,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
     stopBot: () => new Promise<void>((resolve) => (stopped = resolve)),
   };
   const dependencies = {
+    pace: new StartPace({ total: null, byKind: {} }),
     hosts: { clear: async () => false, place: async () => host, leave: () => {} },
     events: {
       tell: () => {},

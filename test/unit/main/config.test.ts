@@ -66,6 +66,8 @@ function variants(path: string): Variants {
   }
   if (/^(data_dir|tls\.(cert|key))$/.test(path)) return ['one', 'two', 'three'];
   if (value === null) return [5, 6, 7];
+  // Objects are merged key by key.
+  if (typeof value === 'object') return [{ a: 1 }, { a: 2 }, { a: 3 }];
   const base = value as number;
   // Their sum is at its limit.
   if (path.startsWith('shutdown.')) return [base - 1, base - 2, base - 3];
