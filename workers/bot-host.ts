@@ -16,6 +16,7 @@ import type {
   HostControlMethods,
   HostMethods,
   HostStart,
+  LateError,
 } from '../src/shared/contract/threads.js';
 import { CommandLog } from '../src/shared/memory/command-log.js';
 import { Heartbeat } from '../src/shared/memory/heartbeat.js';
@@ -45,6 +46,7 @@ export default function runHost(start: HostStart): Promise<void> {
     const events = {
       exited: (exit: BotExit) => main.tell('exited', exit),
       settled: (run: number) => main.tell('settled', { run }),
+      lateError: (error: LateError) => main.tell('lateError', error),
     };
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
@@ -82,7 +84,6 @@ export default function runHost(start: HostStart): Promise<void> {
     const uncaught = (thrown: unknown): void => {
       const run = currentRun();
       if (run) {
-        // Has no effect on a run that has ended.
         run.fail(thrown);
         return;
       }

@@ -88,6 +88,10 @@ export class BotLines {
     this.warn(message);
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   /** No lines are accepted after this. */
   close(): void {
     this.flush();

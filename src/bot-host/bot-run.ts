@@ -28,6 +28,9 @@ export interface CommandInput {
   cancelled?: AbortSignal | undefined;
 }
 
+/** Errors of a run that is over, or is to stop, that are reported: code that it has left behind may throw for ever. */
+const MAX_LATE_ERRORS = 10;
+
 export class BotRun implements CurrentRun {
   readonly kind: BotKind;
   readonly id: string;
@@ -45,8 +48,13 @@ export class BotRun implements CurrentRun {
   readonly #settled = new Deferred();
   /** Commands without an outcome. Their callers bound them. */
   readonly #calls = new Set<CommandCall>();
+  readonly #reportLate: (error: string) => void;
+  #lateErrors = 0;
 
-  /** @throws DroverError when the kind's `state` throws; the message has no secrets. */
+  /**
+   * @param reportLate takes an error that comes when the run can no longer write lines.
+   * @throws DroverError when the kind's `state` throws; the message has no secrets.
+   */
   constructor(
     kind: BotKind,
     id: string,
@@ -55,7 +63,9 @@ export class BotRun implements CurrentRun {
     outbox: Outbox,
     lines: BotLines,
     network: NetworkRules,
+    reportLate: (error: string) => void,
   ) {
+    this.#reportLate = reportLate;
     this.kind = kind;
     this.id = id;
     this.number = number;
@@ -151,10 +161,18 @@ export class BotRun implements CurrentRun {
     });
   }
 
-  /** Ends the run with an error that no code of the bot has caught. Of a run that is over, a line remains. */
+  /** Ends the run with an error that no code of the bot has caught. Of a run that is over, or is to stop, a line remains. */
   fail(thrown: unknown): void {
-    if (!this.isOver) this.#outcome.reject(thrown);
-    else this.log.error(`error after the signal to stop: ${errorText(thrown, this.#lines)}`);
+    if (!this.isOver) {
+      this.#outcome.reject(thrown);
+      return;
+    }
+    this.#lateErrors += 1;
+    if (this.#lateErrors > MAX_LATE_ERRORS) return;
+    const last = this.#lateErrors === MAX_LATE_ERRORS ? ' (further errors are not shown)' : '';
+    const error = `${errorText(thrown, this.#lines)}${last}`;
+    if (this.#lines.isClosed) this.#reportLate(error);
+    else this.log.error(`error after the signal to stop: ${error}`);
   }
 
   /** Writes a line of the host about the run. */
@@ -198,13 +216,24 @@ export class BotRun implements CurrentRun {
       life.then(this.#outcome.resolve, this.#outcome.reject);
       await this.#outcome.promise;
     } catch (thrown) {
-      // While it stops, every pending call rejects. That is the normal end, not a failure.
       if (!this.isOver) end = failedRun(thrown, this.#lines);
+      // While it stops, every pending call rejects. That is the normal end, not a failure.
+      else if (!isAbort(thrown, this.#abort.signal.reason)) this.fail(thrown);
     }
     this.#end(new DroverError('conflict', 'the bot has ended'));
     this.#status.flush();
     // Code that still runs must not publish after the end is reported: the bot may be deleted by then.
     this.abandon();
     return end;
+  }
+}
+
+/** It comes from a call that was pending at the signal to stop. */
+function isAbort(thrown: unknown, reason: unknown): boolean {
+  try {
+    const { name, cause } = (thrown ?? {}) as { name?: unknown; cause?: unknown };
+    return thrown === reason || name === 'AbortError' || cause === reason;
+  } catch {
+    return false;
   }
 }

@@ -4,6 +4,7 @@ import type { BotContext, BotKind, CommandCall as SdkCall } from '../bot-sdk/ind
 import type { CommandOutcome } from '../shared/contract/command-messages.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import { DroverError } from '../shared/errors.js';
+import { botJson } from './bot-json.js';
 import type { BotLines } from './bot-lines.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText } from './error-text.js';
@@ -113,7 +114,7 @@ export class CommandCall {
 
   /** Plain JSON can cross threads, and is a copy that the bot cannot change later; without the bot's secrets. */
   #toJson(result: unknown): string {
-    const text = JSON.stringify(result);
+    const text = botJson(result, 'a result');
     if (text === undefined) return 'null';
     if (text.length * MAX_UNIT_BYTES > MAX_RESULT_BYTES) checkSize(Buffer.byteLength(text));
     return this.#lines.mask.jsonText(text);

@@ -25,14 +25,14 @@ export function explain(thrown: unknown): string {
   }
 }
 
-/** The same without secrets. */
+/** The same without secrets, bounded. */
 export function errorText(thrown: unknown, lines: BotLines): string {
-  return lines.mask.text(redactText(explain(thrown)));
+  return lines.mask.text(redactText(explain(thrown))).slice(0, MAX_ERROR_UNITS);
 }
 
 /** The end of a run that threw; the value thrown can be anything. */
 export function failedRun(thrown: unknown, lines: BotLines): RunEnd {
-  const error = errorText(thrown, lines).slice(0, MAX_ERROR_UNITS);
+  const error = errorText(thrown, lines);
   try {
     const { stack, restart } = (thrown ?? {}) as { stack?: unknown; restart?: unknown };
     // The first line of a stack is the message.

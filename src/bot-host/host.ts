@@ -13,6 +13,7 @@ import type {
   HostedState,
   HostMethods,
   HostStart,
+  LateError,
 } from '../shared/contract/threads.js';
 import { DroverError, messageOf, type PlainError } from '../shared/errors.js';
 import type { CommandLog } from '../shared/memory/command-log.js';
@@ -33,6 +34,7 @@ export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 
 export interface BotHostEvents {
   exited(exit: BotExit): void;
   settled(run: number): void;
+  lateError(error: LateError): void;
 }
 
 export class BotHost {
@@ -89,7 +91,9 @@ export class BotHost {
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
     const lines = new BotLines(this.#outbox, id, this.#limits.botLinesPerSecond, secrets);
-    const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network);
+    const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network, (error) =>
+      this.#events.lateError({ id, run: number, error }),
+    );
     this.#runs.set(id, run);
     void run.ended.then((end) => {
       // After stop() the run is no longer here, and a later run may have its id.

@@ -4,6 +4,7 @@ import { visible } from '../shared/contract/escapes.js';
 import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import type { HostedState } from '../shared/contract/threads.js';
+import { botJson } from './bot-json.js';
 import type { Outbox } from './outbox.js';
 import type { SecretMask } from './secret-mask.js';
 
@@ -64,7 +65,7 @@ export class RunStatus {
     if (this.#isClosed) return;
     const merged = { ...this.#data, ...patch };
     for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
-    const json = JSON.stringify(merged);
+    const json = botJson(merged, 'data') ?? '{}';
     const size = Buffer.byteLength(json);
     if (size > MAX_DATA_BYTES) {
       throw new RangeError(`data of ${size} bytes is too large, ${MAX_DATA_BYTES} are allowed`);

@@ -299,6 +299,7 @@ export class Service {
         this.#memoryGuard.watch();
       },
       exited: (exit) => this.#registry.exited(exit),
+      lateError: (error) => this.#registry.lateError(error),
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),

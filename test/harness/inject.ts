@@ -128,7 +128,10 @@ export class InjectedService implements ServiceApi {
     const { config, store, broadcaster } = parts;
     this.#parts = parts;
     this.#events = new ServiceEvents(sinkOf(broadcaster));
-    this.#host = new InjectedHost(config, broadcaster, (exit) => this.#registry.exited(exit));
+    this.#host = new InjectedHost(config, broadcaster, {
+      exited: (exit) => this.#registry.exited(exit),
+      lateError: (error) => this.#registry.lateError(error),
+    });
     const incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),
     );

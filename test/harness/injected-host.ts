@@ -8,13 +8,18 @@ import { loadModule } from '../../src/bot-host/kinds.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
 import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
-import type { HostPool } from '../../src/main/bots/host-pool.js';
+import type { HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
-import type { BotExit, BotStart, HostMethods } from '../../src/shared/contract/threads.js';
+import type {
+  BotExit,
+  BotStart,
+  HostMethods,
+  LateError,
+} from '../../src/shared/contract/threads.js';
 import { CommandLog } from '../../src/shared/memory/command-log.js';
 import { InFlight } from '../../src/shared/memory/in-flight.js';
 import { withTimeout } from '../../src/shared/with-timeout.js';
@@ -33,7 +38,7 @@ export class InjectedHost {
   constructor(
     { hosts, network, invoke }: Config,
     broadcaster: Broadcaster,
-    exited: (exit: BotExit) => void,
+    { exited, lateError }: Pick<PoolEvents, 'exited' | 'lateError'>,
   ) {
     this.#graceMs = hosts.stop_grace_ms;
     const inFlight = new InFlight(InFlight.create());
@@ -56,6 +61,7 @@ export class InjectedHost {
       // Like every message between this host and main one turn of the loop later, as from another thread.
       exited: (exit: BotExit) => void turn().then(() => exited(exit)),
       settled: (run: number) => void turn().then(() => this.#runs.settle(run)),
+      lateError: (error: LateError) => void turn().then(() => lateError(error)),
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, events, log);
     this.#fronts = new FrontCommands(this.#host, invoke.timeout_ms);

@@ -120,6 +120,13 @@ describe('uncaught errors', () => {
     await expectUndisturbed(stream, neighbour);
     expect(await snapshot(service, id)).toMatchObject({ status: 'online', last_error: null });
     expect(statusesOf(stream, id, from)).not.toContain('backoff');
+    const late = /^error (after the end of its run|after the signal to stop): a late throw$/;
+    const told = await lineFrom(
+      stream,
+      0,
+      (log) => log.session_id === id && late.test(log.message),
+    );
+    expect(told.level).toBe('error');
     await remove(service, id);
   });
 });

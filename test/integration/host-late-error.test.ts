@@ -26,6 +26,7 @@ it('a late error of the thread is reported', async () => {
   const host = new HostThread(0, options, sink, {
     awake() {},
     exited() {},
+    lateError() {},
     failed() {},
   });
   const worker = await made;

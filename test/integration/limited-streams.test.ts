@@ -97,8 +97,9 @@ it.each([
 
     const back = (shown: Snapshot): boolean => shown.status === 'online' && shown.restarts === 1;
     const seen = await snapshotFrom(limited, 0, neighbour, back);
-    expect(seen.last_error).toBe('bot host 0 was lost');
-    await lineFrom(limited, 0, ({ message }) => message === 'bot host 0 was lost');
+    const [lost = '', linked] =
+      /^bot host 0 was lost: incident (\S+)$/.exec(seen.last_error ?? '') ?? [];
+    await lineFrom(limited, 0, ({ message }) => message === lost && message !== '');
     // Wait for the last line that could name the culprit.
     const incident = await lineFrom(whole, 0, ({ message }) => message.startsWith('incident '));
     const from = limited.frames.length;
@@ -113,12 +114,14 @@ it.each([
     expect(loss).toMatchObject({ scope: 'drover', session_id: null, level: 'error' });
     expect(loss.message).toContain(`bot ${culprit}`);
     const restarted = await snapshotFrom(whole, 0, culprit, back);
-    expect(restarted.last_error).toMatch(/^bot host 0 was lost: ./);
+    expect(restarted.last_error).toMatch(new RegExp(`^bot host 0 was lost: incident ${linked}: .`));
 
     const answer = await call(shared, 'GET', '/api/incidents', { token });
     expect(answer.text).not.toContain(culprit);
     expect((answer.json as { incidents: Incident[] }).incidents).toEqual([
       expect.objectContaining({
+        // Both bots' last error links it.
+        id: linked,
         type,
         bots: [neighbour],
         bot_count: 1,

@@ -58,6 +58,7 @@ describe('commands', () => {
     ['cycle', /circular|cycl/i],
     ['bigint', /BigInt/],
     ['huge', /large/],
+    ['deep', /nested too deep/],
   ])(
     'a failing command (%s) returns 500 with the reason and is logged on the stream',
     async (which, message) => {

@@ -99,7 +99,9 @@ async function cause(fault: string, type: string, isNamed = true): Promise<Incid
       30_000,
     );
     expect(risen.last_error).toMatch(
-      isNamed && id === culprit ? /^bot host \d+ was lost: ./ : /^bot host \d+ was lost$/,
+      isNamed && id === culprit
+        ? /^bot host \d+ was lost: incident \S+: ./
+        : /^bot host \d+ was lost: incident \S+$/,
     );
   }
   const [incident] = await incidents(service, culprit);

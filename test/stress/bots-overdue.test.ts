@@ -154,7 +154,7 @@ it('the successors of a lost host’s bots wait until its thread has ended', asy
     // The loss is reported at once, but the bots restart only when they can.
     const fallen = await statusFrom(stream, from, id, 'backoff');
     // The line does not name a culprit: nobody knows it, and the last sign of life may be another bot's.
-    expect(fallen.last_error).toMatch(/^bot host \d+ was lost$/);
+    expect(fallen.last_error).toMatch(/^bot host \d+ was lost: incident \S+$/);
     await onlineAgain(from, id, 1);
   }
   expectSingle(stream);

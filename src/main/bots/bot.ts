@@ -72,6 +72,8 @@ export class Bot {
   #host: HostThread | undefined;
   /** Number of its last run. Events of an earlier one are ignored. */
   #run = 0;
+  /** Runs up to this number are not its own: they are those of an earlier bot with the same id, or of others. */
+  readonly #foreignRuns = lastRun;
   #startedAt = 0;
   /** A run of it did not stop, or took its host with it. From then on it has its own host. */
   #isIsolated = false;
@@ -240,6 +242,11 @@ export class Bot {
   /** Its run ended by itself. An error has been reported as an incident. */
   exited({ error, restart }: Pick<BotExit, 'error' | 'restart'>): void {
     this.#ended({ error, restart, cause: 'bot', isReported: error !== null });
+  }
+
+  /** A run that is over has thrown, in code that it has left behind. */
+  lateError(run: number, error: string): void {
+    if (run > this.#foreignRuns) this.#log('error', `error after the end of its run: ${error}`);
   }
 
   /** Whether this is the number of the run that its host has now. */

@@ -1,11 +1,10 @@
 // Runs in main. Reports hosts that break, and tells their bots. A stuck host is examined and killed. HostPool replaces it.
 
 import { fileURLToPath } from 'node:url';
-import type { Incident } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
-import type { Incidents } from './incidents.js';
+import type { Found, Incidents, Reported } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import { OutOfMemory } from './memory-guard.js';
 import type { Quarantine } from './quarantine.js';
@@ -17,8 +16,6 @@ const CAPTURE_WITHIN_MS = 2000;
 /** How long an incident report may delay the end of a broken host, in ms. It is written nevertheless. */
 const REPORT_WITHIN_MS = 2000;
 
-type Found = Parameters<Incidents['report']>[0];
-
 export class HostFaults {
   readonly #registry: BotRegistry;
   readonly #incidents: Incidents;
@@ -27,7 +24,7 @@ export class HostFaults {
   readonly #graceMs: number;
   readonly #capture: typeof captureStack;
   /** Hosts that are killed for a reason that is reported already. */
-  readonly #reported = new WeakMap<HostThread, Pick<Incident, 'reason' | 'suspect'>>();
+  readonly #reported = new WeakMap<HostThread, Found & Pick<Reported, 'id'>>();
 
   /** @param graceMs how long a bot may take to stop, in ms. */
   constructor(
@@ -59,13 +56,15 @@ export class HostFaults {
     const reason = `${blocked}${where}`;
     const found: Found = { type: 'hang', reason, suspect, stack: captured?.frames ?? null };
     await this.#report(found, host, bots);
-    this.#reported.set(host, found);
     host.kill();
   }
 
   async lost(host: HostThread, error: Error): Promise<void> {
     const reported = this.#reported.get(host);
-    if (reported) return this.#registry.hostLost(host, reported.reason, reported.suspect);
+    if (reported) {
+      const { reason, suspect, id } = reported;
+      return this.#registry.hostLost(host, reason, suspect, id);
+    }
     const bots = this.#registry.idsOn(host);
     const { type, isLast, isOwn, kind } = causeOf(error, host);
     // An error in the host's own code is no bot's.
@@ -73,10 +72,12 @@ export class HostFaults {
       ? { suspect: null, where: '' }
       : this.#suspectOn(host, bots, kind, messageOf(error), isLast);
     const why = `${messageOf(error)}${where}`;
-    // Its bots first: the report takes a while.
-    this.#registry.hostLost(host, why, suspect);
     const reason = `bot host ${host.number} was lost: ${why}`;
-    await this.#incidents.report({ type, reason, suspect, stack: error.stack ?? null }, host, bots);
+    const found: Found = { type, reason, suspect, stack: error.stack ?? null };
+    const { id, stored } = this.#incidents.report(found, host, bots);
+    // Before it is stored, which takes a while.
+    this.#registry.hostLost(host, why, suspect, id);
+    await stored;
   }
 
   /** A run does not end though it was stopped long ago, and its bot is to be started again. */
@@ -85,7 +86,6 @@ export class HostFaults {
     const found: Found = { type: 'overdue', reason, suspect: bot, stack: null };
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
     await this.#report(found, host, [bot, ...others]);
-    this.#reported.set(host, found);
   }
 
   /**
@@ -129,12 +129,14 @@ export class HostFaults {
     if (!this.#kinds.lost(kind, fault, Date.now())) return;
     const reason = `the bot kind ${kind} is quarantined, because its code broke bot hosts again: ${fault}; its bots are not started before it is released`;
     const found: Found = { type: 'kind_quarantined', reason, suspect: null, stack: null };
-    void this.#incidents.report(found, host, this.#registry.idsOfKind(kind));
+    this.#incidents.report(found, host, this.#registry.idsOfKind(kind));
   }
 
   /** Before the host ends, so that the report exists when its bots return; but a disk that hangs does not delay that for ever. */
-  #report(...incident: Parameters<Incidents['report']>): Promise<void> {
-    return withTimeout(this.#incidents.report(...incident), REPORT_WITHIN_MS, () => {});
+  #report(found: Found, host: HostThread, bots: string[]): Promise<void> {
+    const { id, stored } = this.#incidents.report(found, host, bots);
+    this.#reported.set(host, { ...found, id });
+    return withTimeout(stored, REPORT_WITHIN_MS, () => {});
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
-import type { BotExit, HostedState } from '../../shared/contract/threads.js';
+import type { BotExit, HostedState, LateError } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -37,6 +37,7 @@ export interface PoolEvents {
   /** A host beats again, after a time in which nothing ran in it. */
   awake(): void;
   exited(exit: BotExit): void;
+  lateError(error: LateError): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
   /** A host's loop has not turned for so long. To be killed when that is reported. */
@@ -287,6 +288,7 @@ export class HostPool {
     const host: HostThread = this.#create(number, this.#options, this.#broadcaster, {
       awake: this.#events.awake,
       exited: this.#events.exited,
+      lateError: this.#events.lateError,
       failed: (error) => this.#handle(host, 'fail', { error }),
     });
     this.#hosts.add(host);

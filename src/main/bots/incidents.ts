@@ -9,6 +9,9 @@ import type { IncidentStore, ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { IncidentWindow } from './incident-window.js';
 
+/** What an incident is about. */
+export type Found = Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>;
+
 /** Bots that an incident report names; `bot_count` is the number of all. */
 const MAX_BOTS = 200;
 /** Stored identities of those, in UTF-16 units of JSON. Only callers without a limit see the others. */
@@ -17,6 +20,14 @@ const MAX_IDENTITY_UNITS = 65_536;
 const MAX_OTHERS_UNITS = 65_536;
 /** Repeated incidents are counted for this long, in ms, before the count is written. */
 const COUNT_MS = 1000;
+/** An incident report that was accepted. */
+export interface Reported {
+  /** Of the report, or of the earlier one that it is counted on; null when it has none. */
+  id: string | null;
+  /** Resolves when the report is stored. Never rejects. */
+  stored: Promise<void>;
+}
+
 /** How long the broadcaster may take to find the last lines, in ms. After that the report has none. */
 const LINES_WITHIN_MS = 1500;
 
@@ -49,20 +60,29 @@ export class Incidents {
 
   /**
    * Stores an incident report and puts a line about it on the stream; if it cannot be stored the line says so. Frequent
-   * repetitions are only counted. Never rejects: a full disk must not end the service or delay the replacement of a host.
+   * repetitions are only counted. Never throws: a full disk must not end the service or delay the replacement of a host.
    * @param host the host of the incident, if there was one. @param bots the bots that were running there.
    */
-  async report(
-    found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>,
-    host: HostThread | undefined,
-    bots: string[],
-  ): Promise<void> {
+  report(found: Found, host: HostThread | undefined, bots: string[]): Reported {
     this.counts.set(found.type, (this.counts.get(found.type) ?? 0) + 1);
     const now = Date.now();
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
     const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
     const kept = this.#window.take(found.type, whose, id, now);
-    if (kept !== id) return this.#count(kept, now);
+    if (kept !== id) {
+      this.#count(kept, now);
+      return { id: kept, stored: Promise.resolve() };
+    }
+    return { id, stored: this.#add({ id, at_ms: now, ...found }, whose, host, bots) };
+  }
+
+  async #add(
+    found: Found & Pick<Incident, 'id' | 'at_ms'>,
+    whose: string,
+    host: HostThread | undefined,
+    bots: string[],
+  ): Promise<void> {
+    const { id } = found;
     // Before the wait, in which bots can be deleted or relabelled.
     const commands = commandsOn([found.suspect ?? '', ...bots], host?.commands ?? []);
     const identities = this.#identities(found.suspect, bots, commands);
@@ -72,8 +92,6 @@ export class Incidents {
       // The broadcaster answers after everything that the host has posted, so its last lines are there.
       const last_lines = await this.#lastLines(speakers);
       const incident: Incident = {
-        id,
-        at_ms: now,
         ...found,
         host: host?.number ?? null,
         heap: host?.heap ?? null,

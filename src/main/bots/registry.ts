@@ -18,7 +18,7 @@ import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
-import type { BotExit, HostedState } from '../../shared/contract/threads.js';
+import type { BotExit, HostedState, LateError } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -66,9 +66,7 @@ export class BotRegistry {
       },
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
-        void incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [
-          suspect,
-        ]),
+        incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [suspect]),
     };
     this.#schemas = schemas;
     this.#kinds = kinds;
@@ -330,24 +328,37 @@ export class BotRegistry {
     if (exit.error !== null) {
       const { error: reason, stack, id: suspect } = exit;
       const found = { type: 'crash' as const, reason, suspect, stack };
-      void this.#incidents.report(found, host, [exit.id]);
+      this.#incidents.report(found, host, [exit.id]);
     }
     bot.exited(exit);
   }
 
   /**
    * A host is gone with all its bots. Only the suspect and the service log get the reason: a caller that may see only
-   * another bot of that host must not learn about the suspect, or text from its code.
+   * another bot of that host must not learn about the suspect, or text from its code. Of the incident report, each caller is
+   * shown what it may see.
+   * @param incident the id of that report, null when there is none.
    */
-  hostLost(host: HostThread, reason: string, suspect: string | null): void {
+  hostLost(
+    host: HostThread,
+    reason: string,
+    suspect: string | null,
+    incident: string | null,
+  ): void {
     const lost = `bot host ${host.number} was lost`;
+    const told = incident === null ? lost : `${lost}: incident ${incident}`;
     const bots = this.#on(host);
     const line = `${lost} (bots that ran there: ${bots.length}): ${reason}`;
     this.#dependencies.events.tell(logItem('error', SERVICE_SCOPE, line));
     for (const bot of bots) {
       const charged = bot.id === suspect;
-      bot.hostLost(charged ? `${lost}: ${reason}` : lost, charged);
+      bot.hostLost(charged ? `${told}: ${reason}` : told, charged);
     }
+  }
+
+  /** A run that is over has thrown. Text of an earlier bot with the same id is not shown. */
+  lateError({ id, run, error }: LateError): void {
+    this.#bots.get(id)?.lateError(run, error);
   }
 
   /** A host is being replaced: its bots move to other hosts. */

@@ -10,6 +10,7 @@ import type {
   HostedState,
   HostMethods,
   HostStart,
+  LateError,
 } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { CommandLog } from '../../shared/memory/command-log.js';
@@ -50,6 +51,7 @@ export interface HostEvents {
   /** It beats again, after a time in which nothing ran in it. */
   awake(): void;
   exited(exit: BotExit): void;
+  lateError(error: LateError): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
 }
@@ -111,6 +113,7 @@ export class HostThread {
       methods: {
         awake: () => events.awake(),
         exited: events.exited,
+        lateError: events.lateError,
         settled: ({ run }) => this.#runs.settle(run),
       },
       lost: () => new DroverError('unavailable', `bot host ${number} was lost`),

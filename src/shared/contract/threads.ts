@@ -314,6 +314,13 @@ export interface BotExit {
   restart: boolean;
 }
 
+/** An error of a run that is over, in code that it has left behind. */
+export interface LateError {
+  id: string;
+  run: number;
+  error: string;
+}
+
 /** A run that is to begin. `run` is a number that no other run of any bot has. */
 export interface BotStart {
   id: string;
@@ -360,4 +367,6 @@ export type HostControlMethods = {
    * its signal: until then it keeps running in the thread, unheard.
    */
   settled(input: { run: number }): void;
+  /** A run that has ended, or was abandoned, has thrown. At most 10 times for each run. */
+  lateError(input: LateError): void;
 };

@@ -61,6 +61,7 @@ beforeEach(() => {
     outbox,
     new BotLines(outbox, 'idle', 0),
     new NetworkRules(null),
+    () => {},
   );
 });
 afterEach(async () => {

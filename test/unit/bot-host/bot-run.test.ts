@@ -338,6 +338,106 @@ it.each([
   expect((await bot.ended).error).toBe(reason);
 });
 
+describe('an error of a run that is over', () => {
+  const password = 'hunter2-of-anna';
+  const config = Type.Object({ password: Type.String({ writeOnly: true }) });
+
+  it('is reported ten times, without secrets, also when the run has returned', async () => {
+    const { bot, items, late } = start({ config, run: () => {} }, { password });
+    await bot.ended;
+    for (let n = 0; n < 20; n++) bot.fail(new Error(`${password} ${n}`));
+    expect(late).toEqual([
+      ...Array.from({ length: 9 }, (_, n) => `*** ${n}`),
+      '*** 9 (further errors are not shown)',
+    ]);
+    expect(messages(items)).toEqual([]);
+  });
+
+  it('leaves a line when its `run` throws after the signal to stop', async () => {
+    const run = async (ctx: BotContext): Promise<void> => {
+      await ctx.sleep(2 ** 30).catch(() => {});
+      throw new TypeError('the lock was not released');
+    };
+    const { bot, items, late } = start({ run });
+    bot.stop();
+    await bot.ended;
+    expect(messages(items)).toEqual([
+      'starting -> stopping',
+      'error after the signal to stop: the lock was not released',
+    ]);
+    expect(late).toEqual([]);
+  });
+
+  it.each<[string, (ctx: BotContext<unknown>, port: number) => Promise<unknown>, boolean]>([
+    ['sleep', (ctx) => ctx.sleep(2 ** 30), false],
+    ['fetch', (ctx, port) => ctx.fetch(`http://127.0.0.1:${port}/`), true],
+    [
+      'connectLines',
+      async (ctx, port) => {
+        const options = { host: '127.0.0.1', port, describe: () => null };
+        for await (const _ of await ctx.connectLines(options));
+      },
+      true,
+    ],
+    [
+      'the signal',
+      async (ctx) => {
+        await once(ctx.signal, 'abort');
+        ctx.signal.throwIfAborted();
+      },
+      false,
+    ],
+  ])('leaves none when it is that of a pending call: %s', async (_, wait, connects) => {
+    const server = net.createServer((socket) => void socket.on('error', () => {})).listen(0);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connected = once(server, 'connection');
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const { bot, items, late } = start({
+      async run(ctx) {
+        const waiting = wait(ctx, port);
+        begin();
+        await waiting;
+      },
+    });
+    await begun;
+    if (connects) await connected;
+    bot.stop();
+    await bot.ended;
+    server.close();
+    expect(messages(items).filter((line) => /error/.test(line))).toEqual([]);
+    expect(late).toEqual([]);
+  });
+});
+
+describe('nesting', () => {
+  const nest = (levels: number): JsonObject => {
+    let value: JsonObject = {};
+    for (let n = 1; n < levels; n++) value = { a: value };
+    return value;
+  };
+  const args = Type.Object({});
+
+  it.each([65, 5000, 100_000])('a result of %i levels fails at once', async (levels) => {
+    const { bot } = start({ commands: { nest: { args, run: () => nest(levels) } } });
+    await expect(bot.invoke({ command: 'nest', args: {}, timeoutMs: 60_000 })).rejects.toThrow(
+      'a result is nested too deep, 64 levels are allowed',
+    );
+  });
+
+  it('data that is nested too deep is refused, and 64 levels are not', async () => {
+    const { bot } = start({ commands: { nest: { args, run: () => nest(64) } } });
+    expect(() => bot.context.updateData({ a: nest(64) })).toThrow(
+      'data is nested too deep, 64 levels are allowed',
+    );
+    bot.context.updateData({ a: nest(63) });
+    expect(await bot.invoke({ command: 'nest', args: {}, timeoutMs: 60_000 })).toEqual(nest(64));
+  });
+});
+
 it('fetch logs a failure, and logs nothing for a request that is not sent', async () => {
   const { bot, items } = start({});
   const url = 'http://127.0.0.1:1/';

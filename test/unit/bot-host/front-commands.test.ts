@@ -84,6 +84,7 @@ beforeEach(() => {
   const events = {
     exited: ({ id }: { id: string }) => void exits.push(`${id} after ${lines().length} lines`),
     settled: () => {},
+    lateError: () => {},
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
@@ -272,7 +273,11 @@ it('the line about a command that its bot’s end interrupts is published before
   const quiet = { add: (item: Item) => items.push(item), hasRoom: () => true, flush() {} };
   const limits = { botLinesPerSecond: 0, networkAllow: null, commandTimeoutMs: TIMEOUT_MS };
   const exited = new Promise<number>((resolve) => {
-    const events = { exited: () => resolve(lines().length), settled: () => {} };
+    const events = {
+      exited: () => resolve(lines().length),
+      settled: () => {},
+      lateError: () => {},
+    };
     const own = new BotHost(
       new Map([['ending', ending]]),
       quiet as unknown as Outbox,

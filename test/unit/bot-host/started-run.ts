@@ -26,7 +26,7 @@ export function start(
   config: JsonObject = {},
   allow: string[] | null = null,
   linesPerSecond = 0,
-): { bot: BotRun; items: Item[] } {
+): { bot: BotRun; items: Item[]; late: string[] } {
   const kind = defineBot({
     kind: 'tried',
     config: Type.Object({}),
@@ -41,9 +41,13 @@ export function start(
   } as unknown as Outbox;
   const secrets = secretStrings(config, kind.config);
   const lines = new BotLines(outbox, 'tried', linesPerSecond, secrets);
-  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines, new NetworkRules(allow));
+  const late: string[] = [];
+  const rules = new NetworkRules(allow);
+  const bot = new BotRun(kind, 'tried', 1, config, outbox, lines, rules, (error) =>
+    late.push(error),
+  );
   started.push(bot);
-  return { bot, items };
+  return { bot, items, late };
 }
 
 /** The messages of its lines. */

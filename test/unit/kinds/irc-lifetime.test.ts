@@ -58,6 +58,7 @@ async function run(
       outbox,
       new BotLines(outbox, 'anna', 0),
       new NetworkRules(null),
+      () => {},
     ),
     items,
   };

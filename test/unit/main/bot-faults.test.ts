@@ -26,6 +26,8 @@ const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
 let full = false;
 let calls: string[] = [];
 let kinds: KindQuarantine;
+/** Numbers of the runs that were started. */
+let runs: number[] = [];
 const lines: string[] = [];
 const events = {
   tell: (...items: Item[]) => {
@@ -37,15 +39,24 @@ const events = {
 async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry> {
   full = false;
   calls = [];
+  runs = [];
   lines.length = 0;
   const host = {
     number: 0,
-    startBot: async ({ id }: { id: string }) => void calls.push(`start ${id}`),
+    startBot: async ({ id, run }: { id: string; run: number }) => {
+      calls.push(`start ${id}`);
+      runs.push(run);
+    },
     stopBot: async (id: string) => void calls.push(`stop ${id}`),
   };
   const dependencies = {
     pace: new StartPace({ total: null, byKind: {} }),
-    hosts: { clear: async () => false, place: async () => host, leave: () => {} },
+    hosts: {
+      clear: async () => false,
+      place: async () => host,
+      leave: () => {},
+      threads: () => [],
+    },
     events,
     graceMs: 1000,
   } as unknown as BotDependencies;
@@ -54,10 +65,13 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
       if (full) throw new Error(SECRET);
     },
     all: () => [],
+    remove: async () => {},
   } as unknown as BotStore;
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
-  const incidents = { report: async () => {} } as unknown as Incidents;
+  const incidents = {
+    report: () => ({ id: null, stored: Promise.resolve() }),
+  } as unknown as Incidents;
   kinds = new KindQuarantine();
   const registry = new BotRegistry(dependencies, schemas, kinds, store, incidents, POLICY);
   for (const bot of bots) {
@@ -77,6 +91,30 @@ it('a stop that cannot be stored leaves the bot running, and the next one stops 
   await registry.act('a', 'stop');
   expect(calls).toEqual(['start a', 'stop a']);
   expect(registry.isRunning('a')).toBe(false);
+});
+
+it('an error after the end of a run is a line of its bot, not of a later bot with the same id', async () => {
+  const registry = await registryWith([{ id: 'a' }]);
+  await registry.act('a', 'restart');
+  const [first = 0, second = 0] = runs;
+  registry.lateError({ id: 'a', run: first, error: 'one' });
+  registry.lateError({ id: 'a', run: second, error: 'two' });
+  await registry.act('a', 'delete');
+  registry.lateError({ id: 'a', run: second, error: 'three' });
+  await registry.create({
+    id: 'a',
+    kind: 'k',
+    config: {},
+    labels: {},
+    dedicated: false,
+    desired: 'running',
+  });
+  registry.lateError({ id: 'a', run: second, error: 'four' });
+  registry.lateError({ id: 'a', run: runs[2] ?? 0, error: 'five' });
+  const said = lines.filter((line) => line.startsWith('error after'));
+  expect(said).toEqual(
+    ['one', 'two', 'five'].map((error) => `error after the end of its run: ${error}`),
+  );
 });
 
 it('a bulk action reports an internal error to the operator, not to the client', async () => {

@@ -150,7 +150,7 @@ it('after the loss of a host the restarts are spread, and each bot stays in back
   await vi.advanceTimersByTimeAsync(3000);
   expect(registry.running).toBe(6);
   started.length = 0;
-  registry.hostLost(host, 'broken', null);
+  registry.hostLost(host, 'broken', null, null);
   await vi.advanceTimersByTimeAsync(1);
   expect(started).toHaveLength(1);
   const shown = registry.snapshots([]).map(({ status }) => status);

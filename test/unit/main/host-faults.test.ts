@@ -88,7 +88,7 @@ describe('who is blamed for a lost host', () => {
     ['an error of a kind, of no run', ofKind, 'host_lost', null, null],
     ['the same with one bot', ofKind, 'host_lost', 'only', 'only'],
   ])('%s', async (_, error, type, suspect, onlyBot) => {
-    const report = vi.fn<Incidents['report']>().mockResolvedValue();
+    const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const hostLost = vi.fn();
     const registry = { idsOn: () => ['last', 'only'], hostLost };
     const faults = new HostFaults(
@@ -102,7 +102,7 @@ describe('who is blamed for a lost host', () => {
     const host = { number: 0, lastBot: 'last', onlyBot, kinds } as unknown as HostThread;
     await faults.lost(host, error);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ type, suspect });
-    expect(hostLost).toHaveBeenCalledExactlyOnceWith(host, expect.any(String), suspect);
+    expect(hostLost).toHaveBeenCalledExactlyOnceWith(host, expect.any(String), suspect, 'i-1');
   });
 });
 
@@ -120,7 +120,7 @@ describe('who is blamed for a host that hangs', () => {
     ],
     ['in native code', undefined, 'last', /; the code of bot last ran last there$/],
   ])('%s', async (_, captured, suspect, reason) => {
-    const report = vi.fn<Incidents['report']>().mockResolvedValue();
+    const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const faults = new HostFaults(
       { idsOn: () => ['last', 'named'] } as unknown as BotRegistry,
       { report } as unknown as Incidents,
@@ -142,7 +142,7 @@ describe('who is blamed for a host that hangs', () => {
   });
 
   it('the code of no bot: bots of such a host are quarantined the second time', async () => {
-    const report = vi.fn<Incidents['report']>().mockResolvedValue();
+    const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const quarantine = new Quarantine();
     const faults = new HostFaults(
       { idsOn: () => ['a', 'b', 'c'] } as unknown as BotRegistry,
@@ -182,7 +182,7 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
   ])(
     '%s: the second time the kind is quarantined, and no bot is blamed',
     async (_, fail, reason) => {
-      const report = vi.fn<Incidents['report']>().mockResolvedValue();
+      const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
       const [bots, kinds] = [new Quarantine(), new KindQuarantine()];
       const faults = new HostFaults(
         {

@@ -45,7 +45,7 @@ it('a report is stored; when that fails the line says why and nothing rejects', 
     const line = new Promise<void>((resolve) => {
       arrived = resolve;
     });
-    await incidents.report(FOUND, host, ['a']);
+    await incidents.report(FOUND, host, ['a']).stored;
     await line;
     return lines.at(-1) ?? '';
   };
@@ -82,8 +82,8 @@ it('a report has the commands to its bots, and is found by every bot of a large 
   const ofHost = commands.filter((command) => command !== 'say on gone');
   const host = { number: 3, commands } as unknown as HostThread;
   const bots = Array.from({ length: 9000 }, (_, n) => `bot-${n}`);
-  await kept.report({ ...FOUND, suspect: 'bot-7' }, host, ['bot-7']);
-  await kept.report({ ...FOUND, type: 'host_lost' }, host, bots);
+  await kept.report({ ...FOUND, suspect: 'bot-7' }, host, ['bot-7']).stored;
+  await kept.report({ ...FOUND, type: 'host_lost' }, host, bots).stored;
   const commandsFor = (bot: string): string[][] =>
     kept.list([bot], 10).map(({ last_commands }) => last_commands);
   expect(commandsFor('bot-7')).toEqual([ofHost, ['say on bot-7', 'wait on bot-7']]);
