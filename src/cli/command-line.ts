@@ -7,9 +7,12 @@ import { addCheck } from './commands/check.js';
 import { addCompletion } from './commands/completion.js';
 import { addDoctor } from './commands/doctor.js';
 import { addHelp } from './commands/help.js';
+import { addIncidents } from './commands/incidents.js';
 import { addInvoke } from './commands/invoke.js';
+import { addKinds } from './commands/kind-commands.js';
 import { addLogin } from './commands/login.js';
 import { addLogs } from './commands/logs.js';
+import { addPressure } from './commands/pressure.js';
 import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
 import { addStart } from './commands/start.js';
@@ -36,6 +39,9 @@ export function createProgram(): Command {
     addBots,
     addLogs,
     addInvoke,
+    addKinds,
+    addIncidents,
+    addPressure,
     addTokens,
     addWait,
     addRecord,

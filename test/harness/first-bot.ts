@@ -48,7 +48,7 @@ export async function walkThroughPackage(reader: Reader): Promise<number | null>
   ) as { left: number };
   expect(left).toBeGreaterThan(40);
   reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh'));
-  const check = 'npx drover record run.ndjson -- sh test.sh';
+  const check = 'npx drover record run.ndjson --force -- sh test.sh';
   const checked = await reader.run(docBlock('docs/GETTING-STARTED.md', check));
   expect(worded(checked)).toEqual(expect.arrayContaining(worded(shownBehind(check))));
   const report = readFileSync(path.join(reader.dir, 'report.xml'), 'utf8');

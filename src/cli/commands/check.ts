@@ -2,13 +2,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { StreamEvent } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { EventSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { type FilterFlags, filterOf, withFilter, wordsOf } from '../flags/filter-flags.js';
+import { type FilterFlags, withFilter, wordsOf } from '../flags/filter-flags.js';
 import { duration, wholeNumber } from '../flags/flag-values.js';
 import { type CheckReport, junitReport, textReport } from '../recording/check-report.js';
 import { type Expectation, FORMS, parseExpectation } from '../recording/expectation.js';
@@ -137,7 +137,7 @@ async function replay(
   expectations: readonly Expectation[],
   options: FilterFlags,
 ): Promise<Run> {
-  const fits = filter(options);
+  const { fits } = new EventSelection(options);
   let events = 0;
   let lastMs = 0;
   const { head, end } = await readRecording(file, (event, atMs) => {
@@ -156,31 +156,14 @@ async function replay(
   return { source: file, runMs: end?.run_ms ?? lastMs, events, missing };
 }
 
-/** The same filter that the service applies to a stream. */
-function filter(flags: FilterFlags): (event: StreamEvent) => boolean {
-  const { kind, level, session, scope } = filterOf(flags);
-  const has = (values: readonly string[] | undefined, value: string | null): boolean =>
-    values === undefined || (value !== null && values.includes(value));
-  return (event) => {
-    if (event.event === 'gap') return true;
-    const log = event.event === 'log' ? event.data : undefined;
-    const bot = event.event === 'session' ? event.data.snapshot.id : (log?.session_id ?? null);
-    return (
-      has(kind, event.event) &&
-      has(level, log?.level ?? null) &&
-      has(session, bot) &&
-      has(scope, log?.scope ?? null)
-    );
-  };
-}
-
 async function watch(expectations: readonly Expectation[], options: CheckOptions): Promise<Run> {
   const limitMs = options.for ?? lastChance(expectations);
   const { client, call } = connect(options);
   await client.apiInfo(call());
   const began = performance.now();
   const connection = new StreamWatch();
-  const stream = client.stream({ ...filterOf(options), onState: connection.onState });
+  const selection = new EventSelection(options);
+  const stream = client.stream({ ...selection.request, onState: connection.onState });
   const end = (): void => stream.close();
   stopSignal.addEventListener('abort', end, { once: true });
   const timer = setTimeout(end, limitMs);
@@ -193,6 +176,7 @@ async function watch(expectations: readonly Expectation[], options: CheckOptions
   for await (const batch of stream.batches()) {
     const atMs = performance.now() - began;
     for (const event of batch) {
+      if (!selection.fits(event)) continue;
       events++;
       for (const one of expectations) one.see(event, atMs);
     }

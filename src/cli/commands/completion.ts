@@ -7,6 +7,13 @@ import { print } from '../terminal/output.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
+/** What runs without a further command, by command path. commander does not tell. */
+const DEFAULT_COMMANDS: Readonly<Record<string, string>> = {
+  '': 'start',
+  incidents: 'list',
+  kinds: 'list',
+};
+
 /** What can follow a command path. */
 interface Place {
   /** Command and subcommand, without `drover`. */
@@ -47,8 +54,8 @@ Install it:
 
 function placesOf(command: Command, path: string[] = []): Place[] {
   const commands = command.commands.filter((one) => one.name() !== 'help');
-  // Without a command, drover runs start and accepts its flags.
-  const start = commands.filter((one) => path.length === 0 && one.name() === 'start');
+  // Without a command, drover runs start and accepts its flags; a group runs its default command.
+  const start = commands.filter((one) => one.name() === DEFAULT_COMMANDS[path.join(' ')]);
   const place: Place = {
     path,
     commands: commands.map((one) => ({ name: one.name(), description: one.description() })),

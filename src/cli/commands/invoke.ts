@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ApiError, type Json, type JsonObject } from '../../client/index.js';
+import { ApiError, type InvokeOutcome, type Json, type JsonObject } from '../../client/index.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -8,52 +8,80 @@ import {
 } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import {
+  type BotSelectors,
+  isSelecting,
+  selectedIds,
+  withBotSelectors,
+} from '../flags/bot-selectors.js';
 import { jsonObject } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
 import { printJson, printLine, safeJson } from '../terminal/output.js';
 
 /** The target name for the service itself. */
 const SERVICE = '-';
+/** Most bots that one request takes. */
+const BATCH = 1000;
+
+interface InvokeOptions extends ConnectionOptions, BotSelectors {
+  json?: true;
+}
 
 export function addInvoke(program: Command): void {
-  withConnection(program.command('invoke'))
+  withBotSelectors(withConnection(program.command('invoke')))
     .description('send a command to bots or to the service')
-    .argument('<bots>', `bot id, several comma-separated, or ${SERVICE} for the service itself`)
-    .argument('<command>', 'name of the command, for example say')
+    .usage('[options] <bots> <command> [args...]')
+    .argument(
+      '<bots>',
+      `bot id, several comma-separated, or ${SERVICE} for the service itself; left out with --status, --kind or --label`,
+    )
+    .argument('[command]', 'name of the command, for example say')
     .argument('[args...]', 'arguments as name=value (the value may be JSON), or as one JSON object')
     .option('--json', 'for several bots: print the result or error of each as JSON')
     .action(action(invoke));
 }
 
 async function invoke(
-  bots: string,
-  command: string,
-  given: string[],
-  options: ConnectionOptions & { json?: true },
+  first: string,
+  second: string | undefined,
+  rest: string[],
+  options: InvokeOptions,
 ): Promise<number | undefined> {
+  const isMany = isSelecting(options);
+  // With selectors there is no argument for the bots.
+  const words = [first, ...(second === undefined ? [] : [second]), ...rest];
+  const given = isMany ? '' : words.shift();
+  const [command, ...pairs] = words;
+  if (command === undefined) throw new CliError(EXIT.usage, 'no command given');
+  const args = argsOf(pairs);
   const connection = connect(options);
   const { client, call } = connection;
-  const targets = bots.split(',').filter((id) => id !== '');
-  const [first] = targets;
-  if (first === undefined) throw new CliError(EXIT.usage, 'no bot given');
-  const args = argsOf(given);
-  for (const [name, text] of await textArguments(args, given, connection, first, command)) {
+  const ids = (given ?? '').split(',').filter((id) => id !== '');
+  const targets = isMany ? await selectedIds(connection, ids, options) : ids;
+  const [target] = targets;
+  if (target === undefined) throw new CliError(EXIT.usage, 'no bot given');
+  for (const [name, text] of await textArguments(args, pairs, connection, target, command)) {
     args[name] = text;
   }
-  if (targets.length === 1) {
-    const target = first === SERVICE ? null : first;
-    await printJson(await client.invoke(target, command, args, call()));
+  if (targets.length === 1 && !isMany) {
+    const bot = target === SERVICE ? null : target;
+    await printJson(await client.invoke(bot, command, args, call()));
     return EXIT.ok;
   }
-  const results = await client.invokeMany(targets, command, args, call());
+  const all: Record<string, InvokeOutcome> = {};
   let failed = 0;
-  for (const [id, outcome] of Object.entries(results)) {
-    if ('error' in outcome) {
-      failed++;
-      complain(`${id}: ${outcome.error}`);
-    } else if (!options.json) await printLine(`${id} ${safeJson(outcome.result)}`);
+  for (let at = 0; at < targets.length; at += BATCH) {
+    const batch = targets.slice(at, at + BATCH);
+    const results = await client.invokeMany(batch, command, args, call());
+    Object.assign(all, results);
+    for (const [id, outcome] of Object.entries(results)) {
+      if ('error' in outcome) {
+        failed++;
+        complain(`${id}: ${outcome.error}`);
+      } else if (!options.json) await printLine(`${id} ${safeJson(outcome.result)}`);
+    }
   }
-  if (options.json) await printJson(results);
+  if (options.json) await printJson(all);
   return failed === 0 ? EXIT.ok : EXIT.failed;
 }
 

@@ -6,11 +6,13 @@ import {
   connect,
   withConnection,
 } from '../connection/connection.js';
+import { EventSelection, type PastSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import { noBots } from '../flags/bot-selectors.js';
 import { parseDuration } from '../flags/duration.js';
-import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
+import { type FilterFlags, selectorsOf, withFilter } from '../flags/filter-flags.js';
 import { wholeNumber } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
 import { action } from '../terminal/action.js';
@@ -54,18 +56,31 @@ async function logs(options: LogsOptions): Promise<undefined> {
   const show = printer(options);
   // Fail now if the address or the token is wrong: the stream would retry.
   await connection.client.apiInfo(connection.call());
-  const history = await historyOf(connection, options);
+  const selection = new EventSelection(options, ['log']);
+  // The stream continues after the history, without snapshots.
+  if (selection.selectsBots) {
+    for (const bot of await connection.client.bots.list(connection.call())) selection.see(bot);
+  }
+  const past = selection.past();
+  if (past.request === null && !options.follow) throw noBots(selectorsOf(options));
+  const history = await historyOf(connection, options, past);
   await show(history);
   if (!options.follow) return;
   const stream = connection.client.stream({
-    ...filterOf(options, ['log']),
-    snapshot: false,
+    ...selection.request,
+    // Without a place to continue from, a bot may have changed before the stream is open.
+    snapshot: selection.selectsBots,
     // Continue right after the last printed line.
     lastEventId: history.at(-1)?.id ?? idIn(options.since),
     signal: stopSignal,
     onState: new StreamWatch().onState,
   });
-  for await (const batch of stream.batches()) await show(batch);
+  for await (const batch of stream.batches()) {
+    // Snapshots without an id are no events; they were asked for to select bots only.
+    const isNews = ({ event, id }: StreamEvent): boolean =>
+      !selection.selectsBots || event !== 'session' || id !== null;
+    await show(batch.filter((event) => selection.fits(event) && isNews(event)));
+  }
 }
 
 function printer({
@@ -90,20 +105,25 @@ function textOf(event: StreamEvent): string {
 }
 
 /** Oldest first. */
-async function historyOf(connection: Connection, options: LogsOptions): Promise<StreamEvent[]> {
+async function historyOf(
+  connection: Connection,
+  options: LogsOptions,
+  { request, fits }: PastSelection,
+): Promise<StreamEvent[]> {
   const { follow, since, grep } = options;
   const wanted = options.lines ?? (follow && since === undefined ? 0 : DEFAULT_LINES);
   // The stream itself replays from an id.
   if (follow && options.lines === undefined && idIn(since) !== undefined) return [];
+  if (request === null) return [];
   const events: StreamEvent[] = [];
-  const query = { ...filterOf(options, ['log']), after: since && sinceOf(since), q: grep };
+  const query = { ...request, after: since && sinceOf(since), q: grep };
   let cursor: string | undefined;
   while (events.length < wanted) {
     const limit = Math.min(PAGE, wanted - events.length);
     const page = await connection.client
       .events({ ...query, limit, cursor, ...connection.call() })
       .catch(explain);
-    events.push(...page.events);
+    events.push(...page.events.filter(fits));
     if (page.cursor === null) break;
     cursor = page.cursor;
   }

@@ -13,11 +13,12 @@ import {
   limit,
   withConnection,
 } from '../connection/connection.js';
+import { EventSelection } from '../connection/event-selection.js';
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { showDuration } from '../flags/duration.js';
-import { type FilterFlags, filterOf, withFilter } from '../flags/filter-flags.js';
+import { type FilterFlags, withFilter } from '../flags/filter-flags.js';
 import { duration } from '../flags/flag-values.js';
 import { type RecordingEnd, RecordingWriter } from '../recording/recording-file.js';
 import { stopSignal } from '../stop-signals.js';
@@ -58,16 +59,16 @@ async function record(file: string, command: string[], options: RecordOptions): 
   const connection = connect(options);
   const { client, call } = connection;
   await client.apiInfo(call());
-  const filter = isFiltered(options) ? filterOf(options) : null;
+  const selection = new EventSelection(options);
   const writer = await RecordingWriter.open(
     file,
-    { started_at_ms: Date.now(), url: client.url, filter },
+    { started_at_ms: Date.now(), url: client.url, filter: selection.recorded },
     options.force === true,
   );
   const watch = new StreamWatch();
   const news = new EventEmitter();
   const stream = client.stream({
-    ...filter,
+    ...selection.request,
     onState: (state) => {
       watch.onState(state);
       if (state.state !== 'open') return;
@@ -89,7 +90,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
       const code = await runCommand(command);
       if (stopSignal.aborted) return { code, missing: 'the command was interrupted' };
       if (watch.blind !== null) await reopened(stream, news);
-      return { code, missing: await lastEvents(connection, filter ? null : news) };
+      return { code, missing: await lastEvents(connection, selection.readsAll ? news : null) };
     } finally {
       stop('command');
     }
@@ -103,7 +104,7 @@ async function record(file: string, command: string[], options: RecordOptions): 
     for await (const batch of stream.batches()) {
       // The end marker is expected only after the command ended. It is not part of the run.
       const mark = news.listenerCount('mark') > 0 ? batch.find(isMark) : undefined;
-      await writer.write(batch.filter((event) => event !== mark));
+      await writer.write(batch.filter((event) => event !== mark && selection.fits(event)));
       if (mark) news.emit('mark');
     }
   })();
@@ -129,10 +130,6 @@ interface CommandEnd {
   code: number;
   /** Why the recording is incomplete. */
   missing: string | null;
-}
-
-function isFiltered({ kind, level, bot, scope }: FilterFlags): boolean {
-  return [kind, level, bot, scope].some(Boolean);
 }
 
 /** @returns the exit code. */

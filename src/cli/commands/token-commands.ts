@@ -5,7 +5,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { labels, list, timeSpan } from '../flags/flag-values.js';
 import { action, complain } from '../terminal/action.js';
-import { print, printJson, printLine, table } from '../terminal/output.js';
+import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
 import { createLocalToken } from './local-token.js';
 
@@ -79,14 +79,10 @@ function row(token: TokenInfo): string[] {
     name,
     scopes.join(','),
     limit,
-    time(created_at_ms),
-    time(expires_at_ms),
-    time(last_used_at_ms),
+    timeText(created_at_ms),
+    timeText(expires_at_ms),
+    timeText(last_used_at_ms),
   ];
-}
-
-function time(ms: number | null): string {
-  return ms === null ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 async function createToken(name: string, options: CreateOptions): Promise<undefined> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ApiError, type BotSnapshot, DroverClient } from '../../client/index.js';
+import { watchBots } from '../connection/bot-watch.js';
 import {
   type ConnectionOptions,
   connect,
@@ -12,6 +13,12 @@ import {
 import { StreamWatch } from '../connection/stream-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import {
+  type BotSelectors,
+  isSelecting,
+  selectedIds,
+  withBotSelectors,
+} from '../flags/bot-selectors.js';
 import { showDuration } from '../flags/duration.js';
 import { duration, list } from '../flags/flag-values.js';
 import { stopSignal } from '../stop-signals.js';
@@ -20,16 +27,24 @@ import { printJson, printLine } from '../terminal/output.js';
 import { elapsed, followProgress } from '../terminal/progress.js';
 
 const POLL_MS = 200;
+/** Bots that a message names; the rest is counted. */
+const NAMED_BOTS = 5;
 
 interface WaitOptions extends ConnectionOptions {
+  /** What to wait for. */
   status?: string[];
+  kind?: string[];
+  label?: Record<string, string>;
   timeout: number;
   json?: true;
 }
 
 export function addWait(program: Command): void {
-  withConnection(program.command('wait'), { timeout: false })
-    .description('wait until a bot has a status; without a bot, until the service answers')
+  const command = withConnection(program.command('wait'), { timeout: false });
+  withBotSelectors(command, ['kind', 'label'])
+    .description(
+      'wait until a bot has a status, or all bots of a kind or label; without a bot, until the service answers',
+    )
     .argument('[bot]')
     .option(
       '--status <status>',
@@ -43,15 +58,18 @@ export function addWait(program: Command): void {
     )
     .option(
       '--json',
-      "print the bot's snapshot, or the service's address and the elapsed ms, as JSON",
+      "print the bot's snapshot (of several, each by its id), or the service's address and the elapsed ms, as JSON",
     )
     .action(action(wait));
 }
 
 async function wait(bot: string | undefined, options: WaitOptions): Promise<undefined> {
   const { status: wanted = [], timeout } = options;
-  if (bot === undefined) {
-    if (wanted.length > 0) throw new CliError(EXIT.usage, '--status needs a bot');
+  const selectors: BotSelectors = { kind: options.kind, label: options.label };
+  const isMany = isSelecting(selectors);
+  if (bot === undefined && !isMany) {
+    if (wanted.length > 0)
+      throw new CliError(EXIT.usage, '--status needs a bot, --kind or --label');
     await waitForService(options);
     return;
   }
@@ -60,41 +78,65 @@ async function wait(bot: string | undefined, options: WaitOptions): Promise<unde
   const { client } = connect(options);
   const began = performance.now();
   const deadline = limit(timeout);
+  const call = () => ({ signal: deadline });
+  const given = bot === undefined ? [] : [bot];
+  const ids = await selectedIds({ client, call }, given, selectors);
   // Fails if there is no such bot; a stream would stay silent.
-  await client.bots.get(bot, { signal: deadline });
-  let last: BotSnapshot | undefined;
+  if (bot !== undefined) await client.bots.get(bot, call());
+  const last = new Map<string, BotSnapshot>();
+  const waiting = new Set(ids);
   const connection = new StreamWatch();
-  const stream = client.stream({
-    session: [bot],
-    kind: ['session'],
-    signal: deadline,
-    onState: connection.onState,
-  });
   followProgress(() => {
-    const is = last === undefined ? '' : `, it is ${last.status}`;
-    return `waiting for ${bot} to be ${wanted.join(' or ')}${is}: ${elapsed(began, timeout)}`;
+    const what = `waiting for ${namesOf(waiting)} to be ${wanted.join(' or ')}`;
+    const status = onlyStatus(waiting, last);
+    const is = status === undefined ? '' : `, it is ${status}`;
+    return `${what}${is}: ${elapsed(began, timeout)}`;
   });
-  for await (const event of stream) {
-    if (event.event !== 'session') continue;
-    last = event.data.snapshot;
-    if (wanted.includes(last.status)) {
-      if (options.json) await printJson(last);
-      else
-        await printLine(`${bot} ${last.status} after ${showDuration(performance.now() - began)}`);
+  const { onState } = connection;
+  for await (const snapshot of watchBots(client, new Set(ids), { signal: deadline, onState })) {
+    const { id, status, last_error } = snapshot;
+    if (!waiting.has(id)) continue;
+    last.set(id, snapshot);
+    if (wanted.includes(status)) {
+      waiting.delete(id);
+      if (!options.json) {
+        await printLine(`${id} ${status} after ${showDuration(performance.now() - began)}`);
+      }
+      if (waiting.size > 0) continue;
+      if (options.json) await printJson(isMany ? Object.fromEntries(last) : snapshot);
       return;
     }
-    if (last.status === 'deleted') throw new CliError(EXIT.not_found, `${bot} was deleted`);
-    if (last.status === 'failed') {
-      throw new CliError(EXIT.failed, `${bot} failed: ${last.last_error ?? 'unknown reason'}`);
+    if (status === 'deleted') throw new CliError(EXIT.not_found, `${id} was deleted`);
+    if (status === 'failed') {
+      throw new CliError(EXIT.failed, `${id} failed: ${last_error ?? 'unknown reason'}`);
     }
   }
   stopSignal.throwIfAborted();
-  const what = `${bot} was not ${wanted.join(' or ')} within ${showDuration(timeout)}`;
+  const was = waiting.size === 1 ? 'was' : 'were';
+  const what = `${namesOf(waiting)} ${was} not ${wanted.join(' or ')} within ${showDuration(timeout)}`;
   if (connection.disconnects > 0 && connection.blind !== null) {
     throw new CliError(EXIT.no_service, `${what}; ${connection.blind}`);
   }
-  const is = last === undefined ? 'its status was not received' : `it is ${last.status}`;
+  if (waiting.size > 1) throw new CliError(EXIT.timeout, what);
+  const status = onlyStatus(waiting, last);
+  const is = status === undefined ? 'its status was not received' : `it is ${status}`;
   throw new CliError(EXIT.timeout, `${what}; ${is}`);
+}
+
+/** The first few of them. */
+function namesOf(ids: ReadonlySet<string>): string {
+  const named = [...ids].slice(0, NAMED_BOTS).join(', ');
+  const more = ids.size - NAMED_BOTS;
+  return more > 0 ? `${named} and ${more} more` : named;
+}
+
+/** The last status of the only one; undefined for several, or if none was received. */
+function onlyStatus(
+  ids: ReadonlySet<string>,
+  last: ReadonlyMap<string, BotSnapshot>,
+): string | undefined {
+  const [id = ''] = ids;
+  return ids.size === 1 ? last.get(id)?.status : undefined;
 }
 
 async function waitForService(options: WaitOptions): Promise<void> {

@@ -1,56 +1,101 @@
+// The flags that select events: by what they are, and by the bot that they are about.
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { EventFilter, Level } from '../../client/index.js';
+import { type BotSelectors, wordsOf as selectorWords, withBotSelectors } from './bot-selectors.js';
 import { list } from './flag-values.js';
 
 export interface FilterFlags {
+  /** Kinds of events (`log`, `session`), and kinds of bots. */
   kind?: string[];
   level?: string[];
   bot?: string[];
   scope?: string[];
+  status?: string[];
+  label?: Record<string, string>;
 }
 
-const KINDS: readonly string[] = ['log', 'session'];
-const LEVELS: readonly string[] = ['info', 'warn', 'error', 'state'];
+/** What a recording was filtered by. */
+export interface RecordedFilter extends EventFilter {
+  bots?: BotSelectors;
+}
 
-/** @param known allowed values. The service accepts others, but they match nothing. */
-function flag(flags: string, description: string, known?: readonly string[]): Option {
-  return new Option(flags, `${description} (comma-separated or repeated)`).argParser(
-    (text: string, before: string[] | undefined) => {
-      const values = list(text, before);
-      const unknown = values.find((value) => known && !known.includes(value));
-      if (unknown === undefined) return values;
-      throw new InvalidArgumentError(`Allowed choices are ${known?.join(', ')}.`);
-    },
+type EventKind = 'log' | 'session';
+
+const EVENT_KINDS: readonly string[] = ['log', 'session'];
+const LEVELS: readonly string[] = ['info', 'warn', 'error', 'state'];
+/** Values of a filter that are named in a message; the rest is counted. */
+const NAMED_VALUES = 10;
+
+function flag(
+  flags: string,
+  description: string,
+  parse: (text: string, before: string[] | undefined) => string[] = list,
+): Option {
+  return new Option(flags, `${description} (comma-separated or repeated)`).argParser(parse);
+}
+
+/** The service accepts others, but they match nothing. */
+function levelList(text: string, before: string[] | undefined): string[] {
+  const values = list(text, before);
+  if (values.every((value) => LEVELS.includes(value))) return values;
+  throw new InvalidArgumentError(`Allowed choices are ${LEVELS.join(', ')}.`);
+}
+
+function kindList(text: string, before: string[] | undefined): string[] {
+  const values = list(text, before);
+  if (!values.includes('gap')) return values;
+  throw new InvalidArgumentError(
+    `Gaps always pass. Allowed choices are ${EVENT_KINDS.join(', ')}. Other names are kinds of bots.`,
   );
 }
 
 /** @param kinds the default, for the help text. */
 export function withFilter(command: Command, kinds: string): Command {
-  return command
+  command
     .addOption(flag('--bot <id>', 'only events of this bot'))
-    .addOption(flag('--level <level>', `only lines of this level: ${LEVELS.join(', ')}`, LEVELS))
+    .addOption(flag('--level <level>', `only lines of this level: ${LEVELS.join(', ')}`, levelList))
     .addOption(flag('--scope <scope>', 'only lines of this scope, for example tcp'))
-    .addOption(flag('--kind <kind>', `log, session, or both; default ${kinds}`, KINDS));
+    .addOption(
+      flag(
+        '--kind <kind>',
+        `kinds of events: log, session, or both; default ${kinds}. Other names are kinds of bots, and select their events`,
+        kindList,
+      ),
+    );
+  return withBotSelectors(command, ['status', 'label']);
 }
 
-/** @param kinds the default. */
+/** The service's filter. @param kinds the default. */
 export function filterOf(
-  { kind, level, bot, scope }: FilterFlags,
-  kinds?: readonly ('log' | 'session')[],
+  { kind = [], level, bot, scope }: FilterFlags,
+  kinds?: readonly EventKind[],
 ): EventFilter {
+  const given = kind.filter((name) => EVENT_KINDS.includes(name)) as EventKind[];
   return {
-    kind: (kind as ('log' | 'session')[] | undefined) ?? kinds,
+    kind: given.length > 0 ? given : kinds,
     level: level as Level[] | undefined,
     session: bot,
     scope,
   };
 }
 
+/** The selectors of bots, which the service does not know. */
+export function selectorsOf({ kind = [], status, label }: FilterFlags): BotSelectors {
+  const given = kind.filter((name) => !EVENT_KINDS.includes(name));
+  return { status, label, kind: given.length > 0 ? given : undefined };
+}
+
 /** A filter in the words of its flags: `level warn,error, bot a`. A filter read from a file may hold anything. */
-export function wordsOf({ kind, level, session, scope }: EventFilter): string {
-  return Object.entries({ kind, level, bot: session, scope })
-    .flatMap(([name, values]) =>
-      values === undefined ? [] : `${name} ${[values].flat().join(',')}`,
-    )
-    .join(', ');
+export function wordsOf({ kind, level, session, scope, bots }: RecordedFilter): string {
+  const parts = Object.entries({ kind, level, bot: session, scope }).flatMap(([name, values]) =>
+    values === undefined ? [] : `${name} ${shown([values].flat())}`,
+  );
+  return [...parts, ...(bots === undefined ? [] : [`bots with ${selectorWords(bots)}`])].join(', ');
+}
+
+function shown(values: readonly string[]): string {
+  const more = values.length - NAMED_VALUES;
+  const named = values.slice(0, NAMED_VALUES).join(',');
+  return more > 0 ? `${named} and ${more} more` : named;
 }

@@ -47,20 +47,27 @@ const OF = `(?: of (?:bot )?${ID})?`;
 const WITHIN = '(?: within (\\S+(?: ?[a-z]+)?))?';
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"';
 
+/** A word, or quoted text: two groups, of which one matches. */
+const STATUS = `(?:${QUOTED}|([^\\s"]\\S*))`;
+
 /** Runs of spaces outside of quoted text, where spaces count. */
 const SPACES = new RegExp(`${QUOTED}|\\s+`, 'g');
 
 /** Each form with the constructor for its matched words. */
 const GRAMMAR: [RegExp, (text: string, words: (string | undefined)[]) => Expectation][] = [
   [
-    new RegExp(`^bot ${ID} never (\\S+)$`),
-    (text, [bot = '', status = '']) =>
-      new Never(text, (event) => hasStatus(event, bot, status), `${bot} was ${status}`),
+    new RegExp(`^bot ${ID} never ${STATUS}$`),
+    (text, [bot = '', quoted, word]) => {
+      const status = word ?? unquoted(quoted);
+      return new Never(text, (event) => hasStatus(event, bot, status), `${bot} was ${status}`);
+    },
   ],
   [
-    new RegExp(`^bot ${ID} (?:is )?(\\S+)${WITHIN}$`),
-    (text, [bot = '', status = '', within]) =>
-      new Reached(text, (event) => hasStatus(event, bot, status), timeOf(within)),
+    new RegExp(`^bot ${ID} (?:is )?${STATUS}${WITHIN}$`),
+    (text, [bot = '', quoted, word, within]) => {
+      const status = word ?? unquoted(quoted);
+      return new Reached(text, (event) => hasStatus(event, bot, status), timeOf(within));
+    },
   ],
   [
     new RegExp(`^line ${QUOTED}${OF}${WITHIN}$`),
@@ -93,7 +100,10 @@ export function parseExpectation(text: string): Expectation {
     const match = form.exec(plain);
     if (match) return make(plain, match.slice(1));
   }
-  throw new Error(`${JSON.stringify(text)} is not an expectation; use one of: ${FORMS.join('; ')}`);
+  const hint = plain.startsWith('bot ') ? ' (quote a status with spaces: bot a "two words")' : '';
+  throw new Error(
+    `${JSON.stringify(text)} is not an expectation; use one of: ${FORMS.join('; ')}${hint}`,
+  );
 }
 
 /** Something must happen. */
@@ -203,8 +213,12 @@ function hasStatus(event: StreamEvent, bot: string, status: string): boolean {
 }
 
 function lineWith(quoted: string, bot: string | undefined): (event: StreamEvent) => boolean {
-  const part = quoted.replace(/\\(.)/g, '$1');
+  const part = unquoted(quoted);
   return (event) => event.event === 'log' && event.data.message.includes(part) && isOf(event, bot);
+}
+
+function unquoted(text = ''): string {
+  return text.replace(/\\(.)/g, '$1');
 }
 
 function isOf(event: StreamEvent, bot: string | undefined): boolean {

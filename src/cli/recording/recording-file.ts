@@ -12,11 +12,12 @@ import {
 } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
-import type { EventFilter, StreamEvent } from '../../client/index.js';
+import type { StreamEvent } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
 import { write } from '../../shared/terminal.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
+import type { RecordedFilter } from '../flags/filter-flags.js';
 import { isStandardOutput, safeJson } from '../terminal/output.js';
 
 const VERSION = 1;
@@ -30,7 +31,7 @@ export interface RecordingHead {
   started_at_ms: number;
   url: string;
   /** The filter that was applied while recording; null if there was none. */
-  filter: EventFilter | null;
+  filter: RecordedFilter | null;
 }
 
 /** An event with its arrival time in Unix epoch ms, by the clock of the recording machine. */

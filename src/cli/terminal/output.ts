@@ -26,6 +26,11 @@ export function safeJson(value: unknown, indent?: number): string {
   return safeLines(JSON.stringify(value, null, indent));
 }
 
+/** UTC, to the second; `-` for none. */
+export function timeText(ms: number | null): string {
+  return ms === null ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
 /** Aligned columns; the last one is not padded. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows.map((row) => row.map(safeText))];

@@ -42,6 +42,14 @@ describe('an expectation', () => {
     ['bot a in_world', [[session('a', 'out'), 1]], false, /did not happen/],
     ['bot a never failed', [[session('a', 'in_world'), 1]], true, /^never happened$/],
     ['bot a never failed', [[session('a', 'failed'), 7]], false, /bot|a was failed after 7ms/],
+    [
+      'bot a "two  words \\"x\\"" within 5s',
+      [[session('a', 'two  words "x"'), 1]],
+      true,
+      /after 1ms/,
+    ],
+    ['bot a is "in_world"', [[session('a', 'in_world'), 1]], true, /after 1ms/],
+    ['bot a never "two words"', [[session('a', 'two words'), 1]], false, /a was two words/],
     ['line "two words" of a', [[log('say two words!'), 3]], true, /after 3ms/],
     ['line "x" of bot a', [[log('x', 'b'), 3]], false, /did not happen/],
     ['line "two  spaces\t" of a', [[log('two  spaces\t'), 3]], true, /after 3ms/],
@@ -146,6 +154,8 @@ describe('an expectation', () => {
     'line "x',
     'at least some events',
     'bot a/b up',
+    'bot a two words',
+    'bot a "two words',
   ])('%j is none', (text) => {
     expect(() => parseExpectation(text)).toThrow(
       /is not (an expectation; use one of|a duration; use for example)/,

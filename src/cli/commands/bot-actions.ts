@@ -1,0 +1,197 @@
+// `drover bots start`, `stop`, `restart` and `rm`: one action for one bot or many.
+
+import {
+  type ActionOutcome,
+  ApiError,
+  type BotAction,
+  type BotSnapshot,
+} from '../../client/index.js';
+import { watchBots } from '../connection/bot-watch.js';
+import { type Connection, type ConnectionOptions, connect } from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { type BotSelectors, isSelecting, selectedIds } from '../flags/bot-selectors.js';
+import { complain } from '../terminal/action.js';
+import { printJson, printLine } from '../terminal/output.js';
+import { showProgress } from '../terminal/progress.js';
+
+/** Bots per request: few enough for its time limit and for progress output. */
+const BATCH = 50;
+/** How long a bot that had failed must run before its start counts as good, in ms. */
+const SETTLE_MS = 2000;
+/** What a start can lead to that a running bot cannot have. */
+const NOT_RUNNING: readonly string[] = ['failed', 'backoff', 'stopped', 'deleted'];
+
+export interface ActionOptions extends ConnectionOptions, BotSelectors {
+  json?: true;
+}
+
+export async function actOnBots(
+  verb: BotAction,
+  given: string[],
+  options: ActionOptions,
+): Promise<number> {
+  const connection = connect(options);
+  const ids = await selectedIds(connection, given, options);
+  const isStart = verb === 'start' || verb === 'restart';
+  const failed = isStart ? await FailedBots.watch(connection, ids) : undefined;
+  try {
+    const [first] = ids;
+    // For a single bot the exit code tells the kind of error.
+    if (first !== undefined && ids.length === 1 && !isSelecting(options)) {
+      return await actOnOne(connection, verb, first, failed, options);
+    }
+    return await actOnMany(connection, verb, ids, failed, options);
+  } finally {
+    failed?.close();
+  }
+}
+
+async function actOnOne(
+  connection: Connection,
+  verb: BotAction,
+  id: string,
+  failed: FailedBots | undefined,
+  options: ActionOptions,
+): Promise<number> {
+  const { client, call } = connection;
+  const bot = await client.bots[verb](id, call());
+  const outcome = await settled(connection, id, bot?.status ?? 'deleted', failed);
+  if ('error' in outcome) throw new CliError(EXIT.failed, `${id} ${outcome.error}`);
+  if (options.json) await printJson({ [id]: outcome });
+  else await printLine(`${id} ${outcome.status}`);
+  return EXIT.ok;
+}
+
+async function actOnMany(
+  connection: Connection,
+  verb: BotAction,
+  ids: readonly string[],
+  failed: FailedBots | undefined,
+  options: ActionOptions,
+): Promise<number> {
+  const all: Record<string, ActionOutcome> = {};
+  let errors = 0;
+  const report = async (id: string, outcome: ActionOutcome): Promise<void> => {
+    all[id] = outcome;
+    if ('error' in outcome) {
+      errors++;
+      complain(`${id}: ${outcome.error}`);
+    } else if (!options.json) await printLine(`${id} ${outcome.status}`);
+  };
+  const later: [id: string, status: string][] = [];
+  for (let at = 0; at < ids.length; at += BATCH) {
+    showProgress(`${verb}: ${at} of ${ids.length}`);
+    const { client, call } = connection;
+    const batch = ids.slice(at, at + BATCH);
+    const results = await client.bots.act({ action: verb, ids: batch }, call());
+    for (const [id, outcome] of Object.entries(results)) {
+      if ('status' in outcome && (outcome.status === 'failed' || failed?.has(id))) {
+        later.push([id, outcome.status]);
+      } else await report(id, outcome);
+    }
+  }
+  for (const [id, status] of later) {
+    await report(id, await settled(connection, id, status, failed));
+  }
+  if (options.json) await printJson(all);
+  return errors === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** @param status of a bot after the action. @returns the error of a bot that failed because of it. */
+async function settled(
+  { client, call }: Connection,
+  id: string,
+  status: string,
+  failed: FailedBots | undefined,
+): Promise<ActionOutcome> {
+  const bot = status === 'failed' ? undefined : await failed?.settled(id);
+  if ((bot?.status ?? status) !== 'failed') return { status: bot?.status ?? status };
+  const { last_error } = bot ?? (await client.bots.get(id, call()));
+  return { error: `failed: ${last_error ?? 'unknown reason'}` };
+}
+
+/** The start of a bot that had failed often fails again at once, after the service has answered. Owns a stream of such bots. */
+class FailedBots {
+  /** As they were before the action. */
+  readonly #before: ReadonlyMap<string, BotSnapshot>;
+  readonly #now = new Map<string, BotSnapshot>();
+  readonly #stop = new AbortController();
+  #deadline: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #changed: () => void = () => {};
+
+  private constructor(before: ReadonlyMap<string, BotSnapshot>) {
+    this.#before = before;
+  }
+
+  /** Resolves when no change can be missed; with undefined when there is nothing to watch, or the token may not read. */
+  static async watch(
+    { client, call }: Connection,
+    ids: readonly string[],
+  ): Promise<FailedBots | undefined> {
+    const wanted = new Set(ids);
+    const all = await client.bots.list({ ...call(), status: ['failed'] }).catch((thrown) => {
+      // What is wrong, the action itself reports. It needs no scope to read.
+      if (thrown instanceof ApiError) return [];
+      throw thrown;
+    });
+    const before = new Map(all.flatMap((bot) => (wanted.has(bot.id) ? [[bot.id, bot]] : [])));
+    if (before.size === 0) return undefined;
+    const bots = new FailedBots(before);
+    await new Promise<void>((resolve) => {
+      const { signal } = bots.#stop;
+      const onState = ({ state }: { state: string }): void => {
+        if (state !== 'connecting') resolve();
+      };
+      void bots.#read(watchBots(client, new Set(before.keys()), { signal, onState }));
+    });
+    return bots;
+  }
+
+  has(id: string): boolean {
+    return this.#before.has(id);
+  }
+
+  /** The bot once it has failed again, or has run for long enough; undefined when that is unknown. */
+  async settled(id: string): Promise<BotSnapshot | undefined> {
+    if (!this.has(id)) return undefined;
+    this.#deadline ??= new Promise((resolve) => {
+      this.#timer = setTimeout(resolve, SETTLE_MS);
+    });
+    let isLate = false;
+    const late = this.#deadline.then(() => {
+      isLate = true;
+    });
+    while (!isLate && !this.#hasSettled(id)) {
+      const change = new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+      await Promise.race([change, late]);
+    }
+    const now = this.#now.get(id);
+    return now?.since_ms === this.#before.get(id)?.since_ms ? undefined : now;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+  }
+
+  #hasSettled(id: string): boolean {
+    const before = this.#before.get(id);
+    const now = this.#now.get(id);
+    return now?.since_ms !== before?.since_ms && NOT_RUNNING.includes(now?.status ?? '');
+  }
+
+  async #read(snapshots: AsyncIterable<BotSnapshot>): Promise<void> {
+    try {
+      for await (const bot of snapshots) {
+        this.#now.set(bot.id, bot);
+        this.#changed();
+      }
+    } catch {
+      // The action itself reports a service that is gone.
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// `drover incidents`: what was found when bots or hosts broke.
+
+import type { Command } from 'commander';
+import type { Incident, StackFrame } from '../../client/index.js';
+import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import {
+  type BotSelectors,
+  isSelecting,
+  selectedIds,
+  withBotSelectors,
+} from '../flags/bot-selectors.js';
+import { count } from '../flags/flag-values.js';
+import { action } from '../terminal/action.js';
+import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
+import { addGroup, addHelp } from './help.js';
+
+const DEFAULT_COUNT = 100;
+/** What the service keeps, and lists at most. */
+const MAX_COUNT = 1000;
+const HEAD = ['ID', 'AT', 'TYPE', 'SUSPECT', 'HOST', 'REPEATS', 'REASON'];
+
+interface ListOptions extends ConnectionOptions, BotSelectors {
+  bot?: string;
+  limit: number;
+  json?: true;
+}
+
+export function addIncidents(program: Command): void {
+  const incidents = addGroup(program, 'incidents', 'list and show incident reports');
+  withBotSelectors(
+    withConnection(
+      incidents
+        .command('list', { isDefault: true })
+        .description('list incidents, newest first; the default'),
+    ).option('--bot <id>', 'only incidents of this bot'),
+  )
+    .option('-n, --limit <n>', 'number of the newest incidents to look at', count, DEFAULT_COUNT)
+    .option('--json', 'print the incidents as a JSON list')
+    .action(action(listIncidents));
+  withConnection(
+    incidents
+      .command('show')
+      .description('show an incident: its stack, the last lines and commands')
+      .argument('<id>'),
+  )
+    .option('--json', 'print the incident as JSON')
+    .action(action(showIncident));
+  addHelp(incidents);
+}
+
+async function listIncidents(options: ListOptions): Promise<undefined> {
+  const connection = connect(options);
+  const { client, call } = connection;
+  const { bot, limit, json } = options;
+  const wanted = isSelecting(options) && new Set(await selectedIds(connection, [], options));
+  const all = await client.incidents({ ...call(), limit, ...(bot !== undefined && { bot }) });
+  const shown = all.filter((incident) => !wanted || isAbout(incident, wanted));
+  if (json) await printJson(shown);
+  else await print(table(HEAD, shown.map(row)));
+}
+
+/** The suspect decides; without one, the bots that ran there. */
+function isAbout({ suspect, bots }: Incident, wanted: ReadonlySet<string>): boolean {
+  return suspect === null ? bots.some((id) => wanted.has(id)) : wanted.has(suspect);
+}
+
+function row({ id, at_ms, type, suspect, host, repeats, reason }: Incident): string[] {
+  return [
+    id,
+    timeText(at_ms),
+    type,
+    suspect ?? '-',
+    host === null ? '-' : String(host),
+    String(repeats),
+    reason,
+  ];
+}
+
+async function showIncident(
+  id: string,
+  options: ConnectionOptions & { json?: true },
+): Promise<undefined> {
+  const { client, call } = connect(options);
+  const all = await client.incidents({ ...call(), limit: MAX_COUNT });
+  const incident = all.find((one) => one.id === id);
+  if (!incident) {
+    throw new CliError(
+      EXIT.not_found,
+      `no incident ${JSON.stringify(id)}; list them with drover incidents`,
+    );
+  }
+  if (options.json) await printJson(incident);
+  else for (const line of linesOf(incident)) await printLine(line);
+}
+
+function linesOf(incident: Incident): string[] {
+  const { id, at_ms, type, reason, suspect, host, bots, bot_count, stack, heap } = incident;
+  const { last_lines, last_commands, repeats, repeated_at_ms } = incident;
+  const more = bot_count - bots.length;
+  const last = repeated_at_ms === null ? '' : `, last at ${timeText(repeated_at_ms)}`;
+  const facts: [name: string, value: string | null][] = [
+    ['incident', `${id} (${type}) at ${timeText(at_ms)}`],
+    ['reason', reason],
+    ['suspect', suspect ?? 'unknown'],
+    ['host', host === null ? null : String(host)],
+    ['bots', bots.length === 0 ? null : `${bots.join(', ')}${more > 0 ? ` and ${more} more` : ''}`],
+    ['heap', heap === null ? null : `${mebibytes(heap.used)} of ${mebibytes(heap.limit)}`],
+    ['repeats', repeats === 0 ? null : `${repeats}${last}`],
+  ];
+  const section = (name: string, lines: readonly string[]): string[] =>
+    lines.length === 0 ? [] : ['', `${name}:`, ...lines.map((line) => `  ${line}`)];
+  return [
+    ...facts.flatMap(([name, value]) => (value === null ? [] : `${`${name}:`.padEnd(10)}${value}`)),
+    ...section('stack', stackLines(stack)),
+    ...section('last lines', last_lines),
+    ...section('last commands', last_commands),
+  ];
+}
+
+function stackLines(stack: Incident['stack']): string[] {
+  if (stack === null) return [];
+  if (typeof stack === 'string') return stack.split('\n').map((line) => line.trimEnd());
+  return stack.map(
+    ({ function: name, url, line, column }: StackFrame) =>
+      `at ${name === '' ? '(anonymous)' : name} (${url}:${line}:${column})`,
+  );
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}

@@ -1,0 +1,91 @@
+// `drover kinds`: the kinds that a service has.
+
+import type { Command } from 'commander';
+import type { KindList } from '../../client/index.js';
+import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { EXIT } from '../exit-codes.js';
+import { CliError } from '../failure.js';
+import { action, complain } from '../terminal/action.js';
+import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
+import { addGroup, addHelp } from './help.js';
+
+const HEAD = ['KIND', 'COMMANDS', 'DESCRIPTION'];
+
+export function addKinds(program: Command): void {
+  const kinds = addGroup(
+    program,
+    'kinds',
+    'list and show kinds of bots, release them from quarantine',
+  );
+  withConnection(
+    kinds
+      .command('list', { isDefault: true })
+      .description('list the kinds that the service has, and those that do not load; the default'),
+  )
+    .option('--json', 'print the kinds, with their schemas, as JSON')
+    .action(action(listKinds));
+  withConnection(
+    kinds
+      .command('show')
+      .description('print the schemas of a kind and its commands as JSON')
+      .argument('<kind>'),
+  ).action(action(showKind));
+  withConnection(
+    kinds
+      .command('release')
+      .description('end the quarantine of a kind; its bots that failed because of it start again')
+      .argument('<kind>'),
+  )
+    .option('--json', 'print the number of bots that start as JSON')
+    .action(action(releaseKind));
+  addHelp(kinds);
+}
+
+async function listKinds(options: ConnectionOptions & { json?: true }): Promise<undefined> {
+  const loaded = await kindsOf(options);
+  if (options.json) {
+    await printJson(loaded);
+    return;
+  }
+  const rows = loaded.kinds.map(({ kind, description, commands }) => [
+    kind,
+    Object.keys(commands).join(','),
+    description,
+  ]);
+  await print(table(HEAD, rows));
+  for (const { kind, quarantine } of loaded.kinds) {
+    if (quarantine === null) continue;
+    const since = timeText(quarantine.since_ms);
+    complain(
+      `${kind} is quarantined since ${since}: ${quarantine.reason}; drover kinds release ${kind} ends that`,
+    );
+  }
+  for (const { module, error } of loaded.failed) complain(`${module} does not load: ${error}`);
+}
+
+async function showKind(name: string, options: ConnectionOptions): Promise<undefined> {
+  const { kinds } = await kindsOf(options);
+  const found = kinds.find(({ kind }) => kind === name);
+  if (found) {
+    await printJson(found);
+    return;
+  }
+  const known = kinds.map(({ kind }) => kind).join(', ');
+  throw new CliError(EXIT.not_found, `no kind ${JSON.stringify(name)}; there are: ${known}`);
+}
+
+async function releaseKind(
+  kind: string,
+  options: ConnectionOptions & { json?: true },
+): Promise<undefined> {
+  const { client, call } = connect(options);
+  const started = await client.releaseKind(kind, call());
+  if (options.json) await printJson({ started });
+  else
+    await printLine(`${kind} released; ${started} ${started === 1 ? 'bot starts' : 'bots start'}`);
+}
+
+function kindsOf(options: ConnectionOptions): Promise<KindList> {
+  const { client, call } = connect(options);
+  return client.kinds(call());
+}

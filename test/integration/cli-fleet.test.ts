@@ -1,0 +1,238 @@
+// The commands that act on many bots, and those that say what became of them, on one built service.
+
+import path from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { EXIT } from '../../src/cli/exit-codes.js';
+import { type BotConfig, type BotSnapshot, DroverClient } from '../../src/client/index.js';
+import { FIXTURE_KINDS } from '../harness/bots.js';
+import { expectFailure, startCliHere, startOperator } from '../harness/cli.js';
+
+const { home, env, drover, done } = await startOperator({
+  config: { kinds: [FIXTURE_KINDS, '/nowhere/kinds'], hosts: { count: 1 } },
+});
+const client = new DroverClient({ url: env['DROVER_URL'] ?? '', token: env['DROVER_TOKEN'] });
+const bots = (...flags: string[]) => ['bots', ...flags];
+const json = async <T>(args: string[]): Promise<T> =>
+  JSON.parse(await done([...args, '--json'])) as T;
+
+/** Three bots of two kinds and two teams: a and b are online, c is stopped. */
+beforeAll(async () => {
+  await client.bots.create({ id: 'a', kind: 'faulty', labels: { team: 'x' } });
+  await client.bots.create({ id: 'b', kind: 'faulty', labels: { team: 'y' } });
+  const load = { events_per_second: 0 };
+  const rest = { desired: 'stopped' as const, labels: { team: 'x' } };
+  await client.bots.create({ id: 'c', kind: 'synthetic', config: load, ...rest });
+  await done(['wait', '--kind', 'faulty', '--status', 'online']);
+});
+
+describe('selectors', () => {
+  const ids = async (...flags: string[]): Promise<string[]> =>
+    (await json<BotSnapshot[]>(bots('list', ...flags))).map(({ id }) => id);
+
+  it('select bots by status, kind and label; a bot matches all that are given', async () => {
+    expect(await ids('--kind', 'faulty', '--label', 'team=x')).toEqual(['a']);
+    expect(await ids('--status', 'online,stopped', '--label', 'team=x')).toEqual(['a', 'c']);
+    expect(await done(bots('stop', '--kind', 'synthetic'))).toBe('c stopped\n');
+    expect((await done(bots('stop', 'b', '--status', 'stopped'))).split('\n').sort()).toEqual([
+      '',
+      'b stopped',
+      'c stopped',
+    ]);
+    await done(bots('start', 'b'));
+    await done(['wait', 'b', '--status', 'online']);
+    expectFailure(
+      await drover(bots('restart', '--kind', 'faulty', '--status', 'lost')),
+      EXIT.not_found,
+      /no bot has the status lost and the kind faulty; list all bots/,
+    );
+    expectFailure(await drover(bots('rm')), EXIT.usage, /give ids or --label, --kind or --status/);
+  });
+
+  it('of invoke replace the list of bots', async () => {
+    const command = ['data', 'which=fine'];
+    const some = await drover(['invoke', '--label', 'team=x', ...command]);
+    expect(some).toEqual({
+      code: EXIT.failed,
+      stdout: 'a null\n',
+      stderr: 'drover: c: no command "data"; bots of kind synthetic have: none\n',
+    });
+    const one = await json(['invoke', '--kind', 'faulty', '--label', 'team=x', ...command]);
+    expect(one).toEqual({ a: { result: null } });
+    expectFailure(await drover(['invoke', 'a']), EXIT.usage, /no command given/);
+  });
+
+  it('of wait make it wait for every bot', async () => {
+    const waited = await json<Record<string, BotSnapshot>>([
+      'wait',
+      '--kind',
+      'faulty',
+      '--status',
+      'online',
+    ]);
+    expect(Object.values(waited).map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'online'],
+      ['b', 'online'],
+    ]);
+    expectFailure(
+      await drover(['wait', '--label', 'team=z', '--status', 'online']),
+      EXIT.not_found,
+      /no bot has these labels team=z/,
+    );
+  });
+
+  it('of logs and record select by the snapshots that come', async () => {
+    const past = (await done(['logs', '--kind', 'faulty', '--level', 'state'])).trim().split('\n');
+    expect(new Set(past.map((line) => line.split(/ +/)[2]))).toEqual(new Set(['a', 'b']));
+    expectFailure(await drover(['logs', '--kind', 'nope']), EXIT.not_found, /the kind nope/);
+    const file = path.join(home, 'team.ndjson');
+    const recording = ['record', file, '--label', 'team=new', '--', process.execPath, '-e'];
+    // The bot is created while the recorder runs.
+    const script = `fetch('${env['DROVER_URL']}/api/bots', { method: 'POST', headers: {
+      authorization: 'Bearer ${env['DROVER_TOKEN']}', 'content-type': 'application/json' },
+      body: '{"id":"new","kind":"faulty","labels":{"team":"new"}}' })`;
+    expect(await drover([...recording, script])).toMatchObject({ code: 0 });
+    const checked = await drover([
+      'check',
+      file,
+      '--expect',
+      'bot new starting',
+      '--expect',
+      'at most 0 events of a',
+      '--kind',
+      'faulty',
+    ]);
+    expect(checked, checked.stdout).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('holds only bots with these labels team=new'),
+    });
+    const none = await drover(['check', file, '--kind', 'irc', '--at-least', '1']);
+    expect(none.code).toBe(EXIT.not_as_expected);
+  });
+});
+
+describe('bots update', () => {
+  it('changes configuration, labels and restart policy', async () => {
+    await client.bots.create({
+      id: 'u',
+      kind: 'synthetic',
+      config: { events_per_second: 0, message_bytes: 50 },
+      labels: { old: '1', kept: '2' },
+      desired: 'stopped',
+    });
+    const config = ['--config', '{"message_bytes":null,"events_per_second":1}'];
+    expect(await done(bots('update', 'u', ...config))).toBe('u stopped\n');
+    const labels = ['--label', 'team=z', '--remove-label', 'old'];
+    const policy = ['--restart', 'always', '--max-restarts', '7', '--backoff-cap', '2m'];
+    const shown = await json<BotSnapshot>(bots('update', 'u', ...labels, ...policy));
+    expect(shown.labels).toEqual({ kept: '2', team: 'z' });
+    const now: BotConfig = await client.bots.config('u');
+    expect(now).toMatchObject({
+      config: { message_bytes: 100, events_per_second: 1 },
+      restart: { policy: 'always', max_restarts: 7, backoff_cap_ms: 120_000 },
+    });
+    expectFailure(
+      await drover(bots('update', 'u')),
+      EXIT.usage,
+      /nothing to change; give --config/,
+    );
+    expectFailure(
+      await drover(bots('update', 'u', '--config', '{"message_bytes":-1}')),
+      EXIT.usage,
+      /config\.message_bytes/,
+    );
+    expectFailure(await drover(bots('update', 'no', ...config)), EXIT.not_found, /no bot "no"/);
+    await done(bots('rm', 'u'));
+  });
+});
+
+describe('a bot that has failed', () => {
+  it('is reported with the reason when its start fails again, and counts as started when it runs', async () => {
+    const config = { end: 'hopeless' };
+    for (const id of ['f', 'g']) await client.bots.create({ id, kind: 'mortal', config });
+    const isFailed = async () => (await client.bots.list({ status: ['failed'] })).length;
+    await expect.poll(isFailed).toBe(2);
+    expectFailure(
+      await drover(bots('start', 'f')),
+      EXIT.failed,
+      /^drover: f failed: the password is wrong\n$/,
+    );
+    const many = await drover(bots('restart', '--status', 'failed', '--json'));
+    expect(many.code).toBe(EXIT.failed);
+    const error = { error: 'failed: the password is wrong' };
+    expect(JSON.parse(many.stdout)).toEqual({ f: error, g: error });
+    await client.bots.update('f', { config: { end: 'tick' } });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const good = startCliHere(home, bots('start', 'f'), { env });
+    let isOver = false;
+    void good.ended.then(() => {
+      isOver = true;
+    });
+    const passes = async (): Promise<boolean> => {
+      await vi.advanceTimersByTimeAsync(100);
+      return isOver;
+    };
+    await expect.poll(passes).toBe(true);
+    vi.useRealTimers();
+    expect(await good.ended).toEqual({ code: 0, stdout: 'f alive\n', stderr: '' });
+  });
+});
+
+describe('reports', () => {
+  it('incidents are listed and shown', async () => {
+    const [incident] = await client.incidents({ bot: 'g' });
+    const id = incident?.id ?? '';
+    const listed = await done(['incidents', '--bot', 'g']);
+    expect(listed.split('\n')[0]).toMatch(/^ID +AT +TYPE +SUSPECT +HOST +REPEATS +REASON$/);
+    expect(listed).toMatch(
+      new RegExp(`^${id} +\\S+Z +crash +g +0 +\\d+ +the password is wrong`, 'm'),
+    );
+    expect(await json(['incidents', 'list', '--kind', 'synthetic'])).toEqual([]);
+    const shown = await done(['incidents', 'show', id]);
+    expect(shown).toMatch(/^suspect: {2}g$/m);
+    expect(shown).toMatch(/^stack:\n {2}BotError: the password is wrong\n +at .*mortal\.mjs/m);
+    expect(shown).toMatch(/^last lines:\n(?: {2}.*\n)*.*my last line/m);
+    expect(await json(['incidents', 'show', id])).toEqual(incident);
+    expectFailure(
+      await drover(['incidents', 'show', 'nope']),
+      EXIT.not_found,
+      /no incident "nope"; list them with drover incidents/,
+    );
+  });
+
+  it('kinds are listed and shown, with those that do not load', async () => {
+    const { code, stdout, stderr } = await drover(['kinds']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^KIND +COMMANDS +DESCRIPTION\n/);
+    expect(stdout).toMatch(/^demo +say,move +\S/m);
+    expect(stderr).toBe(
+      `drover: /nowhere/kinds does not load: there is no file, directory or package /nowhere/kinds (seen from ${process.cwd()})\n`,
+    );
+    expect(JSON.parse(await done(['kinds', 'show', 'mortal']))).toMatchObject({
+      kind: 'mortal',
+      config: { properties: { after_ms: { default: 0 } } },
+    });
+    expectFailure(
+      await drover(['kinds', 'show', 'nope']),
+      EXIT.not_found,
+      /no kind "nope"; there are: demo, /,
+    );
+  });
+
+  it('kinds release refuses a kind that is not quarantined', async () => {
+    expectFailure(
+      await drover(['kinds', 'release', 'mortal']),
+      EXIT.failed,
+      /mortal is not quarantined/,
+    );
+    expectFailure(await drover(['kinds', 'release', 'nope']), EXIT.not_found, /nope/);
+  });
+
+  it('pressure names each resource with its limit', async () => {
+    const text = await done(['pressure']);
+    for (const resource of ['cpu', 'memory', 'streams', 'queue', 'bots', 'disk', 'journal']) {
+      expect(text).toMatch(new RegExp(`^${resource} +\\S`, 'm'));
+    }
+    expect(await json(['pressure'])).toMatchObject({ short: [], bots: { limit: 20000 } });
+  });
+});
