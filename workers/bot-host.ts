@@ -24,6 +24,7 @@ import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { Quota } from '../src/shared/memory/quota.js';
+import { ownThread } from '../src/shared/thread-waits.js';
 
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
@@ -51,8 +52,10 @@ export default function runHost(start: HostStart): Promise<void> {
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
     const lastRun = new LastRun(start.lastRun);
+    const heartbeat = new Heartbeat(start.heartbeat);
+    heartbeat.thread = ownThread();
     const pulse = new Pulse({
-      heartbeat: new Heartbeat(start.heartbeat),
+      heartbeat,
       lag: new LoopLag(start.lag),
       limit: start.maxHeapMb * 2 ** 20,
       woke: () => main.tell('awake', null),

@@ -56,14 +56,14 @@ export class Pulse {
 
   #wake(): void {
     const { heartbeat, woke } = this.#parts;
-    this.#beat();
+    this.#beat(0);
     heartbeat.isAwake = true;
     woke();
   }
 
   #tick(lateMs: number): void {
     this.#parts.lag.observe(lateMs / 1000);
-    this.#beat();
+    this.#beat(lateMs);
   }
 
   #sleep(): void {
@@ -71,8 +71,8 @@ export class Pulse {
     this.#parts.heartbeat.isAwake = false;
   }
 
-  #beat(): void {
+  #beat(lateMs: number): void {
     const { heartbeat, limit } = this.#parts;
-    heartbeat.beat({ used: memoryUsed(limit), limit });
+    heartbeat.beat({ used: memoryUsed(limit), limit }, lateMs);
   }
 }

@@ -21,9 +21,11 @@ import { Incidents } from './bots/incidents.js';
 import { findKinds, type KindModules } from './bots/kind-modules.js';
 import { KindQuarantine } from './bots/kind-quarantine.js';
 import { KindSchemas } from './bots/kind-schemas.js';
+import { LoopWatch } from './bots/loop-watch.js';
 import { letHostsCollectGarbage, MemoryGuard } from './bots/memory-guard.js';
 import { Quarantine } from './bots/quarantine.js';
 import { BotRegistry } from './bots/registry.js';
+import { SlowBots } from './bots/slow-bots.js';
 import { StartPace } from './bots/start-pace.js';
 import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
@@ -42,6 +44,7 @@ import { ThreadCounts } from './thread-counts.js';
 import { BroadcasterThread } from './threads/broadcaster-thread.js';
 import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
+import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
 import { checkTls } from './tls-snapshot.js';
 
@@ -93,6 +96,7 @@ export class Service {
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
+  readonly #loops: LoopWatch<HostThread>;
   readonly #journal: JournalThread;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
@@ -172,6 +176,7 @@ export class Service {
       config.watchdog.hang_ms,
       (host, forMs) => this.#hosts.hung(host, forMs),
     );
+    this.#loops = this.#createLoopWatch();
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess(quota);
@@ -260,6 +265,7 @@ export class Service {
   async stop(): Promise<StuckHost[]> {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
+    this.#loops.stop();
     this.#memoryGuard.stop();
     this.#counts.stop();
     this.#access.beginStop();
@@ -296,6 +302,7 @@ export class Service {
     return new HostPool(options, this.#quarantine, this.#kindQuarantine, this.#broadcaster, {
       awake: () => {
         this.#watchdog.watch();
+        this.#loops.watch();
         this.#memoryGuard.watch();
       },
       exited: (exit) => this.#registry.exited(exit),
@@ -310,6 +317,17 @@ export class Service {
     });
   }
 
+  #createLoopWatch(): LoopWatch<HostThread> {
+    const { slow_ms: slowMs, isolate_ms: isolateMs } = this.#config.watchdog;
+    const slow = new SlowBots(isolateMs, {
+      warn: (line) => this.#say('warn', line),
+      warnBot: (id, line) => this.#events.tell(logItem('warn', 'bot', line, id)),
+      isolate: (id, host, reason) => this.#registry.isolate(id, host, reason),
+    });
+    const held = (host: HostThread, id: string, forMs: number): void => slow.held(host, id, forMs);
+    return new LoopWatch(() => this.#hosts.all(), slowMs, held);
+  }
+
   #createAccess(quota: SharedQuota<'perToken' | 'perAddress'>): Access {
     const streams = new Quota(quota, 0);
     return new Access({
@@ -321,6 +339,12 @@ export class Service {
       sources: {
         utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
         queue: () => this.#hosts.queueFill,
+        hosts: () =>
+          this.#hosts.all().map((host) => ({
+            host: host.number,
+            bots: host.bots,
+            delay_ms: this.#loops.delayMs(host),
+          })),
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),

@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -3219,14 +3219,14 @@ const _errs255 = errors;
 if(errors === _errs255){
 if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
 let missing16;
-if((data93.hang_ms === undefined) && (missing16 = "hang_ms")){
+if((((data93.hang_ms === undefined) && (missing16 = "hang_ms")) || ((data93.slow_ms === undefined) && (missing16 = "slow_ms"))) || ((data93.isolate_ms === undefined) && (missing16 = "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
 return false;
 }
 else {
 const _errs257 = errors;
 for(const key17 in data93){
-if(!(key17 === "hang_ms")){
+if(!(((key17 === "hang_ms") || (key17 === "slow_ms")) || (key17 === "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -3248,6 +3248,164 @@ return false;
 }
 }
 }
+var valid39 = _errs258 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data93.slow_ms !== undefined){
+let data95 = data93.slow_ms;
+const _errs260 = errors;
+const _errs261 = errors;
+let valid40 = false;
+const _errs262 = errors;
+if(!(((typeof data95 == "number") && (!(data95 % 1) && !isNaN(data95))) && (isFinite(data95)))){
+const err60 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+if(errors === _errs262){
+if((typeof data95 == "number") && (isFinite(data95))){
+if(data95 < 50 || isNaN(data95)){
+const err61 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+}
+var _valid12 = _errs262 === errors;
+valid40 = valid40 || _valid12;
+if(!valid40){
+const _errs264 = errors;
+if(data95 !== null){
+const err62 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+var _valid12 = _errs264 === errors;
+valid40 = valid40 || _valid12;
+}
+if(!valid40){
+const err63 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs261;
+if(vErrors !== null){
+if(_errs261){
+vErrors.length = _errs261;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid39 = _errs260 === errors;
+}
+else {
+var valid39 = true;
+}
+if(valid39){
+if(data93.isolate_ms !== undefined){
+let data96 = data93.isolate_ms;
+const _errs266 = errors;
+const _errs267 = errors;
+let valid41 = false;
+const _errs268 = errors;
+if(!(((typeof data96 == "number") && (!(data96 % 1) && !isNaN(data96))) && (isFinite(data96)))){
+const err64 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+if(errors === _errs268){
+if((typeof data96 == "number") && (isFinite(data96))){
+if(data96 < 100 || isNaN(data96)){
+const err65 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+}
+}
+var _valid13 = _errs268 === errors;
+valid41 = valid41 || _valid13;
+if(!valid41){
+const _errs270 = errors;
+if(data96 !== null){
+const err66 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+var _valid13 = _errs270 === errors;
+valid41 = valid41 || _valid13;
+}
+if(!valid41){
+const err67 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs267;
+if(vErrors !== null){
+if(_errs267){
+vErrors.length = _errs267;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid39 = _errs266 === errors;
+}
+else {
+var valid39 = true;
+}
+}
 }
 }
 }
@@ -3264,50 +3422,50 @@ var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data95 = data.bots;
-const _errs260 = errors;
-if(errors === _errs260){
-if(Array.isArray(data95)){
-var valid40 = true;
-const len6 = data95.length;
+let data97 = data.bots;
+const _errs272 = errors;
+if(errors === _errs272){
+if(Array.isArray(data97)){
+var valid42 = true;
+const len6 = data97.length;
 for(let i10=0; i10<len6; i10++){
-let data96 = data95[i10];
-const _errs262 = errors;
-if(errors === _errs262){
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-if(data96.config === undefined){
-data96.config = {};
+let data98 = data97[i10];
+const _errs274 = errors;
+if(errors === _errs274){
+if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
+if(data98.config === undefined){
+data98.config = {};
 }
-if(data96.labels === undefined){
-data96.labels = {};
+if(data98.labels === undefined){
+data98.labels = {};
 }
-if(data96.dedicated === undefined){
-data96.dedicated = false;
+if(data98.dedicated === undefined){
+data98.dedicated = false;
 }
-if(data96.desired === undefined){
-data96.desired = "running";
+if(data98.desired === undefined){
+data98.desired = "running";
 }
 let missing17;
-if(((((((data96.id === undefined) && (missing17 = "id")) || ((data96.kind === undefined) && (missing17 = "kind"))) || ((data96.config === undefined) && (missing17 = "config"))) || ((data96.labels === undefined) && (missing17 = "labels"))) || ((data96.dedicated === undefined) && (missing17 = "dedicated"))) || ((data96.desired === undefined) && (missing17 = "desired"))){
+if(((((((data98.id === undefined) && (missing17 = "id")) || ((data98.kind === undefined) && (missing17 = "kind"))) || ((data98.config === undefined) && (missing17 = "config"))) || ((data98.labels === undefined) && (missing17 = "labels"))) || ((data98.dedicated === undefined) && (missing17 = "dedicated"))) || ((data98.desired === undefined) && (missing17 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs264 = errors;
-for(const key18 in data96){
+const _errs276 = errors;
+for(const key18 in data98){
 if(!(((((((key18 === "id") || (key18 === "kind")) || (key18 === "config")) || (key18 === "labels")) || (key18 === "restart")) || (key18 === "dedicated")) || (key18 === "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs264 === errors){
-if(data96.id !== undefined){
-let data97 = data96.id;
-const _errs265 = errors;
-if(errors === _errs265){
-if(typeof data97 === "string"){
-if(!pattern4.test(data97)){
+if(_errs276 === errors){
+if(data98.id !== undefined){
+let data99 = data98.id;
+const _errs277 = errors;
+if(errors === _errs277){
+if(typeof data99 === "string"){
+if(!pattern4.test(data99)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3317,65 +3475,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid41 = _errs265 === errors;
+var valid43 = _errs277 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-if(data96.kind !== undefined){
-const _errs267 = errors;
-if(typeof data96.kind !== "string"){
+if(valid43){
+if(data98.kind !== undefined){
+const _errs279 = errors;
+if(typeof data98.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid41 = _errs267 === errors;
+var valid43 = _errs279 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-let data99 = data96.config;
-const _errs269 = errors;
-if(errors === _errs269){
-if(!(data99 && typeof data99 == "object" && !Array.isArray(data99))){
+if(valid43){
+let data101 = data98.config;
+const _errs281 = errors;
+if(errors === _errs281){
+if(!(data101 && typeof data101 == "object" && !Array.isArray(data101))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid41 = _errs269 === errors;
-if(valid41){
-let data100 = data96.labels;
-const _errs271 = errors;
-if(errors === _errs271){
-if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
-if(Object.keys(data100).length > 32){
+var valid43 = _errs281 === errors;
+if(valid43){
+let data102 = data98.labels;
+const _errs283 = errors;
+if(errors === _errs283){
+if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+if(Object.keys(data102).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs273 = errors;
-for(const key19 in data100){
+const _errs285 = errors;
+for(const key19 in data102){
 if(!(pattern5.test(key19))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs273 === errors){
-var valid42 = true;
-for(const key20 in data100){
+if(_errs285 === errors){
+var valid44 = true;
+for(const key20 in data102){
 if(pattern5.test(key20)){
-let data101 = data100[key20];
-const _errs274 = errors;
-if(errors === _errs274){
-if(typeof data101 === "string"){
-if(func2(data101) > 128){
+let data103 = data102[key20];
+const _errs286 = errors;
+if(errors === _errs286){
+if(typeof data103 === "string"){
+if(func2(data103) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern7.test(data101)){
+if(!pattern7.test(data103)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -3386,8 +3544,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key20
 return false;
 }
 }
-var valid42 = _errs274 === errors;
-if(!valid42){
+var valid44 = _errs286 === errors;
+if(!valid44){
 break;
 }
 }
@@ -3400,149 +3558,30 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid41 = _errs271 === errors;
-if(valid41){
-if(data96.restart !== undefined){
-let data102 = data96.restart;
-const _errs276 = errors;
-if(errors === _errs276){
-if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
-const _errs278 = errors;
-for(const key21 in data102){
+var valid43 = _errs283 === errors;
+if(valid43){
+if(data98.restart !== undefined){
+let data104 = data98.restart;
+const _errs288 = errors;
+if(errors === _errs288){
+if(data104 && typeof data104 == "object" && !Array.isArray(data104)){
+const _errs290 = errors;
+for(const key21 in data104){
 if(!((((((key21 === "policy") || (key21 === "max_restarts")) || (key21 === "window_ms")) || (key21 === "backoff_ms")) || (key21 === "backoff_cap_ms")) || (key21 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs278 === errors){
-if(data102.policy !== undefined){
-let data103 = data102.policy;
-const _errs279 = errors;
-const _errs280 = errors;
-let valid44 = false;
-const _errs281 = errors;
-if(typeof data103 !== "string"){
-const err60 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-if("always" !== data103){
-const err61 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-}
-var _valid12 = _errs281 === errors;
-valid44 = valid44 || _valid12;
-if(!valid44){
-const _errs283 = errors;
-if(typeof data103 !== "string"){
-const err62 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-if("on-failure" !== data103){
-const err63 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
-}
-var _valid12 = _errs283 === errors;
-valid44 = valid44 || _valid12;
-if(!valid44){
-const _errs285 = errors;
-if(typeof data103 !== "string"){
-const err64 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err64];
-}
-else {
-vErrors.push(err64);
-}
-errors++;
-}
-if("never" !== data103){
-const err65 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err65];
-}
-else {
-vErrors.push(err65);
-}
-errors++;
-}
-var _valid12 = _errs285 === errors;
-valid44 = valid44 || _valid12;
-}
-}
-if(!valid44){
-const err66 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err66];
-}
-else {
-vErrors.push(err66);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs280;
-if(vErrors !== null){
-if(_errs280){
-vErrors.length = _errs280;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid43 = _errs279 === errors;
-}
-else {
-var valid43 = true;
-}
-if(valid43){
-if(data102.max_restarts !== undefined){
-let data104 = data102.max_restarts;
-const _errs287 = errors;
-const _errs288 = errors;
-let valid45 = false;
-const _errs289 = errors;
-if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
-const err67 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err67];
-}
-else {
-vErrors.push(err67);
-}
-errors++;
-}
-if(errors === _errs289){
-if((typeof data104 == "number") && (isFinite(data104))){
-if(data104 > 1000 || isNaN(data104)){
-const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(_errs290 === errors){
+if(data104.policy !== undefined){
+let data105 = data104.policy;
+const _errs291 = errors;
+const _errs292 = errors;
+let valid46 = false;
+const _errs293 = errors;
+if(typeof data105 !== "string"){
+const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -3551,9 +3590,8 @@ vErrors.push(err68);
 }
 errors++;
 }
-else {
-if(data104 < 0 || isNaN(data104)){
-const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if("always" !== data105){
+const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3562,15 +3600,12 @@ vErrors.push(err69);
 }
 errors++;
 }
-}
-}
-}
-var _valid13 = _errs289 === errors;
-valid45 = valid45 || _valid13;
-if(!valid45){
-const _errs291 = errors;
-if(data104 !== null){
-const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid14 = _errs293 === errors;
+valid46 = valid46 || _valid14;
+if(!valid46){
+const _errs295 = errors;
+if(typeof data105 !== "string"){
+const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3579,11 +3614,8 @@ vErrors.push(err70);
 }
 errors++;
 }
-var _valid13 = _errs291 === errors;
-valid45 = valid45 || _valid13;
-}
-if(!valid45){
-const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("on-failure" !== data105){
+const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -3591,108 +3623,234 @@ else {
 vErrors.push(err71);
 }
 errors++;
+}
+var _valid14 = _errs295 === errors;
+valid46 = valid46 || _valid14;
+if(!valid46){
+const _errs297 = errors;
+if(typeof data105 !== "string"){
+const err72 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+if("never" !== data105){
+const err73 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid14 = _errs297 === errors;
+valid46 = valid46 || _valid14;
+}
+}
+if(!valid46){
+const err74 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs288;
+errors = _errs292;
 if(vErrors !== null){
-if(_errs288){
-vErrors.length = _errs288;
+if(_errs292){
+vErrors.length = _errs292;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid43 = _errs287 === errors;
+var valid45 = _errs291 === errors;
 }
 else {
-var valid43 = true;
+var valid45 = true;
 }
-if(valid43){
-if(data102.window_ms !== undefined){
-let data105 = data102.window_ms;
-const _errs293 = errors;
-if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
+if(valid45){
+if(data104.max_restarts !== undefined){
+let data106 = data104.max_restarts;
+const _errs299 = errors;
+const _errs300 = errors;
+let valid47 = false;
+const _errs301 = errors;
+if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
+const err75 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+if(errors === _errs301){
+if((typeof data106 == "number") && (isFinite(data106))){
+if(data106 > 1000 || isNaN(data106)){
+const err76 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+else {
+if(data106 < 0 || isNaN(data106)){
+const err77 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+}
+}
+}
+var _valid15 = _errs301 === errors;
+valid47 = valid47 || _valid15;
+if(!valid47){
+const _errs303 = errors;
+if(data106 !== null){
+const err78 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+var _valid15 = _errs303 === errors;
+valid47 = valid47 || _valid15;
+}
+if(!valid47){
+const err79 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs300;
+if(vErrors !== null){
+if(_errs300){
+vErrors.length = _errs300;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid45 = _errs299 === errors;
+}
+else {
+var valid45 = true;
+}
+if(valid45){
+if(data104.window_ms !== undefined){
+let data107 = data104.window_ms;
+const _errs305 = errors;
+if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs293){
-if((typeof data105 == "number") && (isFinite(data105))){
-if(data105 < 1000 || isNaN(data105)){
+if(errors === _errs305){
+if((typeof data107 == "number") && (isFinite(data107))){
+if(data107 < 1000 || isNaN(data107)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid43 = _errs293 === errors;
+var valid45 = _errs305 === errors;
 }
 else {
-var valid43 = true;
+var valid45 = true;
 }
-if(valid43){
-if(data102.backoff_ms !== undefined){
-let data106 = data102.backoff_ms;
-const _errs295 = errors;
-if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
+if(valid45){
+if(data104.backoff_ms !== undefined){
+let data108 = data104.backoff_ms;
+const _errs307 = errors;
+if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs295){
-if((typeof data106 == "number") && (isFinite(data106))){
-if(data106 < 0 || isNaN(data106)){
+if(errors === _errs307){
+if((typeof data108 == "number") && (isFinite(data108))){
+if(data108 < 0 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid43 = _errs295 === errors;
+var valid45 = _errs307 === errors;
 }
 else {
-var valid43 = true;
+var valid45 = true;
 }
-if(valid43){
-if(data102.backoff_cap_ms !== undefined){
-let data107 = data102.backoff_cap_ms;
-const _errs297 = errors;
-if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
+if(valid45){
+if(data104.backoff_cap_ms !== undefined){
+let data109 = data104.backoff_cap_ms;
+const _errs309 = errors;
+if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs297){
-if((typeof data107 == "number") && (isFinite(data107))){
-if(data107 < 0 || isNaN(data107)){
+if(errors === _errs309){
+if((typeof data109 == "number") && (isFinite(data109))){
+if(data109 < 0 || isNaN(data109)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid43 = _errs297 === errors;
+var valid45 = _errs309 === errors;
 }
 else {
-var valid43 = true;
+var valid45 = true;
 }
-if(valid43){
-if(data102.healthy_ms !== undefined){
-let data108 = data102.healthy_ms;
-const _errs299 = errors;
-if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
+if(valid45){
+if(data104.healthy_ms !== undefined){
+let data110 = data104.healthy_ms;
+const _errs311 = errors;
+if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs299){
-if((typeof data108 == "number") && (isFinite(data108))){
-if(data108 < 0 || isNaN(data108)){
+if(errors === _errs311){
+if((typeof data110 == "number") && (isFinite(data110))){
+if(data110 < 0 || isNaN(data110)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid43 = _errs299 === errors;
+var valid45 = _errs311 === errors;
 }
 else {
-var valid43 = true;
+var valid45 = true;
 }
 }
 }
@@ -3706,95 +3864,95 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid41 = _errs276 === errors;
+var valid43 = _errs288 === errors;
 }
 else {
-var valid41 = true;
+var valid43 = true;
 }
-if(valid41){
-const _errs301 = errors;
-if(typeof data96.dedicated !== "boolean"){
+if(valid43){
+const _errs313 = errors;
+if(typeof data98.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid41 = _errs301 === errors;
-if(valid41){
-let data110 = data96.desired;
-const _errs303 = errors;
-const _errs304 = errors;
-let valid46 = false;
-const _errs305 = errors;
-if(typeof data110 !== "string"){
-const err72 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var valid43 = _errs313 === errors;
+if(valid43){
+let data112 = data98.desired;
+const _errs315 = errors;
+const _errs316 = errors;
+let valid48 = false;
+const _errs317 = errors;
+if(typeof data112 !== "string"){
+const err80 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err72];
+vErrors = [err80];
 }
 else {
-vErrors.push(err72);
+vErrors.push(err80);
 }
 errors++;
 }
-if("running" !== data110){
-const err73 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data112){
+const err81 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err73];
+vErrors = [err81];
 }
 else {
-vErrors.push(err73);
+vErrors.push(err81);
 }
 errors++;
 }
-var _valid14 = _errs305 === errors;
-valid46 = valid46 || _valid14;
-if(!valid46){
-const _errs307 = errors;
-if(typeof data110 !== "string"){
-const err74 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid16 = _errs317 === errors;
+valid48 = valid48 || _valid16;
+if(!valid48){
+const _errs319 = errors;
+if(typeof data112 !== "string"){
+const err82 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err74];
+vErrors = [err82];
 }
 else {
-vErrors.push(err74);
+vErrors.push(err82);
 }
 errors++;
 }
-if("stopped" !== data110){
-const err75 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data112){
+const err83 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err75];
+vErrors = [err83];
 }
 else {
-vErrors.push(err75);
+vErrors.push(err83);
 }
 errors++;
 }
-var _valid14 = _errs307 === errors;
-valid46 = valid46 || _valid14;
+var _valid16 = _errs319 === errors;
+valid48 = valid48 || _valid16;
 }
-if(!valid46){
-const err76 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid48){
+const err84 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err76];
+vErrors = [err84];
 }
 else {
-vErrors.push(err76);
+vErrors.push(err84);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs304;
+errors = _errs316;
 if(vErrors !== null){
-if(_errs304){
-vErrors.length = _errs304;
+if(_errs316){
+vErrors.length = _errs316;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid41 = _errs303 === errors;
+var valid43 = _errs315 === errors;
 }
 }
 }
@@ -3809,8 +3967,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid40 = _errs262 === errors;
-if(!valid40){
+var valid42 = _errs274 === errors;
+if(!valid42){
 break;
 }
 }
@@ -3820,7 +3978,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs260 === errors;
+var valid0 = _errs272 === errors;
 }
 else {
 var valid0 = true;

@@ -244,6 +244,7 @@ export class InjectedService implements ServiceApi {
       sources: {
         utilizations: () => [],
         queue: () => 0,
+        hosts: () => [],
         running: () => this.#registry.running,
         present: () => this.#registry.size,
         streams: () => streams.total(),

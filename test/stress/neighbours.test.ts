@@ -22,6 +22,7 @@ import {
   statusFrom,
   watch,
 } from '../harness/bots.js';
+import { getPressure } from '../harness/pressure.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { logs } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
@@ -145,6 +146,27 @@ describe('it fails, and its neighbours lose nothing', () => {
     await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
     expect((await incidents(service)).map(({ type }) => type)).toEqual(['crash']);
   });
+});
+
+it('long pieces of work: it is named, then moved to its own host, and its neighbours lose nothing', async () => {
+  await createHostile('slices');
+  const saysWarn = (id: string | null, message: RegExp) =>
+    lineFrom(stream, 0, (log) => {
+      return log.level === 'warn' && log.session_id === id && message.test(log.message);
+    });
+  await saysWarn('hostile', /^its code held the event loop of its bot host for \d+ ms/);
+  await saysWarn(null, /^bot hostile held the event loop of bot host 0 for \d+ ms/);
+  const { report } = await getPressure(service);
+  expect(report.hosts).toEqual([
+    { host: 0, bots: NEIGHBOURS.length + 1, delay_ms: expect.any(Number) },
+  ]);
+  await saysWarn('hostile', /; from now on it has its own bot host$/);
+  await eventually(async () => (await snapshot(service, 'hostile')).host === 1, 'it has moved');
+  expect((await getPressure(service)).report.hosts.map(({ host, bots }) => [host, bots])).toEqual([
+    [0, NEIGHBOURS.length],
+    [1, 1],
+  ]);
+  await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
 });
 
 describe('at its stop, its neighbours lose nothing', () => {

@@ -30,6 +30,8 @@ export interface PressureSources {
   utilizations(): readonly EventLoopUtilization[];
   /** Fill of the fullest bot host's queue to the broadcaster, 0 to 1 and above. */
   queue(): number;
+  /** The bot hosts, with how late their loops are. */
+  hosts(): PressureReport['hosts'];
   running(): number;
   present(): number;
   streams(): number;
@@ -110,6 +112,7 @@ export class PressureGauge {
       memory: { used_bytes: this.#memory, limit_bytes: Math.round(this.#memoryLimit) },
       streams: { open, limit: this.#maxStreams },
       queue: { used: rounded(this.#queue), limit: max_queue },
+      hosts: this.#sources.hosts(),
       bots: { present, limit: max_bots },
       store,
       journal: { state, reason },

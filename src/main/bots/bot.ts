@@ -224,6 +224,20 @@ export class Bot {
     }
   }
 
+  /** Gives it its own host, where it shares one. It stays when there can be no further host. */
+  async isolate(host: HostThread, reason: string): Promise<void> {
+    const isAlone = this.#spec.dedicated || this.#isIsolated || host.onlyBot === this.id;
+    if (this.#host !== host || isAlone) return;
+    try {
+      this.#dependencies.hosts.admitDedicated(0);
+    } catch (thrown) {
+      this.#log('warn', `${reason}, and cannot have its own: ${messageOf(thrown)}`);
+      return;
+    }
+    this.#isolate(reason);
+    await this.move(host);
+  }
+
   /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
   invoke(command: string, args: JsonObject, cancelled: AbortSignal): Promise<Json> {
     if (this.#state !== 'running' || !this.#host) {

@@ -371,6 +371,11 @@ export class BotRegistry {
     return [...this.#bots.values()].filter(({ spec }) => spec.kind === kind).map(({ id }) => id);
   }
 
+  /** The bot has held up the others of its host again and again. */
+  isolate(id: string, host: HostThread, reason: string): void {
+    void this.#bots.get(id)?.isolate(host, reason);
+  }
+
   /** Ids of the bots that a host runs. */
   idsOn(host: HostThread): string[] {
     return this.#on(host).map(({ id }) => id);

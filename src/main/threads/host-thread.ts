@@ -20,6 +20,7 @@ import { LastRun } from '../../shared/memory/last-run.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
 import { WORKERS } from '../../shared/package-paths.js';
 import { complain } from '../../shared/terminal.js';
+import { threadWaitMs } from '../../shared/thread-waits.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
@@ -174,6 +175,21 @@ export class HostThread {
   /** The bot whose code ran last, null when that was the code of no bot. Also known of a lost host. */
   get lastBot(): string | null {
     return this.#runs.botOf(this.#lastRun.get());
+  }
+
+  /** How often the code that runs there has become that of another bot, or of none. */
+  get codeChanges(): number {
+    return this.#lastRun.changes;
+  }
+
+  /** How late its loop was at worst in its last 10 to 20 s of work, in ms. */
+  get lateMs(): number {
+    return this.#heartbeat.lateMs;
+  }
+
+  /** How long its thread has waited for a processor since its start, in ms. */
+  get waitedMs(): number {
+    return threadWaitMs(this.#heartbeat.thread);
   }
 
   /** The only bot with a run here, an abandoned one included; null when there are several, or none. */

@@ -458,6 +458,14 @@ export const Config = Type.Object(
           description:
             'A bot host whose event loop is blocked for this long, in ms, is examined and replaced.',
         }),
+        slow_ms: Type.Union([Type.Integer({ minimum: 50 }), Type.Null()], {
+          description:
+            'A bot whose code holds the event loop of its host for this long, in ms, is named in a warn line; null for never.',
+        }),
+        isolate_ms: Type.Union([Type.Integer({ minimum: 100 }), Type.Null()], {
+          description:
+            'A bot that has done so three times within five minutes, for this long in all, in ms, gets a dedicated host; null for never.',
+        }),
       },
       closed,
     ),

@@ -43,6 +43,17 @@ export const PressureReport = Type.Object(
     queue: Share(
       'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
     ),
+    hosts: Type.Array(
+      Type.Object({
+        host: Type.Integer(),
+        bots: Type.Integer({ description: 'Bots that it runs.' }),
+        delay_ms: Type.Integer({
+          description:
+            'How late its event loop was at worst in its last 10 to 20 s of work, or for how long it has been held by now, in ms; 0 while nothing runs there.',
+        }),
+      }),
+      { description: 'The bot hosts.' },
+    ),
     bots: Type.Object({ present: Type.Integer(), limit: Type.Integer() }, { description: 'Bots.' }),
     store: StoreState,
     journal: JournalState,
@@ -58,6 +69,7 @@ export const PressureReport = Type.Object(
         memory: { used_bytes: 213909504, limit_bytes: 7443144704 },
         streams: { open: 1, limit: 20000 },
         queue: { used: 0, limit: 0.9 },
+        hosts: [{ host: 0, bots: 3, delay_ms: 2 }],
         bots: { present: 3, limit: 20000 },
         store: { state: 'on', reason: null },
         journal: { state: 'on', reason: null },

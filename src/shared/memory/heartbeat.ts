@@ -1,4 +1,5 @@
-// One per bot host; owns the count of the host's heartbeats, whether it beats, and what memory it used at the last beat.
+// One per bot host; owns the count of the host's heartbeats, whether it beats, how late they are, and what memory it used at the
+// last one.
 //
 // Contract: one writer (the host), one reader (main). The host beats while code runs in it, also its own: AWAKE is 1 from the
 // first callback after a pause, before that callback runs, until nothing has run for a while. While AWAKE is 1, a count that does
@@ -8,7 +9,12 @@ const COUNT = 0;
 const USED_KB = 1;
 const LIMIT_KB = 2;
 const AWAKE = 3;
-const CELLS = 4;
+const LATE_MS = 4;
+const THREAD = 5;
+const CELLS = 6;
+
+/** Beats after which the worst delay is forgotten: 10 to 20 s. */
+const WINDOW_BEATS = 100;
 
 /** Memory of a thread, heap and Buffers, and its limit, in bytes. */
 export interface HeapFigures {
@@ -18,6 +24,9 @@ export interface HeapFigures {
 
 export class Heartbeat {
   readonly #cells: Int32Array;
+  /** Of the writer: the worst delay of this window and of the one before, in ms. */
+  #late = [0, 0];
+  #beats = 0;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#cells = new Int32Array(buffer);
@@ -27,8 +36,13 @@ export class Heartbeat {
     return new SharedArrayBuffer(CELLS * 4);
   }
 
-  /** The figures are kept in whole KB: a cell holds 2 TB of them. */
-  beat({ used, limit }: HeapFigures): void {
+  /** The figures are kept in whole KB: a cell holds 2 TB of them. @param lateMs how late the host's timer was. */
+  beat({ used, limit }: HeapFigures, lateMs: number): void {
+    const [before = 0, now = 0] = this.#late;
+    this.#beats += 1;
+    const worst = Math.max(now, Math.round(lateMs));
+    this.#late = this.#beats % WINDOW_BEATS === 0 ? [worst, 0] : [before, worst];
+    Atomics.store(this.#cells, LATE_MS, Math.max(before, worst));
     Atomics.store(this.#cells, USED_KB, Math.round(used / 1024));
     Atomics.store(this.#cells, LIMIT_KB, Math.round(limit / 1024));
     Atomics.add(this.#cells, COUNT, 1);
@@ -41,6 +55,20 @@ export class Heartbeat {
 
   get isAwake(): boolean {
     return Atomics.load(this.#cells, AWAKE) === 1;
+  }
+
+  /** How late the host's timer was at worst in its last 100 to 200 beats, in ms. */
+  get lateMs(): number {
+    return Atomics.load(this.#cells, LATE_MS);
+  }
+
+  /** The system's id of the host's thread; 0 where that is not known. */
+  set thread(id: number) {
+    Atomics.store(this.#cells, THREAD, id);
+  }
+
+  get thread(): number {
+    return Atomics.load(this.#cells, THREAD);
   }
 
   get count(): number {
