@@ -13,7 +13,7 @@ import { apiPage } from './api-page.js';
 import { code, table } from './markdown.js';
 import { VALIDATOR_MODULES, validatorsModule } from './validators-module.js';
 
-/** The flags that set a key. A test compares them with those of the command line. */
+/** The flags that set a key, separated by commas. A test compares them with those of the command line. */
 export const FLAGS: Readonly<Record<string, string>> = {
   'http.host': '--host <address>',
   'http.port': '--port <number>',
@@ -23,6 +23,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   data_dir: '--data-dir <directory>',
   kinds: '--kinds <place...>',
   'demo.enabled': '--no-demo',
+  'start.bots': '--safe, --no-bots',
 };
 
 /** The parts of a schema that the page shows. */

@@ -33,6 +33,7 @@ import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js'
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
 import { fitToOpenFiles } from './open-files.js';
+import { RunRecord } from './run-record.js';
 import { serviceCommands } from './service-commands.js';
 import { type BroadcasterPeer, logItem, SERVICE_SCOPE, ServiceEvents } from './service-events.js';
 import { BotStore } from './store/bot-store.js';
@@ -104,6 +105,7 @@ export class Service {
   readonly #incidents: Incidents;
   /** Restarts of bots by the service, by kind. */
   readonly #restarts = new Map<string, number>();
+  readonly #record: RunRecord;
   #demoWorld: DemoWorldThread | undefined;
   /** Reloads run one after the other. */
   #tlsChange: Promise<void> = Promise.resolve();
@@ -130,6 +132,7 @@ export class Service {
     this.#misfit = warning;
     this.#dataDir = dataDir;
     this.#store = store;
+    this.#record = new RunRecord(dataDir, config.start, Date.now());
     const numbering = beginNumbering(dataDir, config.journal);
     const stream = newStream(config, numbering);
     letHostsCollectGarbage();
@@ -163,6 +166,7 @@ export class Service {
       new BotStore(store),
       this.#incidents,
       config.restart,
+      (id) => this.#record.started(id),
     );
     this.#faults = new HostFaults(
       this.#registry,
@@ -199,6 +203,7 @@ export class Service {
 
   /** Checks `stopping` after every wait: stop() does not end what starts after it. */
   async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
+    this.#record.begin();
     const { kinds, failed } = await this.#hosts.start();
     this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
     stopping.throwIfAborted();
@@ -223,13 +228,19 @@ export class Service {
       ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
     );
     for (const line of missingKinds) this.#say('error', line);
-    const misfits = [...(this.#misfit === null ? [] : [this.#misfit]), ...this.#unknownKinds()];
+    const { uncleanEnd, restriction } = this.#record;
+    if (uncleanEnd !== null) this.#reportUncleanEnd(uncleanEnd);
+    const misfits = [this.#misfit, ...this.#unknownKinds(), restriction].filter(
+      (line) => line !== null,
+    );
     for (const line of misfits) this.#say('warn', line);
-    const warnings = [...missingKinds, ...misfits];
+    const warnings = [...missingKinds, ...misfits, ...(uncleanEnd === null ? [] : [uncleanEnd])];
     // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that
     // no client's request for a bot comes first.
     await Promise.all([
-      this.#registry.begin((spec) => restsAtStart(spec, this.#config)),
+      this.#registry.begin(
+        (spec) => this.#record.holdOf(spec.id) ?? restsAtStart(spec, this.#config),
+      ),
       this.#fronts.startOthers(),
     ]);
     stopping.throwIfAborted();
@@ -280,6 +291,7 @@ export class Service {
     await this.#broadcaster.stop();
     await this.#store.close();
     removePin(this.#dataDir);
+    this.#record.end();
     return stuck.map(({ number, lastBot }) => ({ host: number, bot: lastBot }));
   }
 
@@ -449,6 +461,11 @@ export class Service {
     this.#journal.reattach(broadcaster);
     await this.#fronts.reattach(broadcaster);
     this.#say('error', `the broadcaster was lost and replaced: ${reason}`);
+  }
+
+  #reportUncleanEnd(reason: string): void {
+    const found = { type: 'unclean_end' as const, reason, suspect: null, stack: null };
+    this.#incidents.report(found, undefined, this.#registry.idsToRun());
   }
 
   #say(level: 'info' | 'warn' | 'error', message: string): void {

@@ -153,6 +153,7 @@ export class InjectedService implements ServiceApi {
       bots,
       incidents,
       config.restart,
+      () => {},
     );
     const quota: FrontStart['quota'] = createQuota(
       {

@@ -109,7 +109,7 @@ function leftovers(): string[] {
   } catch {
     // The signal came before the directory existed.
   }
-  const known = ['journal', 'store.mdb', 'store.mdb-lock', 'store.mdb.copy'];
+  const known = ['journal', 'run.json', 'store.mdb', 'store.mdb-lock', 'store.mdb.copy'];
   return [...left, ...files.filter((name) => !known.includes(name) && !/^lock\.\d+$/.test(name))];
 }
 

@@ -11,6 +11,8 @@ export interface StartFlags {
   engine?: string;
   botHosts?: number;
   kinds?: string[];
+  safe?: boolean;
+  bots?: boolean;
 }
 
 export function withStartFlags(command: Command): Command {
@@ -22,7 +24,9 @@ export function withStartFlags(command: Command): Command {
     .option('--fronts <number>', 'number of front threads, which share the port', wholeNumber)
     .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
     .option('--bot-hosts <number>', 'number of threads that run bots', wholeNumber)
-    .option('--kinds <place...>', 'directories or packages with additional bot kinds');
+    .option('--kinds <place...>', 'directories or packages with additional bot kinds')
+    .option('--safe', 'do not start the bots that requests started last')
+    .option('--no-bots', 'start no bots');
 }
 
 /** The flags as configuration keys. */
@@ -38,5 +42,7 @@ export function startFlagsOf(options: StartFlags): Flags {
   set('hosts.count', options.botHosts);
   set('data_dir', options.dataDir);
   set('kinds', options.kinds);
+  if (options.safe) set('start.bots', 'safe');
+  if (options.bots === false) set('start.bots', 'none');
   return flags;
 }

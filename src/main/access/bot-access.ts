@@ -201,7 +201,8 @@ export class BotAccess {
     const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };
     if (suspect) return shown;
     // The reason may contain text from another bot's code.
-    const reason = `${incident.type} of bot host ${incident.host}`;
+    const where = incident.host === null ? '' : ` of bot host ${incident.host}`;
+    const reason = `${incident.type}${where}`;
     return { ...shown, suspect: null, reason, stack: null };
   }
 }

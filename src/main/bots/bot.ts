@@ -145,7 +145,7 @@ export class Bot {
       if (isNew) await this.#dependencies.save(this.#spec);
       if (this.#spec.desired !== 'running') return;
       if (hold === null) await this.#enter('many');
-      else this.#log('info', hold);
+      else await this.#hold(hold);
     });
   }
 
@@ -266,6 +266,11 @@ export class Bot {
   /** Whether this is the number of the run that its host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
+  }
+
+  async #hold(reason: string): Promise<void> {
+    this.#log('warn', reason);
+    await this.#snapshot.change({ last_error: reason.slice(0, MAX_ERROR_UNITS) });
   }
 
   #ended(end: LifeEnd): void {

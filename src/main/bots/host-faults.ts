@@ -101,9 +101,8 @@ export class HostFaults {
     fault: string,
     isLast = true,
   ): { suspect: string | null; where: string } {
-    if (kind !== null) this.#blame(kind, fault, host);
     const { lastBot, onlyBot } = host;
-    const suspect = onlyBot ?? (isLast && kind === null ? lastBot : null);
+    const suspect = onlyBot ?? (isLast ? lastBot : null);
     if (suspect !== null) {
       this.#quarantine.forget(suspect);
       const why =
@@ -113,6 +112,7 @@ export class HostFaults {
       return { suspect, where: `; ${why}` };
     }
     if (kind !== null) {
+      this.#blame(kind, fault, host);
       const held = this.#kinds.holdOf(kind) ? ', which is quarantined' : '';
       return { suspect, where: `; it was code of the bot kind ${kind}, of no bot${held}` };
     }

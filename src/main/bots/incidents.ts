@@ -67,7 +67,8 @@ export class Incidents {
     this.counts.set(found.type, (this.counts.get(found.type) ?? 0) + 1);
     const now = Date.now();
     const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
-    const whose = found.suspect === null ? `of host ${host?.number}` : `of bot ${found.suspect}`;
+    const whose =
+      found.suspect === null ? `of host ${host?.number ?? 'none'}` : `of bot ${found.suspect}`;
     const kept = this.#window.take(found.type, whose, id, now);
     if (kept !== id) {
       this.#count(kept, now);

@@ -49,7 +49,9 @@ export class BotRegistry {
   readonly #fresh = new Set<string>();
   /** For fields that a bot's own restart policy leaves out. */
   readonly #defaults: RestartPolicy;
+  readonly #noteStart: (id: string) => void;
 
+  /** @param noteStart is called before a request starts a bot. */
   constructor(
     dependencies: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>,
     schemas: KindSchemas,
@@ -57,6 +59,7 @@ export class BotRegistry {
     store: BotStore,
     incidents: Incidents,
     defaults: RestartPolicy,
+    noteStart: (id: string) => void,
   ) {
     this.#dependencies = {
       ...dependencies,
@@ -73,6 +76,7 @@ export class BotRegistry {
     this.#store = store;
     this.#incidents = incidents;
     this.#defaults = defaults;
+    this.#noteStart = noteStart;
   }
 
   get size(): number {
@@ -140,6 +144,7 @@ export class BotRegistry {
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
   async create(input: CreateBotBody): Promise<void> {
     const spec = this.check(input);
+    if (spec.desired === 'running') this.#noteStart(spec.id);
     const bot = new Bot(spec, this.#dependencies);
     // Before the first wait, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
@@ -226,6 +231,7 @@ export class BotRegistry {
       restart: { ...spec.restart, ...restart },
     };
     const restartNow = JSON.stringify(changed.config) !== JSON.stringify(spec.config);
+    if (restartNow) this.#noteStart(id);
     if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
     await bot.update(changed, restartNow);
   }
@@ -243,10 +249,12 @@ export class BotRegistry {
     const bot = this.#get(id);
     switch (action) {
       case 'start':
+        this.#noteStart(id);
         return bot.start(lane);
       case 'stop':
         return bot.stop();
       case 'restart':
+        this.#noteStart(id);
         return bot.restart(lane);
       case 'delete':
         await bot.delete(() => this.#store.remove(id));
@@ -364,6 +372,13 @@ export class BotRegistry {
   /** A host is being replaced: its bots move to other hosts. */
   hostRetiring(host: HostThread): void {
     for (const bot of this.#on(host)) void bot.move(host);
+  }
+
+  /** Ids of the bots that are meant to run. */
+  idsToRun(): string[] {
+    return [...this.#bots.values()]
+      .filter(({ spec }) => spec.desired === 'running')
+      .map(({ id }) => id);
   }
 
   /** Ids of the bots of a kind. */

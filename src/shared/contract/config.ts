@@ -451,6 +451,23 @@ export const Config = Type.Object(
         'Sources of additional bot kinds: directories (each .js or .mjs file is a kind) or package names.',
     }),
     restart: RestartPolicy,
+    start: Type.Object(
+      {
+        bots: Type.Unsafe<'all' | 'safe' | 'none'>({
+          type: 'string',
+          enum: ['all', 'safe', 'none'],
+          description:
+            'Which bots start with the service: `all` that are meant to run; `safe`: without the (up to 20) that requests started last; `none`. The others stay stopped until they are started.',
+        }),
+        safe_after: Type.Integer({
+          minimum: 0,
+          maximum: 20,
+          description:
+            'After so many unclean ends within a minute the service starts as with `safe`, and as with `none` if that did not help. 0 switches that off.',
+        }),
+      },
+      closed,
+    ),
     watchdog: Type.Object(
       {
         hang_ms: Type.Integer({

@@ -73,7 +73,15 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     report: () => ({ id: null, stored: Promise.resolve() }),
   } as unknown as Incidents;
   kinds = new KindQuarantine();
-  const registry = new BotRegistry(dependencies, schemas, kinds, store, incidents, POLICY);
+  const registry = new BotRegistry(
+    dependencies,
+    schemas,
+    kinds,
+    store,
+    incidents,
+    POLICY,
+    () => {},
+  );
   for (const bot of bots) {
     const defaults = { kind: 'k', config: {}, labels: {}, dedicated: false, desired: 'running' };
     await registry.create({ ...defaults, ...bot } as CreateBotBody);

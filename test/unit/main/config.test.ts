@@ -49,6 +49,7 @@ function variants(path: string): Variants {
   const value = valueAt(defaults, path);
   if (typeof value === 'boolean') return [!value, value, !value];
   if (path === 'engine') return ['uws', 'node', 'uws'];
+  if (path === 'start.bots') return ['safe', 'none', 'safe'];
   if (path === 'restart.policy') return ['always', 'never', 'always'];
   if (path === 'log.access') return ['errors', 'all', 'errors'];
   if (path === 'journal.fsync') return ['always', 'never', 'always'];

@@ -119,6 +119,12 @@ describe('who is blamed for a host that hangs', () => {
       /; the code of bot last ran last there$/,
     ],
     ['in native code', undefined, 'last', /; the code of bot last ran last there$/],
+    [
+      'in a loop of promises, which is the code of its kind but has no context',
+      { frames: [{ function: 'next', url: 'file:///kinds/a.mjs', line: 1, column: 1 }], bot: null },
+      'last',
+      /; the code of bot last ran last there$/,
+    ],
   ])('%s', async (_, captured, suspect, reason) => {
     const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
     const faults = new HostFaults(
@@ -181,7 +187,7 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
     ['a loop', (faults, host) => faults.hung(host, 1000), /was blocked for 1000 ms/],
   ])(
     '%s: the second time the kind is quarantined, and no bot is blamed',
-    async (_, fail, reason) => {
+    async (name, fail, reason) => {
       const report = vi.fn<Incidents['report']>(() => ({ id: 'i-1', stored: Promise.resolve() }));
       const [bots, kinds] = [new Quarantine(), new KindQuarantine()];
       const faults = new HostFaults(
@@ -200,7 +206,9 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
         ['other', 'file:///kinds/b.mjs'],
         ['a', url],
       ]);
-      const host = { number: 0, lastBot: 'y', onlyBot: null, kinds: loaded, kill() {} };
+      // An error is never blamed on the bot whose code ran last.
+      const lastBot = name.startsWith('an error') ? 'y' : null;
+      const host = { number: 0, lastBot, onlyBot: null, kinds: loaded, kill() {} };
       for (let n = 0; n < 2; n++) await fail(faults, { ...host } as unknown as HostThread);
       const found = report.mock.calls.map(([{ type, suspect }, , on]) => ({ type, suspect, on }));
       expect(found).toContainEqual({ type: 'kind_quarantined', suspect: null, on: ['x'] });
