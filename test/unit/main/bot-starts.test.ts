@@ -77,7 +77,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   const incidents = { report: async () => {} } as unknown as Incidents;
   const kinds = new KindQuarantine();
   const bots = store as unknown as BotStore;
-  return new BotRegistry(dependencies, schemas, kinds, bots, incidents, POLICY);
+  return new BotRegistry(dependencies, schemas, kinds, bots, incidents, POLICY, () => {});
 }
 
 const body = (id: string, kind = 'k'): CreateBotBody =>
