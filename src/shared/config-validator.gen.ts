@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","start","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","start","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -3297,14 +3297,14 @@ const _errs262 = errors;
 if(errors === _errs262){
 if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
 let missing17;
-if((data96.hang_ms === undefined) && (missing17 = "hang_ms")){
+if((((data96.hang_ms === undefined) && (missing17 = "hang_ms")) || ((data96.slow_ms === undefined) && (missing17 = "slow_ms"))) || ((data96.isolate_ms === undefined) && (missing17 = "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
 const _errs264 = errors;
 for(const key18 in data96){
-if(!(key18 === "hang_ms")){
+if(!(((key18 === "hang_ms") || (key18 === "slow_ms")) || (key18 === "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -3326,6 +3326,164 @@ return false;
 }
 }
 }
+var valid40 = _errs265 === errors;
+}
+else {
+var valid40 = true;
+}
+if(valid40){
+if(data96.slow_ms !== undefined){
+let data98 = data96.slow_ms;
+const _errs267 = errors;
+const _errs268 = errors;
+let valid41 = false;
+const _errs269 = errors;
+if(!(((typeof data98 == "number") && (!(data98 % 1) && !isNaN(data98))) && (isFinite(data98)))){
+const err60 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+if(errors === _errs269){
+if((typeof data98 == "number") && (isFinite(data98))){
+if(data98 < 50 || isNaN(data98)){
+const err61 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+}
+var _valid12 = _errs269 === errors;
+valid41 = valid41 || _valid12;
+if(!valid41){
+const _errs271 = errors;
+if(data98 !== null){
+const err62 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+var _valid12 = _errs271 === errors;
+valid41 = valid41 || _valid12;
+}
+if(!valid41){
+const err63 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs268;
+if(vErrors !== null){
+if(_errs268){
+vErrors.length = _errs268;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid40 = _errs267 === errors;
+}
+else {
+var valid40 = true;
+}
+if(valid40){
+if(data96.isolate_ms !== undefined){
+let data99 = data96.isolate_ms;
+const _errs273 = errors;
+const _errs274 = errors;
+let valid42 = false;
+const _errs275 = errors;
+if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
+const err64 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+if(errors === _errs275){
+if((typeof data99 == "number") && (isFinite(data99))){
+if(data99 < 100 || isNaN(data99)){
+const err65 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+}
+}
+var _valid13 = _errs275 === errors;
+valid42 = valid42 || _valid13;
+if(!valid42){
+const _errs277 = errors;
+if(data99 !== null){
+const err66 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+var _valid13 = _errs277 === errors;
+valid42 = valid42 || _valid13;
+}
+if(!valid42){
+const err67 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs274;
+if(vErrors !== null){
+if(_errs274){
+vErrors.length = _errs274;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid40 = _errs273 === errors;
+}
+else {
+var valid40 = true;
+}
+}
 }
 }
 }
@@ -3342,50 +3500,50 @@ var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data98 = data.bots;
-const _errs267 = errors;
-if(errors === _errs267){
-if(Array.isArray(data98)){
-var valid41 = true;
-const len6 = data98.length;
+let data100 = data.bots;
+const _errs279 = errors;
+if(errors === _errs279){
+if(Array.isArray(data100)){
+var valid43 = true;
+const len6 = data100.length;
 for(let i10=0; i10<len6; i10++){
-let data99 = data98[i10];
-const _errs269 = errors;
-if(errors === _errs269){
-if(data99 && typeof data99 == "object" && !Array.isArray(data99)){
-if(data99.config === undefined){
-data99.config = {};
+let data101 = data100[i10];
+const _errs281 = errors;
+if(errors === _errs281){
+if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
+if(data101.config === undefined){
+data101.config = {};
 }
-if(data99.labels === undefined){
-data99.labels = {};
+if(data101.labels === undefined){
+data101.labels = {};
 }
-if(data99.dedicated === undefined){
-data99.dedicated = false;
+if(data101.dedicated === undefined){
+data101.dedicated = false;
 }
-if(data99.desired === undefined){
-data99.desired = "running";
+if(data101.desired === undefined){
+data101.desired = "running";
 }
 let missing18;
-if(((((((data99.id === undefined) && (missing18 = "id")) || ((data99.kind === undefined) && (missing18 = "kind"))) || ((data99.config === undefined) && (missing18 = "config"))) || ((data99.labels === undefined) && (missing18 = "labels"))) || ((data99.dedicated === undefined) && (missing18 = "dedicated"))) || ((data99.desired === undefined) && (missing18 = "desired"))){
+if(((((((data101.id === undefined) && (missing18 = "id")) || ((data101.kind === undefined) && (missing18 = "kind"))) || ((data101.config === undefined) && (missing18 = "config"))) || ((data101.labels === undefined) && (missing18 = "labels"))) || ((data101.dedicated === undefined) && (missing18 = "dedicated"))) || ((data101.desired === undefined) && (missing18 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs271 = errors;
-for(const key19 in data99){
+const _errs283 = errors;
+for(const key19 in data101){
 if(!(((((((key19 === "id") || (key19 === "kind")) || (key19 === "config")) || (key19 === "labels")) || (key19 === "restart")) || (key19 === "dedicated")) || (key19 === "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs271 === errors){
-if(data99.id !== undefined){
-let data100 = data99.id;
-const _errs272 = errors;
-if(errors === _errs272){
-if(typeof data100 === "string"){
-if(!pattern4.test(data100)){
+if(_errs283 === errors){
+if(data101.id !== undefined){
+let data102 = data101.id;
+const _errs284 = errors;
+if(errors === _errs284){
+if(typeof data102 === "string"){
+if(!pattern4.test(data102)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3395,65 +3553,65 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid42 = _errs272 === errors;
+var valid44 = _errs284 === errors;
 }
 else {
-var valid42 = true;
+var valid44 = true;
 }
-if(valid42){
-if(data99.kind !== undefined){
-const _errs274 = errors;
-if(typeof data99.kind !== "string"){
+if(valid44){
+if(data101.kind !== undefined){
+const _errs286 = errors;
+if(typeof data101.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid42 = _errs274 === errors;
+var valid44 = _errs286 === errors;
 }
 else {
-var valid42 = true;
+var valid44 = true;
 }
-if(valid42){
-let data102 = data99.config;
-const _errs276 = errors;
-if(errors === _errs276){
-if(!(data102 && typeof data102 == "object" && !Array.isArray(data102))){
+if(valid44){
+let data104 = data101.config;
+const _errs288 = errors;
+if(errors === _errs288){
+if(!(data104 && typeof data104 == "object" && !Array.isArray(data104))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid42 = _errs276 === errors;
-if(valid42){
-let data103 = data99.labels;
-const _errs278 = errors;
-if(errors === _errs278){
-if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-if(Object.keys(data103).length > 32){
+var valid44 = _errs288 === errors;
+if(valid44){
+let data105 = data101.labels;
+const _errs290 = errors;
+if(errors === _errs290){
+if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
+if(Object.keys(data105).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs280 = errors;
-for(const key20 in data103){
+const _errs292 = errors;
+for(const key20 in data105){
 if(!(pattern5.test(key20))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs280 === errors){
-var valid43 = true;
-for(const key21 in data103){
+if(_errs292 === errors){
+var valid45 = true;
+for(const key21 in data105){
 if(pattern5.test(key21)){
-let data104 = data103[key21];
-const _errs281 = errors;
-if(errors === _errs281){
-if(typeof data104 === "string"){
-if(func2(data104) > 128){
+let data106 = data105[key21];
+const _errs293 = errors;
+if(errors === _errs293){
+if(typeof data106 === "string"){
+if(func2(data106) > 128){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern7.test(data104)){
+if(!pattern7.test(data106)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
@@ -3464,8 +3622,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21
 return false;
 }
 }
-var valid43 = _errs281 === errors;
-if(!valid43){
+var valid45 = _errs293 === errors;
+if(!valid45){
 break;
 }
 }
@@ -3478,149 +3636,30 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid42 = _errs278 === errors;
-if(valid42){
-if(data99.restart !== undefined){
-let data105 = data99.restart;
-const _errs283 = errors;
-if(errors === _errs283){
-if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
-const _errs285 = errors;
-for(const key22 in data105){
+var valid44 = _errs290 === errors;
+if(valid44){
+if(data101.restart !== undefined){
+let data107 = data101.restart;
+const _errs295 = errors;
+if(errors === _errs295){
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+const _errs297 = errors;
+for(const key22 in data107){
 if(!((((((key22 === "policy") || (key22 === "max_restarts")) || (key22 === "window_ms")) || (key22 === "backoff_ms")) || (key22 === "backoff_cap_ms")) || (key22 === "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs285 === errors){
-if(data105.policy !== undefined){
-let data106 = data105.policy;
-const _errs286 = errors;
-const _errs287 = errors;
-let valid45 = false;
-const _errs288 = errors;
-if(typeof data106 !== "string"){
-const err60 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-if("always" !== data106){
-const err61 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-}
-var _valid12 = _errs288 === errors;
-valid45 = valid45 || _valid12;
-if(!valid45){
-const _errs290 = errors;
-if(typeof data106 !== "string"){
-const err62 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-if("on-failure" !== data106){
-const err63 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
-}
-var _valid12 = _errs290 === errors;
-valid45 = valid45 || _valid12;
-if(!valid45){
-const _errs292 = errors;
-if(typeof data106 !== "string"){
-const err64 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err64];
-}
-else {
-vErrors.push(err64);
-}
-errors++;
-}
-if("never" !== data106){
-const err65 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err65];
-}
-else {
-vErrors.push(err65);
-}
-errors++;
-}
-var _valid12 = _errs292 === errors;
-valid45 = valid45 || _valid12;
-}
-}
-if(!valid45){
-const err66 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err66];
-}
-else {
-vErrors.push(err66);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs287;
-if(vErrors !== null){
-if(_errs287){
-vErrors.length = _errs287;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid44 = _errs286 === errors;
-}
-else {
-var valid44 = true;
-}
-if(valid44){
-if(data105.max_restarts !== undefined){
-let data107 = data105.max_restarts;
-const _errs294 = errors;
-const _errs295 = errors;
-let valid46 = false;
-const _errs296 = errors;
-if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
-const err67 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err67];
-}
-else {
-vErrors.push(err67);
-}
-errors++;
-}
-if(errors === _errs296){
-if((typeof data107 == "number") && (isFinite(data107))){
-if(data107 > 1000 || isNaN(data107)){
-const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(_errs297 === errors){
+if(data107.policy !== undefined){
+let data108 = data107.policy;
+const _errs298 = errors;
+const _errs299 = errors;
+let valid47 = false;
+const _errs300 = errors;
+if(typeof data108 !== "string"){
+const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -3629,9 +3668,8 @@ vErrors.push(err68);
 }
 errors++;
 }
-else {
-if(data107 < 0 || isNaN(data107)){
-const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if("always" !== data108){
+const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -3640,15 +3678,12 @@ vErrors.push(err69);
 }
 errors++;
 }
-}
-}
-}
-var _valid13 = _errs296 === errors;
-valid46 = valid46 || _valid13;
-if(!valid46){
-const _errs298 = errors;
-if(data107 !== null){
-const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+var _valid14 = _errs300 === errors;
+valid47 = valid47 || _valid14;
+if(!valid47){
+const _errs302 = errors;
+if(typeof data108 !== "string"){
+const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -3657,11 +3692,8 @@ vErrors.push(err70);
 }
 errors++;
 }
-var _valid13 = _errs298 === errors;
-valid46 = valid46 || _valid13;
-}
-if(!valid46){
-const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if("on-failure" !== data108){
+const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -3669,108 +3701,234 @@ else {
 vErrors.push(err71);
 }
 errors++;
+}
+var _valid14 = _errs302 === errors;
+valid47 = valid47 || _valid14;
+if(!valid47){
+const _errs304 = errors;
+if(typeof data108 !== "string"){
+const err72 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+if("never" !== data108){
+const err73 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid14 = _errs304 === errors;
+valid47 = valid47 || _valid14;
+}
+}
+if(!valid47){
+const err74 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs295;
+errors = _errs299;
 if(vErrors !== null){
-if(_errs295){
-vErrors.length = _errs295;
+if(_errs299){
+vErrors.length = _errs299;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid44 = _errs294 === errors;
+var valid46 = _errs298 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
-if(valid44){
-if(data105.window_ms !== undefined){
-let data108 = data105.window_ms;
-const _errs300 = errors;
-if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
+if(valid46){
+if(data107.max_restarts !== undefined){
+let data109 = data107.max_restarts;
+const _errs306 = errors;
+const _errs307 = errors;
+let valid48 = false;
+const _errs308 = errors;
+if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+const err75 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+if(errors === _errs308){
+if((typeof data109 == "number") && (isFinite(data109))){
+if(data109 > 1000 || isNaN(data109)){
+const err76 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+else {
+if(data109 < 0 || isNaN(data109)){
+const err77 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+}
+}
+}
+var _valid15 = _errs308 === errors;
+valid48 = valid48 || _valid15;
+if(!valid48){
+const _errs310 = errors;
+if(data109 !== null){
+const err78 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+var _valid15 = _errs310 === errors;
+valid48 = valid48 || _valid15;
+}
+if(!valid48){
+const err79 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs307;
+if(vErrors !== null){
+if(_errs307){
+vErrors.length = _errs307;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid46 = _errs306 === errors;
+}
+else {
+var valid46 = true;
+}
+if(valid46){
+if(data107.window_ms !== undefined){
+let data110 = data107.window_ms;
+const _errs312 = errors;
+if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs300){
-if((typeof data108 == "number") && (isFinite(data108))){
-if(data108 < 1000 || isNaN(data108)){
+if(errors === _errs312){
+if((typeof data110 == "number") && (isFinite(data110))){
+if(data110 < 1000 || isNaN(data110)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid44 = _errs300 === errors;
+var valid46 = _errs312 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
-if(valid44){
-if(data105.backoff_ms !== undefined){
-let data109 = data105.backoff_ms;
-const _errs302 = errors;
-if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+if(valid46){
+if(data107.backoff_ms !== undefined){
+let data111 = data107.backoff_ms;
+const _errs314 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs302){
-if((typeof data109 == "number") && (isFinite(data109))){
-if(data109 < 0 || isNaN(data109)){
+if(errors === _errs314){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 < 0 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs302 === errors;
+var valid46 = _errs314 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
-if(valid44){
-if(data105.backoff_cap_ms !== undefined){
-let data110 = data105.backoff_cap_ms;
-const _errs304 = errors;
-if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
+if(valid46){
+if(data107.backoff_cap_ms !== undefined){
+let data112 = data107.backoff_cap_ms;
+const _errs316 = errors;
+if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs304){
-if((typeof data110 == "number") && (isFinite(data110))){
-if(data110 < 0 || isNaN(data110)){
+if(errors === _errs316){
+if((typeof data112 == "number") && (isFinite(data112))){
+if(data112 < 0 || isNaN(data112)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs304 === errors;
+var valid46 = _errs316 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
-if(valid44){
-if(data105.healthy_ms !== undefined){
-let data111 = data105.healthy_ms;
-const _errs306 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
+if(valid46){
+if(data107.healthy_ms !== undefined){
+let data113 = data107.healthy_ms;
+const _errs318 = errors;
+if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs306){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 < 0 || isNaN(data111)){
+if(errors === _errs318){
+if((typeof data113 == "number") && (isFinite(data113))){
+if(data113 < 0 || isNaN(data113)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs306 === errors;
+var valid46 = _errs318 === errors;
 }
 else {
-var valid44 = true;
+var valid46 = true;
 }
 }
 }
@@ -3784,95 +3942,95 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid42 = _errs283 === errors;
+var valid44 = _errs295 === errors;
 }
 else {
-var valid42 = true;
+var valid44 = true;
 }
-if(valid42){
-const _errs308 = errors;
-if(typeof data99.dedicated !== "boolean"){
+if(valid44){
+const _errs320 = errors;
+if(typeof data101.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid42 = _errs308 === errors;
-if(valid42){
-let data113 = data99.desired;
-const _errs310 = errors;
-const _errs311 = errors;
-let valid47 = false;
-const _errs312 = errors;
-if(typeof data113 !== "string"){
-const err72 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var valid44 = _errs320 === errors;
+if(valid44){
+let data115 = data101.desired;
+const _errs322 = errors;
+const _errs323 = errors;
+let valid49 = false;
+const _errs324 = errors;
+if(typeof data115 !== "string"){
+const err80 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err72];
+vErrors = [err80];
 }
 else {
-vErrors.push(err72);
+vErrors.push(err80);
 }
 errors++;
 }
-if("running" !== data113){
-const err73 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if("running" !== data115){
+const err81 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err73];
+vErrors = [err81];
 }
 else {
-vErrors.push(err73);
+vErrors.push(err81);
 }
 errors++;
 }
-var _valid14 = _errs312 === errors;
-valid47 = valid47 || _valid14;
-if(!valid47){
-const _errs314 = errors;
-if(typeof data113 !== "string"){
-const err74 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid16 = _errs324 === errors;
+valid49 = valid49 || _valid16;
+if(!valid49){
+const _errs326 = errors;
+if(typeof data115 !== "string"){
+const err82 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err74];
+vErrors = [err82];
 }
 else {
-vErrors.push(err74);
+vErrors.push(err82);
 }
 errors++;
 }
-if("stopped" !== data113){
-const err75 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if("stopped" !== data115){
+const err83 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err75];
+vErrors = [err83];
 }
 else {
-vErrors.push(err75);
+vErrors.push(err83);
 }
 errors++;
 }
-var _valid14 = _errs314 === errors;
-valid47 = valid47 || _valid14;
+var _valid16 = _errs326 === errors;
+valid49 = valid49 || _valid16;
 }
-if(!valid47){
-const err76 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid49){
+const err84 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err76];
+vErrors = [err84];
 }
 else {
-vErrors.push(err76);
+vErrors.push(err84);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs311;
+errors = _errs323;
 if(vErrors !== null){
-if(_errs311){
-vErrors.length = _errs311;
+if(_errs323){
+vErrors.length = _errs323;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid42 = _errs310 === errors;
+var valid44 = _errs322 === errors;
 }
 }
 }
@@ -3887,8 +4045,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid41 = _errs269 === errors;
-if(!valid41){
+var valid43 = _errs281 === errors;
+if(!valid43){
 break;
 }
 }
@@ -3898,7 +4056,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs267 === errors;
+var valid0 = _errs279 === errors;
 }
 else {
 var valid0 = true;
