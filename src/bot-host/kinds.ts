@@ -1,6 +1,11 @@
 import type { BotKind } from '../bot-sdk/index.js';
 import type { KindInfo, LoadedKinds } from '../shared/contract/bots.js';
 import { messageOf } from '../shared/errors.js';
+import { checkKind, isMeantAsKind } from './kind-faults.js';
+import { explainLoadError } from './load-error.js';
+
+/** The module of each kind. */
+const origins = new WeakMap<BotKind, string>();
 
 /**
  * Loads a kind from a module URL into `kinds`. @returns its description, or why it does not load, in one line.
@@ -9,29 +14,33 @@ export async function loadModule(
   module: string,
   kinds: Map<string, BotKind>,
 ): Promise<LoadedKinds> {
+  let exports: Record<string, unknown>;
   try {
-    const kind = await loadKind(module);
-    if (kinds.has(kind.kind)) throw new Error(`there is another kind ${kind.kind}`);
+    exports = (await import(module)) as Record<string, unknown>;
+  } catch (thrown) {
+    return { kinds: [], failed: [{ module, error: await explainLoadError(thrown, module) }] };
+  }
+  try {
+    const { default: kind } = exports;
+    if (!isMeantAsKind(kind)) return { kinds: [], failed: [noKind(module, exports)] };
+    checkKind(kind);
+    const other = kinds.get(kind.kind);
+    if (other) throw new Error(`the kind ${kind.kind} is in ${origins.get(other)} already`);
     const info = kindInfo(kind);
     kinds.set(kind.kind, kind);
+    origins.set(kind, module);
     return { kinds: [info], failed: [] };
   } catch (thrown) {
     return { kinds: [], failed: [{ module, error: messageOf(thrown) }] };
   }
 }
 
-async function loadKind(module: string): Promise<BotKind> {
-  const { default: kind } = (await import(module)) as { default?: Partial<BotKind> };
-  if (
-    typeof kind?.kind !== 'string' ||
-    typeof kind.run !== 'function' ||
-    typeof kind.state !== 'function' ||
-    !kind.config ||
-    !kind.commands
-  ) {
-    throw new Error('it has no default export made by defineBot');
+function noKind(module: string, exports: Record<string, unknown>): LoadedKinds['failed'][number] {
+  const named = Object.keys(exports).find((name) => isMeantAsKind(exports[name]));
+  if (named !== undefined) {
+    return { module, error: `its kind is the export ${named}, and must be the default export` };
   }
-  return kind as BotKind;
+  return { module, error: 'it has no default export made by defineBot', helper: true };
 }
 
 /** The part of a kind that main and clients get: no functions, which cannot cross threads. */

@@ -165,10 +165,11 @@ export function defineBot<
   Args extends Record<string, TSchema> = Record<string, never>,
 >(definition: BotDefinition<Config, State, Args>): BotKind {
   const commands = Object.entries<BotCommand<TSchema, Static<Config>, State>>(
-    definition.commands ?? {},
+    // Kinds are not always TypeScript: what is missing is reported when the kind is loaded.
+    definition?.commands ?? {},
   ).map(([name, command]) => [
     name,
-    { description: '', ...command, args: command.args as unknown as JsonObject },
+    { description: '', ...command, args: command?.args as unknown as JsonObject },
   ]);
   // The only cast: main validates config and arguments with the schemas that these types come from, before the host gets
   // them.

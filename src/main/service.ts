@@ -205,7 +205,12 @@ export class Service {
   async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     this.#record.begin();
     const { kinds, failed } = await this.#hosts.start();
-    this.#kinds.failed.push(...failed, ...this.#schemas.add(kinds));
+    const modules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
+    const { perhaps } = this.#kinds;
+    const missing = failed.map(({ helper, ...one }) =>
+      helper && perhaps.has(one.module) ? { ...one, helper } : one,
+    );
+    this.#kinds.failed = this.#schemas.add(kinds, modules, [...this.#kinds.failed, ...missing]);
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
@@ -224,9 +229,11 @@ export class Service {
     this.#say('info', `listening on ${this.#config.http.host}:${port}`);
     this.#say('info', engine);
     for (const notice of this.#store.notices) this.#say('error', notice);
-    const missingKinds = this.#kinds.failed.map(
-      ({ module, error }) => `the bot kind ${module} does not load: ${error}`,
-    );
+    const missingKinds: string[] = [];
+    for (const { module, error, helper } of this.#kinds.failed) {
+      if (helper) this.#say('info', `${module} is no bot kind: ${error}`);
+      else missingKinds.push(`the bot kind ${module} does not load: ${error}`);
+    }
     for (const line of missingKinds) this.#say('error', line);
     const { uncleanEnd, restriction } = this.#record;
     if (uncleanEnd !== null) this.#reportUncleanEnd(uncleanEnd);

@@ -33,5 +33,8 @@ export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 
 export const DEFAULT_CONFIG = at('../../../config/default.json');
 
+/** The folder of the package in the build. */
+export const PACKAGE_DIR = fileURLToPath(at('../../..'));
+
 /** One of them exists: beside src in a checkout, one level further up in the build. */
 export const PACKAGE_JSONS = [at('../../package.json'), at('../../../package.json')];

@@ -282,7 +282,7 @@ export class InjectedService implements ServiceApi {
         dispatcher,
         hosts: this.#host.pool,
         schemas: this.#schemas,
-        kinds: { modules: [], failed: [] },
+        kinds: { modules: [], perhaps: new Set(), failed: [] },
         quarantine: this.#kindQuarantine,
         metrics: () => this.#metrics(),
       }),

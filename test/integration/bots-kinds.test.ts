@@ -25,13 +25,17 @@ const BROKEN: Record<string, string> = {
   'syntax.mjs': 'export default {',
   'throws.mjs': `throw new Error('thrown at import')`,
   'throws-oddly.mjs': 'throw Object.create(null)',
-  'no-default.mjs': 'export const kind = 1',
-  'null-default.mjs': 'export default null',
+  'named-export.mjs': `export const bot = { kind: 'named', config: {}, commands: {}, state() {}, run() {} }`,
+  'imports-broken.mjs': `import './syntax.mjs'`,
+  'commonjs/kind.js': `import { defineBot } from 'drover/bot-sdk'`,
+  'no-package.mjs': `import { defineBot } from 'drover/bot-sdk'`,
+  'typo.mjs': `export default { kind: 'a typo', config: { url: {} }, command: {}, state: 1, commands: { say: { arg: {} } } }`,
   'imports-nothing.mjs': `import 'no-such-package-at-all'`,
   'no-run.mjs': `export default { kind: 'x', config: {}, commands: {}, state() {} }`,
   'no-commands.mjs': `export default { kind: 'x', config: {}, state() {}, run() {} }`,
   'no-schema.mjs': kind(`kind: 'no-schema', config: { type: 'nonsense' }`),
-  'no-args-schema.mjs': command(`args: { type: 7 }, run() {}`),
+  'no-property-schema.mjs': kind(`kind: 'no-property-schema', config: { properties: { a: 7 } }`),
+  'no-args-schema.mjs': command(`args: { properties: 7 }, run() {}`),
   'cyclic-schema.mjs': `const config = {}; config.properties = { config };\n${kind(`kind: 'cyclic', config`)}`,
   'same-name.mjs': kind(`kind: 'synthetic', config: {}`),
   // Blocks its thread as an endless loop does, but without a core's time.
@@ -42,13 +46,23 @@ const BROKEN: Record<string, string> = {
   'rejects-later.mjs': `await Promise.reject(new Error('rejected at import'))`,
 };
 
+/** Files that load and are no kinds. */
+const HELPERS: Record<string, string> = {
+  'no-default.mjs': 'export const kind = 1',
+  'null-default.mjs': 'export default null',
+  'function-default.mjs': 'export default function help() {}',
+};
+
 let dir: string;
 let service: Service;
 beforeAll(async () => {
   dir = makeDir();
   const broken = path.join(dir, 'broken');
   mkdirSync(broken);
+  mkdirSync(path.join(broken, 'commonjs'));
+  writeFileSync(path.join(broken, 'commonjs/package.json'), '{"type":"commonjs"}');
   for (const [name, text] of Object.entries(BROKEN)) writeFileSync(path.join(broken, name), text);
+  for (const [name, text] of Object.entries(HELPERS)) writeFileSync(path.join(broken, name), text);
   writeFileSync(path.join(broken, 'notes.txt'), 'not a module');
   // The first host creates the file; on the others the kind finds it and exits.
   const taken = JSON.stringify(path.join(dir, 'taken'));
@@ -57,6 +71,7 @@ beforeAll(async () => {
     writeFileSync(${taken}, '');
     ${kind(`kind: 'single', config: {}`)}`;
   writeFileSync(path.join(dir, 'single.mjs'), single);
+  writeFileSync(path.join(dir, 'alone.mjs'), 'export const help = 1');
   const printer = kind(`kind: 'printer', config: {}, async run(ctx) {
     console.log('on the %s', 'console', { it: 'prints' });
     await null;
@@ -70,6 +85,8 @@ beforeAll(async () => {
         path.join(dir, 'no-such-directory'),
         'no-such-package',
         broken,
+        path.join(broken, 'commonjs'),
+        path.join(dir, 'alone.mjs'),
         path.join(dir, 'single.mjs'),
         path.join(dir, 'printer.mjs'),
         FIXTURE_KINDS,
@@ -101,13 +118,22 @@ it('the other kinds are available and work', async () => {
     expect((await create(service, { id, kind: 'faulty' })).status).toBe(201);
     await statusFrom(stream, 0, id, 'online');
   }
-  expectError(await create(service, { id: 'three', kind: 'no-schema' }), 400);
+  expectError(
+    await create(service, { id: 'three', kind: 'throws' }),
+    400,
+    /^unknown kind "throws": file:.*throws.mjs did not load: thrown at import$/,
+  );
+  expectError(
+    await create(service, { id: 'three', kind: 'nothing' }),
+    400,
+    /^unknown kind "nothing"; there are: demo, .* \(modules that did not load: \d+, see GET \/api\/kinds\)$/,
+  );
   stream.close();
 });
 
 it('/api/kinds and the stream report each broken kind with the reason', async () => {
   const { failed } = (await call(service, 'GET', '/api/kinds')).json as {
-    failed: { module: string; error: string }[];
+    failed: { module: string; error: string; helper?: boolean }[];
   };
   // The epoch is that of any event now.
   const now = await watch(service);
@@ -115,12 +141,8 @@ it('/api/kinds and the stream report each broken kind with the reason', async ()
   const { id = '' } = await now.waitFor((frame) => frame.id !== undefined);
   now.close();
   const stream = await watch(service, `?last_event_id=${id.split('-')[0]}-1`);
-  const modules = Object.keys(BROKEN).map((name) => {
-    if (name === 'no-schema.mjs') return 'no-schema';
-    if (name === 'no-args-schema.mjs') return 'x';
-    return name;
-  });
-  for (const module of [...modules, 'no-such-directory', 'no-such-package']) {
+  const modules = [...Object.keys(BROKEN), 'alone.mjs', 'no-such-directory', 'no-such-package'];
+  for (const module of modules) {
     const found = failed.find((one) => one.module.endsWith(module));
     expect(found, module).toBeDefined();
     expect(found?.error).toMatch(/./);
@@ -133,12 +155,45 @@ it('/api/kinds and the stream report each broken kind with the reason', async ()
     // The operator who started the service sees it on standard error as well.
     expect(service.stderr()).toContain(`drover: warning: ${line.message}\n`);
   }
-  expect(failed).toHaveLength(modules.length + 2);
+  for (const module of Object.keys(HELPERS)) {
+    const found = failed.find((one) => one.module.endsWith(module));
+    expect(found).toMatchObject({ helper: true });
+    const line = await lineFrom(stream, 0, ({ message }) =>
+      message.startsWith(`${found?.module} is no`),
+    );
+    expect(line.level).toBe('info');
+    expect(service.stderr()).not.toContain(module);
+  }
+  expect(failed).toHaveLength(modules.length + Object.keys(HELPERS).length);
   const reason = (module: string): string | undefined =>
     failed.find((one) => one.module.endsWith(module))?.error;
   expect(reason('throws.mjs')).toBe('thrown at import');
   expect(reason('blocks.mjs')).toBe('it did not load within 10000 ms');
   expect(reason('never-loaded.mjs')).toBe('it did not load within 10000 ms');
+  const file = (name: string): string => path.join(dir, 'broken', name);
+  expect(reason('syntax.mjs')).toBe(`Unexpected end of input (${file('syntax.mjs')}:1:17)`);
+  expect(reason('imports-broken.mjs')).toMatch(/^Unexpected end of input/);
+  expect(reason('commonjs/kind.js')).toBe(
+    `Cannot use import statement outside a module (${file('commonjs/kind.js')}:1:1): its package.json says that .js files are CommonJS; name the file .mjs, or set "type": "module" there`,
+  );
+  expect(reason('no-package.mjs')).toMatch(
+    /^Cannot find package 'drover' imported from .*no-package.mjs: install it there, for example with: cd .*broken && npm install \/./,
+  );
+  expect(reason('typo.mjs')).toBe(
+    'the name of the kind, "a typo", must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter or digit; config is no schema: wrap its keys in Type.Object({ … }); run is missing; unknown key command: did you mean commands?; state must be a function, not number; commands.say.args is missing; commands.say.run is missing; unknown key commands.say.arg: did you mean args?',
+  );
+  expect(reason('named-export.mjs')).toBe(
+    'its kind is the export bot, and must be the default export',
+  );
+  expect(reason('alone.mjs')).toBe('it has no default export made by defineBot');
+  expect(reason('no-run.mjs')).toBe('run is missing');
+  expect(reason('no-commands.mjs')).toBe('it is not made by defineBot');
+  expect(reason('same-name.mjs')).toMatch(/^the kind synthetic is in file:.*synthetic.js already$/);
+  expect(reason('/no-schema.mjs')).toMatch(
+    /^config must be the schema of an object, not of type nonsense/,
+  );
+  expect(reason('no-property-schema.mjs')).toMatch(/^config: schema is invalid/);
+  expect(reason('no-args-schema.mjs')).toMatch(/^commands.c.args: schema is invalid/);
   expect(reason('no-such-directory')).toMatch(/^there is no file, directory or package .*no-such-/);
   expect(reason('exits.mjs')).toMatch(/^it ended its bot host while it was loaded: .*exited/);
   expect(reason('hoards.mjs')).toMatch(/^it ended its bot host while it was loaded: .*memory/);

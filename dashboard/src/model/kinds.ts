@@ -24,7 +24,7 @@ effect(() => {
       (loaded) => {
         if (session.value !== now) return;
         kinds.value = loaded.kinds;
-        failedKinds.value = loaded.failed;
+        failedKinds.value = loaded.failed.filter(({ helper }) => !helper);
       },
       () => {
         // The forms show that the kind is not loaded; the next connection retries.

@@ -60,7 +60,9 @@ async function listKinds(options: ConnectionOptions & { json?: true }): Promise<
       `${kind} is quarantined since ${since}: ${quarantine.reason}; drover kinds release ${kind} ends that`,
     );
   }
-  for (const { module, error } of loaded.failed) complain(`${module} does not load: ${error}`);
+  for (const { module, error, helper } of loaded.failed) {
+    if (!helper) complain(`${module} does not load: ${error}`);
+  }
 }
 
 async function showKind(name: string, options: ConnectionOptions): Promise<undefined> {

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { LoadedKinds } from '../../shared/contract/bots.js';
 import { messageOf } from '../../shared/errors.js';
 import { shippedKind } from '../../shared/package-paths.js';
 
@@ -11,39 +12,61 @@ export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
 /** Modules of bot kinds, and the places where none was found, with the reason in one line. Only bot hosts load them. */
 export interface KindModules {
   modules: string[];
-  failed: { module: string; error: string }[];
+  /** Those of them that may be no kinds: they were found in a directory, where kinds may keep the files that they import. */
+  perhaps: ReadonlySet<string>;
+  failed: LoadedKinds['failed'];
 }
 
-/** @param places files, directories in which every .js and .mjs file is a kind, and names of packages. */
-export function findKinds(places: readonly string[]): KindModules {
-  const found: KindModules = {
-    modules: SHIPPED.map((kind) => shippedKind(kind).href),
-    failed: [],
-  };
+/**
+ * @param places files, directories in which every .js, .mjs, .ts and .mts file is a kind, and names of packages.
+ * @param loadsTypeScript whether this Node does.
+ */
+export function findKinds(
+  places: readonly string[],
+  loadsTypeScript = Boolean((process.features as { typescript?: unknown }).typescript),
+): KindModules {
+  const modules = SHIPPED.map((kind) => shippedKind(kind).href);
+  const perhaps = new Set<string>();
+  const failed: LoadedKinds['failed'] = [];
   for (const place of places) {
     try {
-      found.modules.push(...modulesOf(place));
+      const { files, isDirectory } = filesOf(place);
+      for (const file of files) {
+        const module = pathToFileURL(file).href;
+        if (/\.m?ts$/.test(file) && !loadsTypeScript) {
+          failed.push({ module, error: NO_TYPESCRIPT });
+        } else {
+          modules.push(module);
+          if (isDirectory) perhaps.add(module);
+        }
+      }
     } catch (thrown) {
-      found.failed.push({ module: place, error: messageOf(thrown) });
+      failed.push({ module: place, error: messageOf(thrown) });
     }
   }
-  return found;
+  return { modules, perhaps, failed };
 }
 
-function modulesOf(place: string): string[] {
+const NO_TYPESCRIPT = `Node ${process.version} does not load TypeScript: compile it to JavaScript (with tsc), or use Node 22.18 or newer`;
+
+function filesOf(place: string): { files: string[]; isDirectory: boolean } {
   const path = resolve(place);
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile()) return [pathToFileURL(path).href];
+  if (stats?.isFile()) return { files: [path], isDirectory: false };
   if (stats?.isDirectory()) {
-    return readdirSync(path)
-      .filter((name) => /\.m?js$/.test(name))
+    const names = readdirSync(path);
+    const files = names
+      .filter((name) => /\.m?[jt]s$/.test(name) && !/\.d\.m?ts$/.test(name))
+      // Not the source of a file beside it.
+      .filter((name) => !/ts$/.test(name) || !names.includes(name.replace(/ts$/, 'js')))
       .sort()
-      .map((name) => pathToFileURL(join(path, name)).href);
+      .map((name) => join(path, name));
+    return { files, isDirectory: true };
   }
   // Resolved as from a file in the working directory.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
   try {
-    return [pathToFileURL(from.resolve(place)).href];
+    return { files: [from.resolve(place)], isDirectory: false };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
     throw new Error(`there is no file, directory or package ${place} (seen from ${process.cwd()})`);

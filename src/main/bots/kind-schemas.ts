@@ -1,8 +1,9 @@
 // Runs in main. Owns the bot kinds, with the validators of their configurations and command arguments.
 
+import { parse } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
-import { CommandArgs, kindAjv } from '../../shared/contract/command-args.js';
+import { CommandArgs, compileAs, kindAjv } from '../../shared/contract/command-args.js';
 import { explainSchemaError } from '../../shared/contract/explain.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { redirectedSecrets, withoutSecrets } from '../../shared/contract/secrets.js';
@@ -21,13 +22,21 @@ export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
   readonly #ajv = kindAjv();
 
+  /** Modules that are no kinds or did not load, to say why a kind is unknown. */
+  #failed: LoadedKinds['failed'] = [];
+
   /**
    * Compiles the schemas of these kinds. Those of the kinds that ship are known to be valid, and are compiled when they
    * are needed, which saves 50 ms of each start.
-   * @returns the kinds with an invalid schema, with the reason in one line. They cannot be used.
+   * @param modules the module of each kind. @param before the modules that have failed until now.
+   * @returns all that have failed: also those with an invalid schema, with the reason in one line. They cannot be used.
    */
-  add(kinds: readonly KindInfo[]): LoadedKinds['failed'] {
-    const failed: LoadedKinds['failed'] = [];
+  add(
+    kinds: readonly KindInfo[],
+    modules: ReadonlyMap<string, string> = new Map(),
+    before: LoadedKinds['failed'] = [],
+  ): LoadedKinds['failed'] {
+    const failed = [...before];
     for (const info of kinds) {
       const compiled: CompiledKind = {
         info,
@@ -38,14 +47,15 @@ export class KindSchemas {
       const { kind } = info;
       try {
         if (!SHIPPED.includes(kind)) {
-          compiled.config();
+          compileAs('config', compiled.config);
           compiled.commands.compile();
         }
         this.#kinds.set(kind, compiled);
       } catch (thrown) {
-        failed.push({ module: kind, error: messageOf(thrown) });
+        failed.push({ module: modules.get(kind) ?? kind, error: messageOf(thrown) });
       }
     }
+    this.#failed = failed;
     return failed;
   }
 
@@ -118,13 +128,25 @@ export class KindSchemas {
   checkConfig(kind: string, config: JsonObject): JsonObject {
     const compiled = this.#kinds.get(kind);
     if (!compiled) {
-      const known = [...this.#kinds.keys()].join(', ');
       throw new DroverError(
         'bad_request',
-        `unknown kind ${JSON.stringify(kind)}; there are: ${known}`,
+        `unknown kind ${JSON.stringify(kind)}${this.#whyUnknown(kind)}`,
       );
     }
     return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
+  }
+
+  #whyUnknown(kind: string): string {
+    const broken = this.#failed.filter(({ helper }) => !helper);
+    // Its file has its name, as a rule.
+    const own = broken.find(({ module }) => parse(module).name === kind);
+    if (own) return `: ${own.module} did not load: ${own.error}`;
+    const known = [...this.#kinds.keys()].join(', ');
+    const why =
+      broken.length === 0
+        ? 'kinds are read when the service starts'
+        : `modules that did not load: ${broken.length}, see GET /api/kinds`;
+    return `; there are: ${known} (${why})`;
   }
 
   /** The same for a command's arguments; `not_found` for an unknown command. @param kind of a bot that exists. */

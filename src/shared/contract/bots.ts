@@ -247,9 +247,16 @@ export type KindInfo = Static<typeof KindInfo>;
 /** What a host has loaded. */
 export const LoadedKinds = Type.Object({
   kinds: Type.Array(KindInfo),
-  failed: Type.Array(Type.Object({ module: Type.String(), error: Type.String() }), {
-    description: 'Modules that are no kinds or do not load, with the reason in one line.',
-  }),
+  failed: Type.Array(
+    Type.Object({
+      module: Type.String(),
+      error: Type.String(),
+      helper: Type.Optional(
+        Type.Boolean({ description: 'It loads and is no kind: perhaps a file that kinds import.' }),
+      ),
+    }),
+    { description: 'Modules that are no kinds or do not load, with the reason in one line.' },
+  ),
 });
 export type LoadedKinds = Static<typeof LoadedKinds>;
 

@@ -1,7 +1,7 @@
 // Checks the arguments of a kind's commands, in main and in bot hosts.
 
 import type { Ajv, ValidateFunction } from 'ajv';
-import { DroverError } from '../errors.js';
+import { DroverError, messageOf } from '../errors.js';
 import { lazy } from '../lazy.js';
 import { require } from '../package-paths.js';
 import type { KindInfo } from './bots.js';
@@ -15,6 +15,15 @@ export function kindAjv(): () => Ajv {
     const { Ajv } = require('ajv') as typeof import('ajv');
     return new Ajv({ useDefaults: true, strict: false });
   });
+}
+
+/** @param what the schema is, for the error. @throws Error when it is not valid. */
+export function compileAs(what: string, validator: () => ValidateFunction): void {
+  try {
+    validator();
+  } catch (thrown) {
+    throw new Error(`${what}: ${messageOf(thrown)}`);
+  }
 }
 
 /** The commands of one kind. Each schema is compiled when it is first needed. */
@@ -32,7 +41,7 @@ export class CommandArgs {
 
   /** Compiles all schemas now. @throws Error when one is not valid. */
   compile(): void {
-    for (const validator of this.#validators.values()) validator();
+    for (const [name, validator] of this.#validators) compileAs(`commands.${name}.args`, validator);
   }
 
   /** Fills in the defaults. @throws DroverError `not_found` for an unknown command, `bad_request`. */

@@ -32,3 +32,34 @@ it('requires no key that has a default known only at run time', () => {
   // The other key stays required.
   expect(() => schemas.checkConfig('walker', {})).toThrow('config.name is missing');
 });
+
+it('says why a kind is unknown: its module did not load, or kinds are read at the start', () => {
+  const schemas = new KindSchemas();
+  const add = (failed: { module: string; error: string; helper?: boolean }[]) =>
+    schemas.add([KIND], new Map(), failed);
+  const check = (kind: string) => () => schemas.checkConfig(kind, {});
+  const helper = { module: 'file:///kinds/help.mjs', error: 'no kind', helper: true };
+  add([helper]);
+  expect(check('help')).toThrow(
+    'unknown kind "help"; there are: walker (kinds are read when the service starts)',
+  );
+  add([helper, { module: 'file:///kinds/runner.mjs', error: 'run is missing' }]);
+  expect(check('runner')).toThrow(
+    'unknown kind "runner": file:///kinds/runner.mjs did not load: run is missing',
+  );
+  expect(check('flyer')).toThrow(
+    'unknown kind "flyer"; there are: walker (modules that did not load: 1, see GET /api/kinds)',
+  );
+});
+
+it('names the module of an invalid schema, and the command', () => {
+  const schemas = new KindSchemas();
+  const args = { properties: 7 };
+  const bad = { ...KIND, kind: 'bad', commands: { say: { description: '', args } } };
+  expect(schemas.add([bad], new Map([['bad', 'file:///kinds/b.mjs']]))).toEqual([
+    {
+      module: 'file:///kinds/b.mjs',
+      error: expect.stringMatching(/^commands\.say\.args: schema is invalid: /),
+    },
+  ]);
+});

@@ -1,0 +1,48 @@
+// Where kinds are looked for.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { findKinds, SHIPPED } from '../../../src/main/bots/kind-modules.js';
+
+function directory(...names: string[]): string {
+  const dir = mkdtempSync(path.join(tmpdir(), 'drover-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  for (const name of names) writeFileSync(path.join(dir, name), '');
+  return dir;
+}
+
+const names = (modules: readonly string[]): string[] => modules.map((one) => path.basename(one));
+
+it('the modules of a directory, TypeScript too where Node loads it, but not the source of a file beside it', () => {
+  const dir = directory('b.mjs', 'a.js', 'c.ts', 'd.mts', 'd.mjs', 'e.d.ts', 'f.d.mts', 'g.json');
+  const { modules, failed, perhaps } = findKinds([dir], true);
+  const own = modules.slice(SHIPPED.length);
+  expect(names(own)).toEqual(['a.js', 'b.mjs', 'c.ts', 'd.mjs']);
+  expect([...perhaps]).toEqual(own);
+  expect(failed).toEqual([]);
+});
+
+it('TypeScript is named with the reason where Node does not load it', () => {
+  const dir = directory('a.mjs', 'c.ts');
+  const [inDirectory, alone] = [
+    findKinds([dir], false),
+    findKinds([path.join(dir, 'c.ts')], false),
+  ];
+  expect(names(inDirectory.modules.slice(SHIPPED.length))).toEqual(['a.mjs']);
+  for (const { failed } of [inDirectory, alone]) {
+    expect(failed).toEqual([
+      {
+        module: pathToFileURL(path.join(dir, 'c.ts')).href,
+        error: expect.stringMatching(/^Node v\S+ does not load TypeScript: compile it/),
+      },
+    ]);
+  }
+});
+
+it('a file that is named must be a kind', () => {
+  const dir = directory('a.mjs');
+  expect([...findKinds([path.join(dir, 'a.mjs')]).perhaps]).toEqual([]);
+});
