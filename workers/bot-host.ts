@@ -7,6 +7,7 @@ import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { fixGlobals, forbidSignalsToSelf, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
+import { LeftBehindList } from '../src/bot-host/left-behind.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -61,6 +62,8 @@ export default function runHost(start: HostStart): Promise<void> {
       woke: () => main.tell('awake', null),
     });
     watchRuns(pulse.note, (run) => lastRun.set(run));
+    const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
+    leftBehind?.start();
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, kinds),
       attachEvents({ port, inFlight }) {
@@ -71,6 +74,7 @@ export default function runHost(start: HostStart): Promise<void> {
       stop: (input) => host.stop(input),
       invoke: (input, cancelled) => host.invoke(input, cancelled),
       attachFront: ({ port }) => fronts.attach(port),
+      leftBehind: ({ withinMs }) => leftBehind?.list(withinMs) ?? [],
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
         pulse.stop();

@@ -22,7 +22,8 @@ export const EXIT_MEANING: Record<keyof typeof EXIT, string> = {
   not_allowed: 'missing or invalid token, missing scope, or wrong PIN',
   not_found: 'no such bot, token, command, kind or incident',
   timeout: 'timed out',
-  not_as_expected: '`check`: an expectation failed; `doctor`: a check failed',
+  not_as_expected:
+    '`check`: an expectation failed; `doctor`: a check failed; `kinds test`: something is left behind',
   other_version: 'not a Drover service, or a service of another version',
   interrupted: 'interrupted by Ctrl-C or SIGTERM',
 };

@@ -25,6 +25,9 @@ export const PROGRAMS = {
   verifyStore: fileURLToPath(at('../main/store/verify-store.js')),
 };
 
+/** The code of Drover, without the entries of its threads and the kinds that ship. */
+export const CODE_DIR = at('../');
+
 /** The module of a kind that ships. */
 export const shippedKind = (kind: string): URL => at(`../../workers/kinds/${kind}.js`);
 

@@ -74,6 +74,18 @@ it('docs/BOTS.md: the kind that watches a page', async () => {
     expectLooksLike(await reader.run(own(command)), answer);
     await reader.run('drover wait w --status watching');
   }
+  // The lines of the bot and of its command come in any order.
+  const sorted = (text: string): string =>
+    text
+      .replace(/\d\d:\d\d:\d\d\.\d{3}|\d+ms/g, '0')
+      .replaceAll(`:${reader.port}/`, ':8090/')
+      .trim()
+      .split('\n')
+      .sort()
+      .join('\n');
+  for (const { command, answer } of commandsOf(docBlock('docs/CLI.md', 'drover kinds test'))) {
+    expect(sorted(await reader.run(own(command)))).toBe(sorted(answer));
+  }
 });
 
 it('docs/CONFIGURATION.md and docs/DEPENDENCIES.md: the commands for a checkout', async () => {

@@ -1,15 +1,14 @@
 // Runs in the command line. Owns `drover bots`.
 
-import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import type { BotSnapshot, JsonObject, NewBot, UpdateBotBody } from '../../client/index.js';
-import { messageOf } from '../../shared/errors.js';
+import type { BotSnapshot, NewBot, UpdateBotBody } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { type BotSelectors, selectBots, withBotSelectors } from '../flags/bot-selectors.js';
+import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
-import { jsonObject, labels, list } from '../flags/flag-values.js';
+import { labels, list } from '../flags/flag-values.js';
 import { type RestartFlags, restartOf, withRestartFlags } from '../flags/restart-flags.js';
 import { action } from '../terminal/action.js';
 import { print, printJson, printLine, table } from '../terminal/output.js';
@@ -116,7 +115,7 @@ async function showBot(id: string, options: ConnectionOptions): Promise<undefine
 async function createBot(id: string, options: CreateOptions): Promise<undefined> {
   const { client, call } = connect(options);
   const bot: NewBot = { id, kind: options.kind, labels: options.label ?? {} };
-  if (options.config !== undefined) bot.config = configOf(options.config);
+  if (options.config !== undefined) bot.config = objectOf('--config', options.config);
   const restart = restartOf(options);
   if (restart) bot.restart = restart;
   if (options.dedicated) bot.dedicated = true;
@@ -129,7 +128,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
 async function updateBot(id: string, options: UpdateOptions): Promise<undefined> {
   const { client, call } = connect(options);
   const change: UpdateBotBody = {};
-  if (options.config !== undefined) change.config = configOf(options.config);
+  if (options.config !== undefined) change.config = objectOf('--config', options.config);
   const restart = restartOf(options);
   if (restart) change.restart = restart;
   if (options.label || options.removeLabel) {
@@ -147,14 +146,4 @@ async function updateBot(id: string, options: UpdateOptions): Promise<undefined>
   const updated = await client.bots.update(id, change, call());
   if (options.json) await printJson(updated);
   else await printLine(`${updated.id} ${updated.status}`);
-}
-
-/** @throws CliError if the text is neither a JSON object nor the name of a file with one. */
-function configOf(text: string): JsonObject {
-  try {
-    const json = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text;
-    return jsonObject(json) as JsonObject;
-  } catch (thrown) {
-    throw new CliError(EXIT.usage, `--config ${text}: ${messageOf(thrown)}`);
-  }
 }

@@ -70,7 +70,7 @@ async function doctor(options: DoctorOptions): Promise<number> {
     add('data directory', dataDirectory(dataDir));
     add('open files', openFiles(config));
     add('memory', memory(config));
-    add('kinds', kinds(config));
+    add('kinds', await kinds(config));
     add('cores', cores(availableParallelism(), config));
     add('clock', clock(dataDir));
   }
@@ -181,12 +181,16 @@ function dataDirectory(dir: string): Found {
   }
 }
 
-/** Finds the modules but does not load them: only a bot host runs foreign code. */
-function kinds({ kinds }: Config): Found {
-  const { modules, failed } = findKinds(kinds);
-  return failed.length === 0
-    ? ok(`${modules.length} modules`)
-    : warn(failed.map(({ module, error }) => `${module}: ${error}`).join('; '));
+/** Loads them as the service does, in a bot host. */
+async function kinds(config: Config): Promise<Found> {
+  const { tryKinds } = await import('../../main/bots/kind-trial.js');
+  const found = findKinds(config.kinds);
+  const loaded = await tryKinds(config, found.modules);
+  const names = loaded.kinds.map(({ kind }) => kind).join(', ');
+  const failed = [...found.failed, ...loaded.failed];
+  if (failed.length === 0) return ok(names);
+  const reasons = failed.map(({ module, error }) => `${module} does not load: ${error}`);
+  return warn(`${reasons.join('; ')}; these load: ${names}`);
 }
 
 /** Each connection is an open file. */

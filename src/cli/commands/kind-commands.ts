@@ -8,6 +8,7 @@ import { CliError } from '../failure.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { addGroup, addHelp } from './help.js';
+import { addKindTest } from './kind-test.js';
 
 const HEAD = ['KIND', 'COMMANDS', 'DESCRIPTION'];
 
@@ -15,7 +16,7 @@ export function addKinds(program: Command): void {
   const kinds = addGroup(
     program,
     'kinds',
-    'list and show kinds of bots, release them from quarantine',
+    'list, show and test kinds of bots, release them from quarantine',
   );
   withConnection(
     kinds
@@ -38,6 +39,7 @@ export function addKinds(program: Command): void {
   )
     .option('--json', 'print the number of bots that start as JSON')
     .action(action(releaseKind));
+  addKindTest(kinds);
   addHelp(kinds);
 }
 

@@ -21,23 +21,18 @@ const CLEARTEXT =
 const PIN_OFF =
   'the PIN is switched off (auth.pin); drover tokens create --data-dir creates a token';
 
-interface StartOptions extends StartFlags {
-  demo: boolean;
-}
-
 export function addStart(program: Command): void {
   withStartFlags(
     program
       .command('start', { isDefault: true })
       .description('run the service; the default when no command is given'),
   )
-    .option('--no-demo', 'start without the demo world and its bots')
     // As the default command it also receives every unknown command name.
     .allowExcessArguments()
     .action(start);
 }
 
-async function start(options: StartOptions, command: Command): Promise<void> {
+async function start(options: StartFlags, command: Command): Promise<void> {
   // A reader that is gone, or a file on a full disk, must not end the service.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   const [unknown] = command.args;
@@ -66,9 +61,8 @@ function endByForce(stuck: readonly StuckHost[]): never {
 }
 
 /** @returns undefined when a signal arrived during the start; everything that had started is stopped by then. */
-async function startService(options: StartOptions): Promise<Service | undefined> {
+async function startService(options: StartFlags): Promise<Service | undefined> {
   const flags = startFlagsOf(options);
-  if (!options.demo) flags['demo.enabled'] = false;
   // Not imported above: most commands need neither this nor the service.
   const { loadConfig } = await import('../../main/load-config.js');
   const config = loadConfig(options.config, process.env, flags);

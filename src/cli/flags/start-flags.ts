@@ -13,6 +13,7 @@ export interface StartFlags {
   kinds?: string[];
   safe?: boolean;
   bots?: boolean;
+  demo?: boolean;
 }
 
 export function withStartFlags(command: Command): Command {
@@ -26,7 +27,8 @@ export function withStartFlags(command: Command): Command {
     .option('--bot-hosts <number>', 'number of threads that run bots', wholeNumber)
     .option('--kinds <place...>', 'directories or packages with additional bot kinds')
     .option('--safe', 'do not start the bots that requests started last')
-    .option('--no-bots', 'start no bots');
+    .option('--no-bots', 'start no bots')
+    .option('--no-demo', 'start without the demo world and its bots');
 }
 
 /** The flags as configuration keys. */
@@ -44,5 +46,6 @@ export function startFlagsOf(options: StartFlags): Flags {
   set('kinds', options.kinds);
   if (options.safe) set('start.bots', 'safe');
   if (options.bots === false) set('start.bots', 'none');
+  if (options.demo === false) flags['demo.enabled'] = false;
   return flags;
 }

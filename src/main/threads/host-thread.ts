@@ -46,6 +46,7 @@ export interface HostOptions {
   commandTimeoutMs: number;
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
+  notesResources?: HostStart['notesResources'];
 }
 
 export interface HostEvents {
@@ -309,6 +310,7 @@ export class HostThread {
       lagOf,
       streams,
       commandTimeoutMs,
+      notesResources = false,
     } = this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
@@ -327,6 +329,7 @@ export class HostThread {
       lastRun: this.#lastRunCell,
       commandLog: this.#commandLogCells,
       commandTimeoutMs,
+      notesResources,
     };
     const thread = startPiscinaTask({
       entry: WORKERS.botHost,

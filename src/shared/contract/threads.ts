@@ -292,6 +292,8 @@ export interface HostStart {
   commandLog: SharedArrayBuffer;
   /** How long a command may take, in ms. */
   commandTimeoutMs: number;
+  /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
+  notesResources: boolean;
 }
 
 /** The part of a running bot's snapshot that its host owns. */
@@ -329,6 +331,16 @@ export interface BotStart {
   config: JsonObject;
 }
 
+/** Something that a kind's code has made, and that outlives its bots. */
+export interface LeftBehind {
+  /** For example `timer`. */
+  what: string;
+  /** File, line and column of the code that made it; null when that is unknown. */
+  at: string | null;
+  /** Of a child process. */
+  pid: number | null;
+}
+
 export type HostMethods = {
   /**
    * There is a new broadcaster: events go to this port from now on. Answers with the state of every bot here, because its last
@@ -347,6 +359,8 @@ export type HostMethods = {
   invoke(input: { id: string; command: string; args: JsonObject }): Json;
   /** Takes commands from a front; the messages are in command-messages.ts. */
   attachFront(input: { port: MessagePort }): void;
+  /** What the kinds' code has made and has not ended, after `withinMs` at the latest. Empty without `notesResources`. */
+  leftBehind(input: { withinMs: number }): LeftBehind[];
   /** For drills: does to the host what a broken bot could do. */
   drill(input: { fault: HostFault }): void;
   /** Ends the host's task. Bots are to be stopped before. */

@@ -1,0 +1,147 @@
+// Runs in a bot host thread, of `drover kinds test` only. Owns the list of timers, sockets, child processes and threads that a kind's
+// code has made and that still exist.
+
+import { createHook, executionAsyncId } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Worker } from 'node:worker_threads';
+import type { LeftBehind } from '../shared/contract/threads.js';
+import { CODE_DIR } from '../shared/package-paths.js';
+import { currentRun } from './current-bot.js';
+
+/** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
+const NAMES: Readonly<Record<string, string>> = {
+  Timeout: 'timer',
+  Immediate: 'immediate',
+  TCPSERVERWRAP: 'server',
+  PIPESERVERWRAP: 'server',
+  TCPWRAP: 'connection',
+  PIPEWRAP: 'pipe',
+  UDPWRAP: 'UDP socket',
+  PROCESSWRAP: 'child process',
+  WORKER: 'worker thread',
+  MESSAGEPORT: 'message port',
+  FSEVENTWRAP: 'file watcher',
+  STATWATCHER: 'file watcher',
+  FILEHANDLE: 'open file',
+};
+/** What makes the handle of a server after its code has asked for it: the code is that of this step. */
+const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
+/** Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. */
+const PARTS = /node:internal\/(?:child_process|worker|deps\/undici)/;
+const FRAMES = 30;
+/** `at name (file:///…:1:2)` and `at file:///…:1:2`. */
+const FILE_FRAME = /\(?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
+/** Of the stack that is taken in the hook: its head, and two frames of this file. */
+const OWN_LINES = 3;
+/** Resources, and steps, that are kept at most; a bot that makes more has made its point. */
+const MAX_RESOURCES = 10_000;
+/** Between two looks at what is still there, in ms: a closed socket is gone some turns of the loop later. */
+const LOOK_MS = 10;
+
+/** Code that made something. */
+interface Place {
+  /** It is Drover's. */
+  isOwn: boolean;
+  at: string;
+}
+
+interface Resource {
+  type: string;
+  at: string | null;
+  /** Weak: what nothing else refers to is gone. */
+  handle: WeakRef<object>;
+}
+
+export class LeftBehindList {
+  readonly #resources = new Map<number, Resource>();
+  /** Of the steps that are still to come. */
+  readonly #places = new Map<number, Place>();
+  readonly #workers = new Map<Worker, string | null>();
+  /** Where the workers were made whose event is still to come, oldest first. */
+  readonly #newWorkers: (string | null)[] = [];
+
+  /** Notes what is made from now on. */
+  start(): void {
+    createHook({
+      init: (id, type, _trigger, handle) => this.#made(id, type, handle),
+      destroy: (id) => {
+        this.#resources.delete(id);
+        this.#places.delete(id);
+      },
+    }).enable();
+    process.on('worker', (worker) => {
+      const at = this.#newWorkers.shift() ?? null;
+      this.#workers.set(worker, at);
+      worker.once('exit', () => this.#workers.delete(worker));
+    });
+  }
+
+  /** The resources that still exist, after `withinMs` at the latest: those that are closing have that long. */
+  async list(withinMs: number): Promise<LeftBehind[]> {
+    const until = performance.now() + withinMs;
+    for (;;) {
+      const left = this.#left();
+      if (left.length === 0 || performance.now() >= until) return left;
+      await delay(LOOK_MS);
+    }
+  }
+
+  #left(): LeftBehind[] {
+    const left: LeftBehind[] = [];
+    for (const { type, at, handle } of this.#resources.values()) {
+      const resource = handle.deref();
+      if (!resource) continue;
+      const pid = type === 'PROCESSWRAP' ? Reflect.get(resource, 'pid') : undefined;
+      const isRepeated = type === 'Timeout' && Reflect.get(resource, '_repeat') !== null;
+      const what = isRepeated ? 'interval' : (NAMES[type] ?? type);
+      left.push({ what, at, pid: typeof pid === 'number' ? pid : null });
+    }
+    for (const at of this.#workers.values()) {
+      left.push({ what: NAMES['WORKER'] ?? '', at, pid: null });
+    }
+    return left;
+  }
+
+  #made(id: number, type: string, handle: object): void {
+    const isStep = STEPS.includes(type);
+    const kept = isStep ? this.#places : this.#resources;
+    if (!(isStep || Object.hasOwn(NAMES, type)) || kept.size >= MAX_RESOURCES) return;
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = FRAMES;
+    const stack = new Error().stack ?? '';
+    Error.stackTraceLimit = stackTraceLimit;
+    const place = placeIn(stack) ?? this.#places.get(executionAsyncId());
+    if (isStep) {
+      if (place) this.#places.set(id, place);
+      return;
+    }
+    if (type === 'WORKER') {
+      this.#newWorkers.push(place?.at ?? null);
+      return;
+    }
+    if (PARTS.test(stack) && type !== 'PROCESSWRAP') return;
+    // Without a place, the system made it: a server's new connection. Of no run, it is the host's.
+    if (place ? place.isOwn : !currentRun()) return;
+    this.#resources.set(id, { type, at: place?.at ?? null, handle: new WeakRef(handle) });
+  }
+}
+
+/** The nearest code that is not Node's: whether it is Drover's, and the nearest that is no package's. */
+function placeIn(stack: string): Place | undefined {
+  const lines = stack.split('\n').slice(OWN_LINES);
+  const places = lines.flatMap((line) => {
+    const [, file, row, column] = FILE_FRAME.exec(line.trim()) ?? [];
+    if (file === undefined || line.includes('node:')) return [];
+    return { isOwn: isOwn(file), at: `${file}:${row}:${column}` };
+  });
+  const [nearest] = places;
+  if (!nearest) return undefined;
+  const own = places.find(({ isOwn, at }) => !isOwn && !at.includes('/node_modules/'));
+  return { isOwn: nearest.isOwn, at: (own ?? nearest).at };
+}
+
+/** The kinds that ship are not in this folder. */
+function isOwn(file: string): boolean {
+  return file.startsWith(CODE_DIR.href) || file.startsWith(fileURLToPath(CODE_DIR));
+}

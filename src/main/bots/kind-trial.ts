@@ -1,0 +1,212 @@
+// Runs in the process of a command. Owns one bot host without a service: the thread and the code that run a kind in a service run it
+// here too.
+
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { type Batch, decodeBatch } from '../../shared/contract/batch.js';
+import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
+import type { Config } from '../../shared/contract/config.js';
+import type { Item } from '../../shared/contract/events.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
+import { Rpc } from '../../shared/contract/rpc.js';
+import type { BotExit, BroadcasterMethods, LeftBehind } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { InFlight } from '../../shared/memory/in-flight.js';
+import { createLags } from '../../shared/memory/loop-lag.js';
+import { createQuota } from '../../shared/memory/quota.js';
+import { withTimeout } from '../../shared/with-timeout.js';
+import { logItem } from '../service-events.js';
+import { HostThread, KindBrokeHost } from '../threads/host-thread.js';
+import { KindSchemas } from './kind-schemas.js';
+import { type Captured, captureStack } from './stack-capture.js';
+
+/** What a host needs of a broadcaster. */
+type HostSinkMethods = Pick<BroadcasterMethods, 'attachHost' | 'detachHost'>;
+
+/** The id of the bot. */
+export const TRIAL_BOT = 'test';
+/** How much longer than the code may take the thread may take to answer, in ms. */
+const ANSWER_MS = 1000;
+/** How long what is about to close has, in ms. */
+const CLOSE_MS = 250;
+const EXIT_MS = 1000;
+
+/** The thread does not answer: code blocks its event loop. */
+export class TrialStuck extends Error {
+  constructor(captured: Captured | undefined) {
+    const frames = captured?.frames.slice(0, 3) ?? [];
+    const at = frames.map(({ function: name, url, line, column }) => {
+      return `${name || '(anonymous)'} (${url}:${line}:${column})`;
+    });
+    super(
+      `the event loop is blocked${at.length === 0 ? ', in native code' : ` at ${at.join(', ')}`}`,
+    );
+  }
+}
+
+export class KindTrial {
+  readonly #config: Config;
+  readonly #host: HostThread;
+  readonly #schemas = new KindSchemas();
+  readonly #broadcaster: Rpc<HostSinkMethods, never>;
+  readonly #channel = new MessageChannel();
+  readonly #publish: (item: Item) => void;
+  readonly #exited = new Deferred<BotExit>();
+  #events: { port: MessagePort; inFlight: InFlight } | undefined;
+  #fault: Error | undefined;
+
+  /** @param publish is called with all that the bot publishes, in order. */
+  constructor(config: Config, publish: (item: Item) => void) {
+    this.#config = config;
+    this.#publish = publish;
+    this.#broadcaster = new Rpc<HostSinkMethods, never>(this.#channel.port1, {
+      attachHost: ({ port, inFlight }) => this.#attach(port, new InFlight(inFlight)),
+      detachHost: () => this.#detach(),
+    });
+    const peer = new Rpc<never, BroadcasterMethods>(this.#channel.port2, {} as never);
+    const { hosts, network, invoke } = config;
+    const lags = createLags(1);
+    const options = {
+      lagOf: () => ({ buffer: lags, block: 0 }),
+      streams: createQuota({ total: 0, perToken: 0, perAddress: 0 }, 1),
+      maxHeapMb: hosts.max_heap_mb,
+      inFlightBytes: hosts.in_flight_bytes,
+      botLinesPerSecond: hosts.bot_lines_per_second,
+      networkAllow: network.allow,
+      commandTimeoutMs: invoke.timeout_ms,
+      kindLoadMs: hosts.kind_load_ms,
+      notesResources: true,
+    };
+    const sink = { peer, ready: Promise.resolve(peer) };
+    this.#host = new HostThread(0, options, sink, {
+      awake() {},
+      exited: (exit) => this.#exited.resolve(exit),
+      lateError: ({ error }) =>
+        publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT)),
+      failed: (error) => {
+        this.#fault = error;
+        const { stack = null } = error;
+        const reason = `it ended its bot host: ${messageOf(error)}`;
+        this.#exited.resolve({ id: TRIAL_BOT, run: 1, error: reason, stack, restart: false });
+      },
+    });
+  }
+
+  /** Resolves when the run has ended by itself, or has taken its host with it. */
+  get exited(): Promise<BotExit> {
+    return this.#exited.promise;
+  }
+
+  /**
+   * Loads modules, and compiles the schemas of their kinds.
+   * @returns the kinds that can be used, and why the others cannot. @throws KindBrokeHost
+   */
+  async load(modules: readonly string[]): Promise<LoadedKinds> {
+    const { kinds, failed } = await this.#host.open(modules);
+    const invalid = this.#schemas.add(kinds);
+    const isValid = ({ kind }: KindInfo): boolean => invalid.every(({ module }) => module !== kind);
+    return { kinds: kinds.filter(isValid), failed: [...failed, ...invalid] };
+  }
+
+  /** @throws DroverError when the configuration is not valid, or the bot cannot be started. */
+  async start(kind: string, config: JsonObject): Promise<void> {
+    const checked = this.#schemas.checkConfig(kind, config);
+    await this.#host.startBot({ id: TRIAL_BOT, run: 1, kind, config: checked });
+  }
+
+  /** @throws DroverError as `POST /invoke` would answer; TrialStuck */
+  async invoke(kind: string, command: string, args: JsonObject): Promise<Json> {
+    const checked = this.#schemas.checkArgs(kind, command, args);
+    const input = { id: TRIAL_BOT, command, args: checked };
+    return this.#answer(
+      this.#host.peer.call('invoke', input),
+      this.#config.invoke.timeout_ms + ANSWER_MS,
+    );
+  }
+
+  /** @returns whether the run has ended within its grace time. @throws TrialStuck */
+  async stop(): Promise<boolean> {
+    const graceMs = this.#config.hosts.stop_grace_ms;
+    const stopped = this.#host.peer.call('stop', { id: TRIAL_BOT, graceMs });
+    return !(await this.#answer(stopped, graceMs + ANSWER_MS)).abandoned;
+  }
+
+  /** What the kind's code has left. @throws TrialStuck */
+  leftBehind(): Promise<LeftBehind[]> {
+    const left = this.#host.peer.call('leftBehind', { withinMs: CLOSE_MS });
+    return this.#answer(left, CLOSE_MS + ANSWER_MS);
+  }
+
+  /** Ends the thread, with all that is left in it. */
+  async close(): Promise<void> {
+    if (!(await this.#host.shutDown(EXIT_MS))) this.#host.kill();
+    this.#detach();
+    this.#broadcaster.close(new DroverError('unavailable'));
+    this.#channel.port1.close();
+  }
+
+  /** What the bot has published comes before the answer. */
+  async #answer<T>(answer: Promise<T>, withinMs: number): Promise<T> {
+    let isLate = false;
+    try {
+      const value = await withTimeout(answer, withinMs, () => {
+        isLate = true;
+        throw new DroverError('no_answer');
+      });
+      this.#drain();
+      return value;
+    } catch (thrown) {
+      this.#drain();
+      if (isLate) throw new TrialStuck(await captureStack(this.#host.threadId, ANSWER_MS));
+      if (this.#fault) throw new DroverError('internal', messageOf(this.#fault));
+      throw thrown;
+    }
+  }
+
+  #attach(port: MessagePort, inFlight: InFlight): void {
+    this.#events = { port, inFlight };
+    port.on('message', (batch: Batch) => this.#take(batch, inFlight));
+  }
+
+  #detach(): void {
+    this.#drain();
+    this.#events?.port.close();
+    this.#events = undefined;
+  }
+
+  #drain(): void {
+    if (!this.#events) return;
+    const { port, inFlight } = this.#events;
+    for (;;) {
+      const next = receiveMessageOnPort(port) as { message: Batch } | undefined;
+      if (!next) return;
+      this.#take(next.message, inFlight);
+    }
+  }
+
+  #take({ bytes }: Batch, inFlight: InFlight): void {
+    inFlight.subtract(bytes.byteLength);
+    for (const item of decodeBatch(bytes)) this.#publish(item);
+  }
+}
+
+/**
+ * Loads kinds as a service does: what breaks a host is left out, and the rest is loaded by another.
+ * @returns the kinds, and the modules that do not load, with the reason in one line.
+ */
+export async function tryKinds(config: Config, modules: readonly string[]): Promise<LoadedKinds> {
+  const broken: LoadedKinds['failed'] = [];
+  for (;;) {
+    const left = modules.filter((one) => broken.every(({ module }) => module !== one));
+    const trial = new KindTrial(config, () => {});
+    try {
+      const { kinds, failed } = await trial.load(left);
+      return { kinds, failed: [...broken, ...failed] };
+    } catch (thrown) {
+      if (!(thrown instanceof KindBrokeHost)) throw thrown;
+      broken.push({ module: thrown.module, error: thrown.message });
+    } finally {
+      await trial.close();
+    }
+  }
+}
