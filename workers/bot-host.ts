@@ -8,6 +8,7 @@ import { fixGlobals, forbidSignalsToSelf, keepListeners } from '../src/bot-host/
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
+import { openByKind } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -75,6 +76,7 @@ export default function runHost(start: HostStart): Promise<void> {
       invoke: (input, cancelled) => host.invoke(input, cancelled),
       attachFront: ({ port }) => fronts.attach(port),
       leftBehind: ({ withinMs }) => leftBehind?.list(withinMs) ?? [],
+      open: openByKind,
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
         pulse.stop();

@@ -6,6 +6,7 @@ import type { Logger } from '../bot-sdk/index.js';
 /** One run of a bot. Its number tells it from earlier runs of the same bot, whose code may still be running. */
 export interface CurrentRun {
   readonly id: string;
+  readonly kind: { readonly kind: string };
   /** Unique over all bots. */
   readonly number: number;
   readonly log: Logger;
@@ -56,6 +57,16 @@ function noteRun(run: CurrentRun | undefined): void {
 /** The run whose code is running; undefined for the host's own code. */
 export function currentRun(): CurrentRun | undefined {
   return current.getStore();
+}
+
+/**
+ * The kind of the bot whose code has created a handle: Node keeps the context with it. Null when it was no bot's, and where Node
+ * keeps contexts in another way.
+ */
+export function kindOfHandle(handle: object): string | null {
+  const { kResourceStore: key } = current as unknown as { kResourceStore?: symbol };
+  const run = key && (handle as Record<symbol, CurrentRun | undefined>)[key];
+  return run?.kind.kind ?? null;
 }
 
 // Read by the inspector in a thread that hangs (src/main/bots/stack-capture.ts).

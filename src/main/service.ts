@@ -30,6 +30,7 @@ import { StartPace } from './bots/start-pace.js';
 import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
+import { FileReserve } from './file-reserve.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { mainMetrics } from './main-metrics.js';
 import { fitToOpenFiles } from './open-files.js';
@@ -98,6 +99,13 @@ export class Service {
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
   readonly #loops: LoopWatch<HostThread>;
+  readonly #files = new FileReserve(maxOpenFiles(), {
+    say: (level, line) => {
+      this.#say(level, line);
+      warnOperator(line);
+    },
+    heldByKind: () => this.#hosts.openByKind(),
+  });
   readonly #journal: JournalThread;
   readonly #memoryGuard: MemoryGuard;
   readonly #fronts: FrontPool;
@@ -297,6 +305,7 @@ export class Service {
     await this.#journal.close(JOURNAL_CLOSE_MS);
     await this.#broadcaster.stop();
     await this.#store.close();
+    this.#files.close();
     removePin(this.#dataDir);
     this.#record.end();
     return stuck.map(({ number, lastBot }) => ({ host: number, bot: lastBot }));
@@ -358,6 +367,9 @@ export class Service {
       sources: {
         utilizations: () => [this.#broadcaster.utilization(), ...this.#fronts.utilizations()],
         queue: () => this.#hosts.queueFill,
+        lookAtFiles: () => this.#files.look(),
+        files: () => this.#files.report,
+        areFilesShort: () => this.#files.isShort,
         hosts: () =>
           this.#hosts.all().map((host) => ({
             host: host.number,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /**
  * Files that this process may have open, sockets included; null when the system does not say. Node has raised it to the hard
@@ -11,6 +11,28 @@ export function maxOpenFiles(): number | null {
   } catch {
     const { userLimits } = process.report.getReport() as { userLimits?: UserLimits };
     return numberIn(userLimits?.open_files?.soft);
+  }
+}
+
+const OWN_FILES = '/proc/self/fd';
+
+/** Files that this process has open; null where that is not cheap to find out (Linux before 6.2, other systems). */
+export function countOpenFiles(): number | null {
+  try {
+    // The size of this directory is the number of open files: 20,000 streams need not be listed.
+    return statSync(OWN_FILES).size || null;
+  } catch {
+    return null;
+  }
+}
+
+/** The same by a list, on any Linux: some ms for 10,000. Infinite when there is none left to do so. */
+export function listOpenFiles(): number | null {
+  try {
+    // Without the one that this takes.
+    return readdirSync(OWN_FILES).length - 1;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EMFILE' ? Number.POSITIVE_INFINITY : null;
   }
 }
 

@@ -12,6 +12,7 @@ export interface PressureReport {
   memory: { used_bytes: number; limit_bytes: number };
   streams: { open: number; limit: number };
   queue: { used: number; limit: number };
+  files: { used: number; limit: number; most: { kind: string; open: number } | null };
   hosts: { host: number; bots: number; delay_ms: number }[];
   bots: { present: number; limit: number };
 }
@@ -67,6 +68,7 @@ export async function expectNothingShort(
     memory: { used_bytes: expect.any(Number), limit_bytes: expect.any(Number) },
     streams: { open: 1, limit: maxStreams },
     queue: { used: expect.any(Number), limit: 0.9 },
+    files: expect.any(Object),
     hosts: expect.any(Array),
     bots: { present: 1, limit: 50 },
     store: { state: 'on', reason: null },

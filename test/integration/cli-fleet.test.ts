@@ -230,7 +230,17 @@ describe('reports', () => {
 
   it('pressure names each resource with its limit', async () => {
     const text = await done(['pressure']);
-    for (const resource of ['cpu', 'memory', 'streams', 'queue', 'bots', 'disk', 'journal']) {
+    for (const resource of [
+      'cpu',
+      'memory',
+      'streams',
+      'queue',
+      'files',
+      'bots',
+      'disk',
+      'journal',
+      'host 0',
+    ]) {
       expect(text).toMatch(new RegExp(`^${resource} +\\S`, 'm'));
     }
     expect(await json(['pressure'])).toMatchObject({ short: [], bots: { limit: 20000 } });

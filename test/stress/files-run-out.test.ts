@@ -2,13 +2,16 @@
 
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { call } from '../harness/api.js';
-import { statusFrom, watch } from '../harness/bots.js';
+import { act, create, lineFrom, statusFrom, watch } from '../harness/bots.js';
 import { RawConnection, requestBytes } from '../harness/http.js';
 import { requireTool, skipWithout } from '../harness/needs.js';
+import { getPressure, streamRefusal } from '../harness/pressure.js';
 import { startService, stopClean } from '../harness/service.js';
 
+const NEIGHBOURS = fileURLToPath(new URL('../fixtures/neighbours', import.meta.url));
 /** Longer than both intervals of the memory checks, 0.1 s and 1 s. */
 const LOOKS_MS = 2500;
 
@@ -83,3 +86,47 @@ it.for(['uws', 'node'])('more connections than files (%s)', async (engine, conte
   await statusFrom(stream, 0, 'b', 'running');
   stream.close();
 });
+
+it.for(['uws', 'node'])(
+  'a bot takes all files: who that is is told, and the service answers on new connections (%s)',
+  async (engine, context) => {
+    skipWithout(context, process.platform === 'linux', 'Linux');
+    const service = await startService({
+      openFiles: 512,
+      args: ['--engine', engine],
+      config: { kinds: [NEIGHBOURS] },
+    });
+    onTestFinished(() => stopClean(service));
+    const stream = await watch(service);
+    await create(service, { id: 'leaky', kind: 'hostile', config: { fault: 'leak' } });
+    await lineFrom(
+      stream,
+      0,
+      ({ session_id, message }) => session_id === 'leaky' && /^no more: /.test(message),
+    );
+    const short = /^\d+ of 512 files are open; bots of the kind hostile have \d+ connections open/;
+    await lineFrom(stream, 0, ({ message }) => short.test(message));
+    await expect
+      .poll(() => service.stderr())
+      .toMatch(/^drover: warning: \d+ of 512 files are open; bots of the kind hostile /m);
+    // Each on a new connection.
+    expect(await getPressure(service)).toMatchObject({
+      status: 503,
+      report: {
+        short: ['files'],
+        files: { limit: 512, most: { kind: 'hostile', open: expect.any(Number) } },
+      },
+    });
+    const refused = await create(service, { id: 'b', kind: 'synthetic' });
+    expect([refused.status, refused.json]).toEqual([
+      503,
+      { error: 'too many files are open, try again later' },
+    ]);
+    expect((await streamRefusal(service)).status).toBe(503);
+    expect((await act(service, 'leaky', 'stop')).status).toBe(200);
+    await lineFrom(stream, 0, ({ message }) => message.startsWith('files are free again: '));
+    expect((await getPressure(service)).status).toBe(200);
+    expect((await create(service, { id: 'b', kind: 'synthetic' })).status).toBe(201);
+    stream.close();
+  },
+);

@@ -28,7 +28,18 @@ async function pressure(options: ConnectionOptions & { json?: true }): Promise<u
   }
 }
 
-function rowsOf({ cpu, memory, streams, queue, bots, store, journal, short }: PressureReport) {
+function rowsOf({
+  cpu,
+  memory,
+  streams,
+  queue,
+  files,
+  hosts,
+  bots,
+  store,
+  journal,
+  short,
+}: PressureReport) {
   const share = (part: number): string => `${Math.round(part * 1000) / 10} %`;
   const bytes = (size: number): string => `${Math.round(size / 2 ** 20)} MiB`;
   const rows: [resource: string, used: string, limit: string][] = [
@@ -36,9 +47,15 @@ function rowsOf({ cpu, memory, streams, queue, bots, store, journal, short }: Pr
     ['memory', bytes(memory.used_bytes), bytes(memory.limit_bytes)],
     ['streams', String(streams.open), String(streams.limit)],
     ['queue', share(queue.used), share(queue.limit)],
+    ['files', String(files.used ?? 'unknown'), String(files.limit ?? '')],
     ['bots', String(bots.present), String(bots.limit)],
     ['disk', store.state, ''],
     ['journal', journal.state, ''],
+    ...hosts.map(({ host, delay_ms }): [string, string, string] => [
+      `host ${host}`,
+      `${delay_ms} ms late`,
+      '',
+    ]),
   ];
   const missing: readonly string[] = short;
   return rows.map((row) => [...row, missing.includes(row[0]) ? 'short' : '']);

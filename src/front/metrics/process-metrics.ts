@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import { maxOpenFiles } from '../../shared/open-files.js';
+import { countOpenFiles, maxOpenFiles } from '../../shared/open-files.js';
 import { residentMemory } from '../../shared/process-memory.js';
 
 export interface ProcessMetrics {
@@ -21,16 +20,7 @@ export function processMetrics(): ProcessMetrics {
     cpuSeconds: (user + system) / 1e6,
     residentBytes: residentMemory(),
     startedAt: Date.now() / 1000 - process.uptime(),
-    openFiles: openFiles(),
+    openFiles: countOpenFiles(),
     maxFiles: MAX_FILES,
   };
-}
-
-/** The size of this directory is the number of open files: 20,000 streams need not be listed. */
-function openFiles(): number | null {
-  try {
-    return statSync('/proc/self/fd').size || null;
-  } catch {
-    return null;
-  }
 }

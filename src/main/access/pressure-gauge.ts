@@ -1,7 +1,7 @@
 // Runs in main. Owns the measurements of load, and admits or refuses new bots and streams. It never affects what already
 // runs: no stream is closed, no bot stopped, no restart or state transition delayed.
 //
-// New bots are refused when memory, cpu, queue or bots reach their limit; new streams when memory, cpu or streams do. A
+// New bots are refused when memory, cpu, queue, files or bots reach their limit; new streams when memory, cpu, files or streams do. A
 // full queue refuses no streams: they add nothing to it, and an operator needs one to find what fills it. A full disk is only
 // reported here: the store refuses each change that it cannot keep.
 
@@ -18,6 +18,10 @@ import { DroverError } from '../../shared/errors.js';
 import { anonymousRss } from '../../shared/process-memory.js';
 import { availableMemory } from '../available-memory.js';
 
+/** What is measured; the others are counted. */
+const LOADS = ['cpu', 'memory', 'queue', 'files'] as const;
+type Load = (typeof LOADS)[number];
+
 const SAMPLE_MS = 1000;
 /** Weight of a new sample: a burst of some seconds is no pressure, half a minute of full load is. */
 const WEIGHT = 0.15;
@@ -30,6 +34,10 @@ export interface PressureSources {
   utilizations(): readonly EventLoopUtilization[];
   /** Fill of the fullest bot host's queue to the broadcaster, 0 to 1 and above. */
   queue(): number;
+  /** Called once a second, before the next two are read. */
+  lookAtFiles(): void;
+  files(): PressureReport['files'];
+  areFilesShort(): boolean;
   /** The bot hosts, with how late their loops are. */
   hosts(): PressureReport['hosts'];
   running(): number;
@@ -77,7 +85,7 @@ export class PressureGauge {
 
   /** Why new streams are refused. The fronts count the streams themselves. */
   get streams(): Shortage | null {
-    return shortage(this.#loadShort(['memory', 'cpu']));
+    return shortage(this.#loadShort(['memory', 'cpu', 'files']));
   }
 
   /** Checks before a bot is created. @throws DroverError `unavailable`. */
@@ -88,7 +96,7 @@ export class PressureGauge {
 
   /** Checks before a bot is started. @throws DroverError `unavailable`. */
   admitStart(): void {
-    const short = this.#loadShort(['memory', 'cpu', 'queue']);
+    const short = this.#loadShort(['memory', 'cpu', 'queue', 'files']);
     if (short) throw refusal(short);
   }
 
@@ -98,7 +106,7 @@ export class PressureGauge {
     const open = this.#sources.streams();
     const { state, reason } = this.#sources.journal();
     const store = this.#sources.store();
-    const short = (['cpu', 'memory', 'queue'] as const).filter((name) => this.#isShort(name));
+    const short = LOADS.filter((name) => this.#isShort(name));
     return {
       running: this.#sources.running(),
       capacity: max_bots,
@@ -112,6 +120,7 @@ export class PressureGauge {
       memory: { used_bytes: this.#memory, limit_bytes: Math.round(this.#memoryLimit) },
       streams: { open, limit: this.#maxStreams },
       queue: { used: rounded(this.#queue), limit: max_queue },
+      files: this.#sources.files(),
       hosts: this.#sources.hosts(),
       bots: { present, limit: max_bots },
       store,
@@ -120,6 +129,7 @@ export class PressureGauge {
   }
 
   #sample(): void {
+    this.#sources.lookAtFiles();
     this.#memory = anonymousRss();
     this.#queue += WEIGHT * (Math.min(1, this.#sources.queue()) - this.#queue);
     this.#cpu += WEIGHT * (this.#busiest() - this.#cpu);
@@ -143,11 +153,11 @@ export class PressureGauge {
     }, 0);
   }
 
-  #loadShort(names: readonly ('cpu' | 'memory' | 'queue')[]): Resource | undefined {
+  #loadShort(names: readonly Load[]): Resource | undefined {
     return names.find((name) => this.#isShort(name));
   }
 
-  #isShort(name: 'cpu' | 'memory' | 'queue'): boolean {
+  #isShort(name: Load): boolean {
     switch (name) {
       case 'cpu':
         return this.#cpu > this.#limits.max_cpu;
@@ -155,6 +165,8 @@ export class PressureGauge {
         return this.#memory > this.#memoryLimit;
       case 'queue':
         return this.#queue > this.#limits.max_queue;
+      case 'files':
+        return this.#sources.areFilesShort();
     }
   }
 }
@@ -164,6 +176,7 @@ const MESSAGES: Record<Resource, string> = {
   memory: 'the service is short of memory, try again later',
   streams: 'too many streams are open',
   queue: 'bots write more than the service can take, try again later',
+  files: 'too many files are open, try again later',
   bots: 'bot limit reached',
   disk: 'the disk accepts no writes, try again later',
 };

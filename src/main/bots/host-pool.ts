@@ -138,6 +138,17 @@ export class HostPool {
     return Math.max(0, ...this.all().map((host) => host.queueFill));
   }
 
+  /** How many connections bots have open, by kind, as far as the hosts say. */
+  async openByKind(): Promise<Map<string, number>> {
+    const sums = new Map<string, number>();
+    for (const open of await Promise.all(this.all().map((host) => host.openByKind()))) {
+      for (const [kind, count] of Object.entries(open)) {
+        sums.set(kind, (sums.get(kind) ?? 0) + count);
+      }
+    }
+    return sums;
+  }
+
   /** All whose threads exist, those that start or end included. */
   threads(): IterableIterator<HostThread> {
     return this.#hosts.values();

@@ -251,6 +251,11 @@ export class HostThread {
     }
   }
 
+  /** How many connections its bots have open, by kind, as far as it says. */
+  openByKind(): Promise<Record<string, number>> {
+    return withTimeout(this.peer.call('open', null), ANSWER_MS, () => ({})).catch(() => ({}));
+  }
+
   /** Stops a bot. Resolves when it has stopped, or when the host hangs, which is for the watchdog to find. */
   async stopBot(id: string, graceMs: number): Promise<void> {
     const stopped = this.peer.call('stop', { id, graceMs });

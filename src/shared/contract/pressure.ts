@@ -3,7 +3,7 @@ import { nullable, oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 /** Resources that can run short. */
-export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'bots', 'disk'] as const;
+export const RESOURCES = ['cpu', 'memory', 'streams', 'queue', 'files', 'bots', 'disk'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
 /** A utilisation from 0 to 1, and its limit. */
@@ -43,6 +43,20 @@ export const PressureReport = Type.Object(
     queue: Share(
       'Fullest bot host: bytes of events on their way to the broadcaster, as a share of `hosts.in_flight_bytes`.',
     ),
+    files: Type.Object(
+      {
+        used: nullable(Type.Integer(), 'Null where the system does not say.'),
+        limit: nullable(Type.Integer(), 'Null for none, or where the system does not say.'),
+        most: nullable(
+          Type.Object({
+            kind: Type.String(),
+            open: Type.Integer({ description: 'Connections and pipes of its bots.' }),
+          }),
+          'While they are short: the kind of bots that has most connections open, where that is known.',
+        ),
+      },
+      { description: 'Open files of the process, sockets included.' },
+    ),
     hosts: Type.Array(
       Type.Object({
         host: Type.Integer(),
@@ -69,6 +83,7 @@ export const PressureReport = Type.Object(
         memory: { used_bytes: 213909504, limit_bytes: 7443144704 },
         streams: { open: 1, limit: 20000 },
         queue: { used: 0, limit: 0.9 },
+        files: { used: 48, limit: 65536, most: null },
         hosts: [{ host: 0, bots: 3, delay_ms: 2 }],
         bots: { present: 3, limit: 20000 },
         store: { state: 'on', reason: null },

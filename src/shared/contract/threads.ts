@@ -361,6 +361,8 @@ export type HostMethods = {
   attachFront(input: { port: MessagePort }): void;
   /** What the kinds' code has made and has not ended, after `withinMs` at the latest. Empty without `notesResources`. */
   leftBehind(input: { withinMs: number }): LeftBehind[];
+  /** How many connections bots have open, by kind, as far as that is known. */
+  open(input: null): Record<string, number>;
   /** For drills: does to the host what a broken bot could do. */
   drill(input: { fault: HostFault }): void;
   /** Ends the host's task. Bots are to be stopped before. */

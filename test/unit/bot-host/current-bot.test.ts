@@ -8,7 +8,14 @@ import { type CurrentRun, runAsBot, watchRuns } from '../../../src/bot-host/curr
 import type { Logger } from '../../../src/bot-sdk/index.js';
 
 const log = {} as Logger;
-const run = (number: number): CurrentRun => ({ id: `bot-${number}`, number, log, fail: () => {} });
+const kind = { kind: 'k' };
+const run = (number: number): CurrentRun => ({
+  id: `bot-${number}`,
+  kind,
+  number,
+  log,
+  fail: () => {},
+});
 const [one, two] = [run(1), run(2)];
 
 /** Without the code of no run, which the test runner has between any two callbacks. */

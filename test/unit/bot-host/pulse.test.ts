@@ -6,7 +6,13 @@ import { Pulse } from '../../../src/bot-host/pulse.js';
 import type { Logger } from '../../../src/bot-sdk/index.js';
 import { Heartbeat } from '../../../src/shared/memory/heartbeat.js';
 
-const BOT: CurrentRun = { id: 'bot-1', number: 1, log: {} as Logger, fail: () => {} };
+const BOT: CurrentRun = {
+  id: 'bot-1',
+  kind: { kind: 'k' },
+  number: 1,
+  log: {} as Logger,
+  fail: () => {},
+};
 
 let pulse: Pulse;
 afterEach(() => pulse.stop());
