@@ -1,7 +1,7 @@
 // The commands in docs/ for an operator, unchanged except for addresses and directories: localhost:8090 becomes another
 // port, and /opt and /var lie below the reader's home.
 
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { CLI, commandsOf, docBlock, everyBlock, Reader, ROOT } from '../harness/docs.js';
@@ -63,17 +63,12 @@ it('docs/METRICS.md: a token for Prometheus', async () => {
   expect(await reader.run(scrape, { MADE: token })).toContain('drover_build_info{');
 });
 
-it('docs/BOTS.md: the kind that watches a page', async () => {
-  mkdirSync(path.join(reader.dir, 'node_modules'));
-  symlinkSync(ROOT, path.join(reader.dir, 'node_modules/drover'));
+it('docs/CLI.md: a kind is run alone', async () => {
+  reader.linkPackage();
   reader.write(docBlock('docs/BOTS.md', "kind: 'watcher'"));
-  await reader.serve('--no-demo --kinds my-bots');
+  await reader.serve('--no-demo');
   // It requests the documented port.
   const own = (text: string): string => text.replace('8090/health', `${reader.port}/health`);
-  for (const { command, answer } of commandsOf(docBlock('docs/BOTS.md', '"kind":"watcher"'))) {
-    expectLooksLike(await reader.run(own(command)), answer);
-    await reader.run('drover wait w --status watching');
-  }
   // The lines of the bot and of its command come in any order.
   const sorted = (text: string): string =>
     text
