@@ -15,6 +15,7 @@ import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BotExit,
+  BotFlood,
   HostControlMethods,
   HostMethods,
   HostStart,
@@ -50,6 +51,7 @@ export default function runHost(start: HostStart): Promise<void> {
       exited: (exit: BotExit) => main.tell('exited', exit),
       settled: (run: number) => main.tell('settled', { run }),
       lateError: (error: LateError) => main.tell('lateError', error),
+      flooded: (flood: BotFlood) => main.tell('flooded', flood),
     };
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);

@@ -1,16 +1,23 @@
-// Runs in a bot host thread. Owns the line budget of one bot.
+// Runs in a bot host thread. Owns the line budgets of one bot.
 
 import type { Level } from '../shared/contract/event-kinds.js';
 import type { LogEvent } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
+import { LineBudget } from './line-budget.js';
 import type { Outbox } from './outbox.js';
 import { SecretMask } from './secret-mask.js';
 
 /** Skipped lines are counted for this long, in ms, before a line reports them. */
 const REPORT_MS = 1000;
 
-/** A bot that has spent more than this part of its budget writes much. */
+/** A bot that has spent more than this part of its budget of info lines writes much. */
 const MUCH = 0.1;
+/** How many lines of each other level a bot may write, as a part of its info lines: who has so many to tell tells nothing. */
+const OTHER_LEVELS = 0.1;
+/** A bot of which lines were skipped in so many seconds one after the other floods. */
+const FLOOD_REPORTS = 10;
+const RATE = 'rate limit exceeded';
+const NO_ROOM = 'its bot host writes faster than the service publishes';
 /** Lines that a bot may write after the signal to stop, of all levels together. */
 const LAST_LINES = 1000;
 
@@ -23,40 +30,58 @@ export interface LineKind {
 }
 
 /**
- * Bounded twice: by the bot's rate (a token bucket that holds the lines of one second) and by the outbox. Above either
- * bound `info` lines are skipped and counted, and a `warn` line reports the count. Other lines are skipped only when the bot
- * has been told to stop and has written LAST_LINES since.
+ * Bounded three times: by the bot's rate, which each level has for itself; `info` lines also by the outbox; and by LAST_LINES once
+ * the bot has been told to stop. Lines above a bound are skipped and counted, and a `warn` line reports the count. So the lines of
+ * one bot take room from no other, at any level.
  */
 export class BotLines {
   readonly #outbox: Outbox;
   readonly #id: string;
-  readonly #perSecond: number;
+  readonly #budgets: Readonly<Record<Level, LineBudget>>;
+  readonly #flooded: (reason: string) => void;
   /** For everything else that the bot publishes. */
   readonly mask: SecretMask;
-  #budget: number;
-  #filledAt = Date.now();
-  #skipped = 0;
+  /** Skipped lines by what the report says of them. */
+  readonly #skipped = new Map<string, number>();
+  /** Reports one after the other. */
+  #reports = 0;
+  #reportedAt = 0;
   #closed = false;
   /** How many more lines it may write; infinite until it is told to stop. */
   #left = Number.POSITIVE_INFINITY;
   #report: NodeJS.Timeout | undefined;
 
-  /** @param perSecond 0 for no limit. @param secrets are masked in everything that the bot publishes. */
-  constructor(outbox: Outbox, id: string, perSecond: number, secrets: readonly string[] = []) {
+  /**
+   * @param perSecond of its info lines, 0 for no limit. @param secrets are masked in everything that the bot publishes.
+   * @param flooded is called once for each flood, with what is skipped, in a line.
+   */
+  constructor(
+    outbox: Outbox,
+    id: string,
+    perSecond: number,
+    secrets: readonly string[] = [],
+    flooded: (reason: string) => void = () => {},
+  ) {
     this.#outbox = outbox;
     this.#id = id;
-    this.#perSecond = perSecond;
     this.mask = new SecretMask(secrets);
-    this.#budget = perSecond;
+    this.#flooded = flooded;
+    const other = (): LineBudget => new LineBudget(Math.ceil(perSecond * OTHER_LEVELS));
+    this.#budgets = {
+      info: new LineBudget(perSecond),
+      warn: other(),
+      error: other(),
+      state: other(),
+    };
   }
 
   /** @param message or what makes it: called when the line is not skipped. */
   write(line: LineKind, message: string | (() => string)): void {
     if (this.#closed) return;
     const now = Date.now();
-    if (this.#left <= 0 || (line.level === 'info' && !this.#hasRoom(now))) {
-      this.#skipped += 1;
-      this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
+    const fault = this.#faultOf(line.level, now);
+    if (fault !== null) {
+      this.skip(fault);
       return;
     }
     this.#left -= 1;
@@ -70,6 +95,20 @@ export class BotLines {
     this.#add(line, message, Date.now());
   }
 
+  /** Writes a line about a change of the bot's status. RunStatus bounds these. */
+  state(message: string): void {
+    if (this.#closed) return;
+    const line: LineKind = { level: 'state', scope: 'bot', transport: null, direction: null };
+    this.#add(line, message, Date.now());
+  }
+
+  /** Counts something that is not published. @param what for the report, after the count. */
+  skip(what: string): void {
+    if (this.#closed) return;
+    this.#skipped.set(what, (this.#skipped.get(what) ?? 0) + 1);
+    this.#report ??= setTimeout(() => this.flush(), REPORT_MS);
+  }
+
   /** The bot has been told to stop: a loop that ignores that must not write without end. */
   limitLast(): void {
     this.#left = LAST_LINES;
@@ -79,13 +118,14 @@ export class BotLines {
   flush(): void {
     clearTimeout(this.#report);
     this.#report = undefined;
-    if (this.#skipped === 0) return;
-    const message =
-      this.#left <= 0
-        ? `${this.#skipped} lines were skipped: a bot may write ${LAST_LINES} after the signal to stop`
-        : `${this.#skipped} info lines were skipped: rate limit exceeded`;
-    this.#skipped = 0;
-    this.warn(message);
+    if (this.#skipped.size === 0) return;
+    const reports = [...this.#skipped].map(([what, count]) => `${count} ${what}`);
+    this.#skipped.clear();
+    for (const message of reports) this.warn(message);
+    const now = Date.now();
+    this.#reports = now - this.#reportedAt < 2 * REPORT_MS ? this.#reports + 1 : 1;
+    this.#reportedAt = now;
+    if (this.#reports === FLOOD_REPORTS) this.#flooded(reports.join('; '));
   }
 
   get isClosed(): boolean {
@@ -115,23 +155,15 @@ export class BotLines {
     });
   }
 
-  #hasRoom(now: number): boolean {
-    return this.#outbox.hasRoom(this.#writesMuch()) && this.#spend(now);
-  }
-
-  #writesMuch(): boolean {
-    return this.#budget < this.#perSecond * (1 - MUCH);
-  }
-
-  #spend(now: number): boolean {
-    if (this.#perSecond === 0) return true;
-    if (now > this.#filledAt) {
-      const refill = ((now - this.#filledAt) / 1000) * this.#perSecond;
-      this.#budget = Math.min(this.#perSecond, this.#budget + refill);
+  /** Why a line is skipped, for the report; null when it is not. */
+  #faultOf(level: Level, now: number): string | null {
+    if (this.#left <= 0) {
+      return `lines were skipped: a bot may write ${LAST_LINES} after the signal to stop`;
     }
-    this.#filledAt = now;
-    if (this.#budget < 1) return false;
-    this.#budget -= 1;
-    return true;
+    const budget = this.#budgets[level];
+    if (level === 'info' && !this.#outbox.hasRoom(budget.share < 1 - MUCH)) {
+      return `info lines were skipped: ${NO_ROOM}`;
+    }
+    return budget.spend(now) ? null : `${level} lines were skipped: ${RATE}`;
   }
 }

@@ -75,7 +75,7 @@ export class BotRun implements CurrentRun {
     const log = new BotLogger(lines, 'bot');
     this.log = log;
     this.#lines = lines;
-    this.#status = new RunStatus(id, outbox, lines.mask, (line) => log.state(line));
+    this.#status = new RunStatus(id, outbox, lines);
     // It may reject before #live waits for it.
     this.#outcome.promise.catch(() => {});
     const own = { config, state: this.#createState(), signal, log };

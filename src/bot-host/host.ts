@@ -9,6 +9,7 @@ import { answerable } from '../shared/contract/rpc.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import type {
   BotExit,
+  BotFlood,
   BotStart,
   HostedState,
   HostMethods,
@@ -34,6 +35,7 @@ export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 
 export interface BotHostEvents {
   exited(exit: BotExit): void;
   settled(run: number): void;
+  flooded(flood: BotFlood): void;
   lateError(error: LateError): void;
 }
 
@@ -90,7 +92,10 @@ export class BotHost {
     if (!kind) throw new DroverError('unavailable', `this bot host has no kind ${name}`);
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
-    const lines = new BotLines(this.#outbox, id, this.#limits.botLinesPerSecond, secrets);
+    const { botLinesPerSecond } = this.#limits;
+    const lines = new BotLines(this.#outbox, id, botLinesPerSecond, secrets, (reason) =>
+      this.#events.flooded({ id, run: number, reason }),
+    );
     const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network, (error) =>
       this.#events.lateError({ id, run: number, error }),
     );

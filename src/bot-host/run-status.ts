@@ -5,8 +5,9 @@ import { type BotSnapshot, SERVICE_STATUSES } from '../shared/contract/events.js
 import type { JsonObject } from '../shared/contract/json.js';
 import type { HostedState } from '../shared/contract/threads.js';
 import { botJson } from './bot-json.js';
+import type { BotLines } from './bot-lines.js';
+import { LineBudget } from './line-budget.js';
 import type { Outbox } from './outbox.js';
-import type { SecretMask } from './secret-mask.js';
 
 /** Changes of `data` within this time are published as one `session` event, in ms. */
 const DATA_INTERVAL_MS = 100;
@@ -14,25 +15,27 @@ const DATA_INTERVAL_MS = 100;
 const MAX_DATA_BYTES = 16_384;
 /** Longest status, in UTF-16 units. */
 const MAX_STATUS_UNITS = 64;
+/** New statuses above this are published every DATA_INTERVAL_MS, the last one of each interval. */
+const CHANGES_PER_SECOND = 100;
 const RESERVED: readonly string[] = SERVICE_STATUSES;
 
 export class RunStatus {
   readonly #id: string;
   readonly #outbox: Outbox;
-  readonly #mask: SecretMask;
-  readonly #logChange: (line: string) => void;
+  readonly #lines: Pick<BotLines, 'mask' | 'state' | 'skip'>;
+  readonly #budget = new LineBudget(CHANGES_PER_SECOND);
   #status = 'starting';
+  /** The status that was published last. */
+  #shown = 'starting';
   #since = Date.now();
   #data: JsonObject = {};
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param logChange writes a line about a new status. */
-  constructor(id: string, outbox: Outbox, mask: SecretMask, logChange: (line: string) => void) {
+  constructor(id: string, outbox: Outbox, lines: Pick<BotLines, 'mask' | 'state' | 'skip'>) {
     this.#id = id;
     this.#outbox = outbox;
-    this.#mask = mask;
-    this.#logChange = logChange;
+    this.#lines = lines;
   }
 
   hostedState(): HostedState {
@@ -45,18 +48,27 @@ export class RunStatus {
       throw new TypeError('a status is a string that is not empty');
     }
     // Masked before it is cut: half a secret would not be recognized.
-    const name = visible(this.#mask.text(status)).slice(0, MAX_STATUS_UNITS);
+    const name = visible(this.#lines.mask.text(status)).slice(0, MAX_STATUS_UNITS);
     if (name === this.#status) return;
     // They tell the service and its clients that the bot does not run.
     if (RESERVED.includes(name)) throw new RangeError(`the status ${name} is the service's own`);
-    this.set(name);
+    if (this.#budget.spend(Date.now())) {
+      this.set(name);
+      return;
+    }
+    if (this.#status !== this.#shown)
+      this.#lines.skip('statuses were skipped: rate limit exceeded');
+    this.#status = name;
+    this.#since = Date.now();
+    this.#timer ??= setTimeout(() => this.flush(), DATA_INTERVAL_MS);
   }
 
   /** Publishes the status, with all changes of `data` so far. */
   set(status: string): void {
     this.#cancelTimer();
-    this.#logChange(`${this.#status} -> ${status}`);
+    this.#lines.state(`${this.#shown} -> ${status}`);
     this.#status = status;
+    this.#shown = status;
     this.#since = Date.now();
     this.#publish({ status, since_ms: this.#since, data: this.#data });
   }
@@ -71,12 +83,16 @@ export class RunStatus {
       throw new RangeError(`data of ${size} bytes is too large, ${MAX_DATA_BYTES} are allowed`);
     }
     // Plain JSON can cross threads, and is a copy that the bot cannot change later.
-    this.#data = this.#mask.json(JSON.parse(json) as JsonObject) as JsonObject;
+    this.#data = this.#lines.mask.json(JSON.parse(json) as JsonObject) as JsonObject;
     this.#timer ??= setTimeout(() => this.flush(), DATA_INTERVAL_MS);
   }
 
   flush(): void {
     if (this.#timer === undefined) return;
+    if (this.#status !== this.#shown) {
+      this.set(this.#status);
+      return;
+    }
     this.#cancelTimer();
     this.#publish({ data: this.#data });
   }

@@ -335,6 +335,7 @@ export class Service {
       },
       exited: (exit) => this.#registry.exited(exit),
       lateError: (error) => this.#registry.lateError(error),
+      flooded: (flood) => this.#registry.flooded(flood),
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),

@@ -131,6 +131,7 @@ export class InjectedService implements ServiceApi {
     this.#host = new InjectedHost(config, broadcaster, {
       exited: (exit) => this.#registry.exited(exit),
       lateError: (error) => this.#registry.lateError(error),
+      flooded: (flood) => this.#registry.flooded(flood),
     });
     const incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),

@@ -16,6 +16,7 @@ import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import type {
   BotExit,
+  BotFlood,
   BotStart,
   HostMethods,
   LateError,
@@ -38,7 +39,7 @@ export class InjectedHost {
   constructor(
     { hosts, network, invoke }: Config,
     broadcaster: Broadcaster,
-    { exited, lateError }: Pick<PoolEvents, 'exited' | 'lateError'>,
+    { exited, lateError, flooded }: Pick<PoolEvents, 'exited' | 'lateError' | 'flooded'>,
   ) {
     this.#graceMs = hosts.stop_grace_ms;
     const inFlight = new InFlight(InFlight.create());
@@ -62,6 +63,7 @@ export class InjectedHost {
       exited: (exit: BotExit) => void turn().then(() => exited(exit)),
       settled: (run: number) => void turn().then(() => this.#runs.settle(run)),
       lateError: (error: LateError) => void turn().then(() => lateError(error)),
+      flooded: (flood: BotFlood) => void turn().then(() => flooded(flood)),
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, events, log);
     this.#fronts = new FrontCommands(this.#host, invoke.timeout_ms);

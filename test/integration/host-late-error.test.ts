@@ -27,6 +27,7 @@ it('a late error of the thread is reported', async () => {
     awake() {},
     exited() {},
     lateError() {},
+    flooded() {},
     failed() {},
   });
   const worker = await made;

@@ -169,6 +169,21 @@ it('long pieces of work: it is named, then moved to its own host, and its neighb
   await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
 });
 
+it.each([
+  ['warn_flood', 'warn lines'],
+  ['status_flood', 'statuses'],
+])('%s: it is named, and its neighbours lose nothing', async (fault, what) => {
+  await createHostile(fault);
+  await eventually(async () => (await incidents(service)).length > 0, 'an incident', 60_000);
+  const [incident] = await incidents(service);
+  expect(incident).toMatchObject({ type: 'flood', suspect: 'hostile', bots: ['hostile'] });
+  expect(incident?.reason).toMatch(new RegExp(`\\d+ ${what} were skipped: rate limit exceeded`));
+  await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
+  const others = logs(stream).filter(({ session_id }) => NEIGHBOURS.includes(session_id ?? ''));
+  expect(others.filter(({ level }) => level === 'warn')).toEqual([]);
+  expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+});
+
 describe('at its stop, its neighbours lose nothing', () => {
   afterEach(async () => {
     await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));

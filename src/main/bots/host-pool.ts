@@ -3,7 +3,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
-import type { BotExit, HostedState, LateError } from '../../shared/contract/threads.js';
+import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -38,6 +38,8 @@ export interface PoolEvents {
   awake(): void;
   exited(exit: BotExit): void;
   lateError(error: LateError): void;
+  /** A bot has been above its limits of lines or statuses for a while. */
+  flooded(flood: BotFlood): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
   /** A host's loop has not turned for so long. To be killed when that is reported. */
@@ -300,6 +302,7 @@ export class HostPool {
       awake: this.#events.awake,
       exited: this.#events.exited,
       lateError: this.#events.lateError,
+      flooded: this.#events.flooded,
       failed: (error) => this.#handle(host, 'fail', { error }),
     });
     this.#hosts.add(host);

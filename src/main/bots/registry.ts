@@ -18,7 +18,7 @@ import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
-import type { BotExit, HostedState, LateError } from '../../shared/contract/threads.js';
+import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -339,6 +339,14 @@ export class BotRegistry {
       this.#incidents.report(found, host, [exit.id]);
     }
     bot.exited(exit);
+  }
+
+  /** A bot has been above its limits of lines or statuses for a while. Who looks for it finds the incident. */
+  flooded({ id, run, reason: skipped }: BotFlood): void {
+    const bot = this.#bots.get(id);
+    if (!bot?.isRun(run)) return;
+    const reason = `bot ${id} floods the stream: in the last second ${skipped}`;
+    this.#incidents.report({ type: 'flood', reason, suspect: id, stack: null }, bot.host, [id]);
   }
 
   /**

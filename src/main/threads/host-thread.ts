@@ -5,6 +5,7 @@ import type { LoadedKinds } from '../../shared/contract/bots.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotExit,
+  BotFlood,
   BotStart,
   HostControlMethods,
   HostedState,
@@ -54,6 +55,8 @@ export interface HostEvents {
   awake(): void;
   exited(exit: BotExit): void;
   lateError(error: LateError): void;
+  /** A bot has been above its limits of lines or statuses for a while. */
+  flooded(flood: BotFlood): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
 }
@@ -116,6 +119,7 @@ export class HostThread {
         awake: () => events.awake(),
         exited: events.exited,
         lateError: events.lateError,
+        flooded: events.flooded,
         settled: ({ run }) => this.#runs.settle(run),
       },
       lost: () => new DroverError('unavailable', `bot host ${number} was lost`),

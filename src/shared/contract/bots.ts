@@ -159,6 +159,7 @@ export const INCIDENT_TYPES = [
   'failed',
   'kind_quarantined',
   'unclean_end',
+  'flood',
 ] as const;
 
 /** What was found when a bot or a host broke: collected before anything is killed, kept for `GET /api/incidents`. */
@@ -168,7 +169,7 @@ export const Incident = Type.Object(
     at_ms: time('When it happened.'),
     type: oneOf(INCIDENT_TYPES, {
       description:
-        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run.",
+        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `flood`: for ten seconds a bot was above its limits of lines or statuses.",
     }),
     reason: Type.String(),
     suspect: nullable(

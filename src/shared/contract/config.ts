@@ -321,7 +321,7 @@ export const Config = Type.Object(
         bot_lines_per_second: Type.Integer({
           minimum: 0,
           description:
-            'Maximum info lines per second of one bot, with a burst of the same size; further lines are skipped and counted. 0 means no limit.',
+            'Maximum info lines per second of one bot, with a burst of the same size; of each other level a tenth of that. Further lines are skipped and counted. 0 means no limit.',
         }),
       },
       closed,

@@ -323,6 +323,14 @@ export interface LateError {
   error: string;
 }
 
+/** A bot has been above its limits of lines or statuses for a while. */
+export interface BotFlood {
+  id: string;
+  run: number;
+  /** What is skipped, in a line. */
+  reason: string;
+}
+
 /** A run that is to begin. `run` is a number that no other run of any bot has. */
 export interface BotStart {
   id: string;
@@ -378,6 +386,7 @@ export type HostControlMethods = {
   awake(input: null): void;
   /** A bot ended by itself. Its last lines are posted. */
   exited(input: BotExit): void;
+  flooded(input: BotFlood): void;
   /**
    * The kind's `run` has returned or thrown, for each run that was started. It comes after its end when the bot ignores
    * its signal: until then it keeps running in the thread, unheard.

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BotRun } from '../../../src/bot-host/bot-run.js';
 import { type BotContext, BotError, Type } from '../../../src/bot-sdk/index.js';
 import type { Item } from '../../../src/shared/contract/events.js';
@@ -211,6 +211,41 @@ describe('what a bot publishes beside its lines', () => {
     expect(bot().hostedState().status).toBe('␛[31mred⟨202e⟩␇');
     expect(items().some((item) => item.kind === 'log' && item.scope === 'a␛[2J')).toBe(true);
   });
+});
+
+it('a flood of statuses publishes the last one of each interval, and counts the others', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { bot, items } = start({});
+  const statuses = (): string[] =>
+    items.flatMap((item) =>
+      item.kind === 'session' && item.patch.status ? [item.patch.status] : [],
+    );
+  for (let n = 0; n < 1000; n++) bot.context.setStatus(`status ${n}`);
+  const first = Array.from({ length: 100 }, (_, n) => `status ${n}`);
+  expect(statuses()).toEqual(first);
+  // Who asks for it gets the newest one.
+  expect(bot.hostedState().status).toBe('status 999');
+  vi.advanceTimersByTime(100);
+  expect(statuses()).toEqual([...first, 'status 999']);
+  const lines = (): string[] => messages(items);
+  expect(lines()).toContain('status 99 -> status 999');
+  vi.advanceTimersByTime(1000);
+  expect(lines()).toContain('899 statuses were skipped: rate limit exceeded');
+  // After the pause each one is published at once again.
+  bot.context.setStatus('calm');
+  expect(statuses().at(-1)).toBe('calm');
+});
+
+it('a status that has not been published yet is followed by the end', async () => {
+  const { bot, items } = start({});
+  for (let n = 0; n < 200; n++) bot.context.setStatus(`status ${n}`);
+  bot.stop();
+  await bot.ended;
+  const last = messages(items)
+    .filter((line) => line.includes(' -> '))
+    .at(-1);
+  expect(last).toBe('status 99 -> stopping');
 });
 
 it('a server that does not read ends its connection, and memory does not grow', async () => {

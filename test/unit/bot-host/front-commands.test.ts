@@ -85,6 +85,7 @@ beforeEach(() => {
     exited: ({ id }: { id: string }) => void exits.push(`${id} after ${lines().length} lines`),
     settled: () => {},
     lateError: () => {},
+    flooded: () => {},
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
@@ -277,6 +278,7 @@ it('the line about a command that its bot’s end interrupts is published before
       exited: () => resolve(lines().length),
       settled: () => {},
       lateError: () => {},
+      flooded: () => {},
     };
     const own = new BotHost(
       new Map([['ending', ending]]),

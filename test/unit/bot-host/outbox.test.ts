@@ -198,7 +198,7 @@ describe('the lines of a bot', () => {
     { maxLength: 300, size: 'max' },
   );
 
-  it('all arrive in order, except info lines above the limit, which are counted', () => {
+  it('all arrive in order, except those above a limit, which are counted by level', () => {
     let allSkipped = 0;
     fc.assert(
       fc.property(
@@ -227,14 +227,16 @@ describe('the lines of a bot', () => {
           vi.runAllTimers();
           receive();
 
-          let skipped = 0;
+          const skipped = new Map<string, number>();
           const numbers: number[] = [];
           for (const item of got) {
             const text = textOf(item);
-            const report = /^(\d+) info lines were skipped/.exec(text);
+            const report = /^(\d+) (\w+) lines were skipped: (.*)$/.exec(text);
             if (report) {
               expect(item).toMatchObject({ level: 'warn', session_id: 'bot-1' });
-              skipped += Number(report[1]);
+              const [, count, level = '', reason] = report;
+              if (level !== 'info') expect(reason).toBe('rate limit exceeded');
+              skipped.set(level, (skipped.get(level) ?? 0) + Number(count));
             } else {
               const number = Number(text.slice(1));
               expect(item.level).toBe(written[number]);
@@ -244,9 +246,13 @@ describe('the lines of a bot', () => {
           expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
           expect(new Set(numbers).size).toBe(numbers.length);
           const missing = written.flatMap((level, at) => (numbers.includes(at) ? [] : [level]));
-          expect(missing.every((level) => level === 'info')).toBe(true);
-          expect(skipped).toBe(missing.length);
-          allSkipped += skipped;
+          for (const level of LEVELS) {
+            const count = missing.filter((one) => one === level).length;
+            expect(skipped.get(level) ?? 0).toBe(count);
+            // Without a rate only the room is limited, and that for info lines alone.
+            if (level !== 'info' && perSecond === 0) expect(count).toBe(0);
+          }
+          allSkipped += missing.length;
         },
       ),
       { numRuns: 100 },
@@ -266,6 +272,57 @@ describe('the lines of a bot', () => {
     ]);
     vi.advanceTimersByTime(10_000);
     expect(take()).toEqual([]);
+  });
+
+  it.each(['warn', 'error', 'state'] as const)(
+    'of level %s have a tenth of the rate, and leave the room to the info lines of other bots',
+    (level) => {
+      const { outbox, take } = connect(20_000);
+      const flooder = new BotLines(outbox, 'flooder', 1000);
+      const neighbour = new BotLines(outbox, 'neighbour', 1000);
+      for (let at = 0; at < 100_000; at++) flooder.write(kind(level), 'flood');
+      for (let at = 0; at < 10; at++) neighbour.write(kind('info'), 'still heard');
+      vi.advanceTimersByTime(1000);
+      outbox.flush();
+      const lines = take().flat().map(textOf);
+      expect(lines.filter((line) => line === 'flood')).toHaveLength(100);
+      expect(lines.filter((line) => line === 'still heard')).toHaveLength(10);
+      expect(lines.at(-1)).toBe(`99900 ${level} lines were skipped: rate limit exceeded`);
+    },
+  );
+
+  it('that are skipped because the host has no room are not called too many', () => {
+    const { outbox, take } = connect(400);
+    outbox.add(logLine({ message: 'x'.repeat(500) }));
+    outbox.flush();
+    const lines = new BotLines(outbox, 'bot-1', 1000);
+    lines.write(kind('info'), 'one');
+    lines.flush();
+    outbox.flush();
+    expect(take().flat().map(textOf).at(-1)).toBe(
+      '1 info lines were skipped: its bot host writes faster than the service publishes',
+    );
+  });
+
+  it('that are skipped for ten seconds are a flood, once, and again after a pause', () => {
+    const { outbox } = connect(1_000_000);
+    const floods: string[] = [];
+    const lines = new BotLines(outbox, 'bot-1', 10, [], (reason) => floods.push(reason));
+    const flood = (seconds: number): void => {
+      for (let ms = 0; ms < seconds * 1000; ms += 100) {
+        for (let n = 0; n < 10; n++) lines.write(kind('error'), 'x');
+        vi.advanceTimersByTime(100);
+      }
+    };
+    flood(9);
+    expect(floods).toEqual([]);
+    flood(20);
+    expect(floods).toEqual([
+      expect.stringMatching(/^\d+ error lines were skipped: rate limit exceeded$/),
+    ]);
+    vi.advanceTimersByTime(5000);
+    flood(12);
+    expect(floods).toHaveLength(2);
   });
 
   it('are accepted again at the allowed rate', () => {
