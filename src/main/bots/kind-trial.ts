@@ -83,6 +83,7 @@ export class KindTrial {
       exited: (exit) => this.#exited.resolve(exit),
       lateError: ({ error }) =>
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT)),
+      flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
       failed: (error) => {
         this.#fault = error;
         const { stack = null } = error;
