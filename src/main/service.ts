@@ -18,7 +18,7 @@ import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
-import { findKinds, type KindModules } from './bots/kind-modules.js';
+import { allFailed, findKinds, type KindModules } from './bots/kind-modules.js';
 import { KindQuarantine } from './bots/kind-quarantine.js';
 import { KindSchemas } from './bots/kind-schemas.js';
 import { LoopWatch } from './bots/loop-watch.js';
@@ -214,11 +214,7 @@ export class Service {
     this.#record.begin();
     const { kinds, failed } = await this.#hosts.start();
     const modules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
-    const { perhaps } = this.#kinds;
-    const missing = failed.map(({ helper, ...one }) =>
-      helper && perhaps.has(one.module) ? { ...one, helper } : one,
-    );
-    this.#kinds.failed = this.#schemas.add(kinds, modules, [...this.#kinds.failed, ...missing]);
+    this.#kinds.failed = this.#schemas.add(kinds, modules, allFailed(this.#kinds, failed));
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { DroverClient } from '../../client/index.js';
 import { loadEngine } from '../../front/engine/load.js';
-import { findKinds } from '../../main/bots/kind-modules.js';
+import { allFailed, findKinds } from '../../main/bots/kind-modules.js';
 import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
 import { fitToOpenFiles } from '../../main/open-files.js';
 import { checkTls } from '../../main/tls-snapshot.js';
@@ -187,7 +187,7 @@ async function kinds(config: Config): Promise<Found> {
   const found = findKinds(config.kinds);
   const loaded = await tryKinds(config, found.modules);
   const names = loaded.kinds.map(({ kind }) => kind).join(', ');
-  const failed = [...found.failed, ...loaded.failed];
+  const failed = allFailed(found, loaded.failed).filter(({ helper }) => !helper);
   if (failed.length === 0) return ok(names);
   const reasons = failed.map(({ module, error }) => `${module} does not load: ${error}`);
   return warn(`${reasons.join('; ')}; these load: ${names}`);

@@ -47,6 +47,20 @@ export function findKinds(
   return { modules, perhaps, failed };
 }
 
+/**
+ * All that has failed: also what a host could not load.
+ * @param loaded what the host says. A file that is no kind has failed, unless it was found in a directory.
+ */
+export function allFailed(
+  { failed, perhaps }: KindModules,
+  loaded: LoadedKinds['failed'],
+): LoadedKinds['failed'] {
+  const more = loaded.map(({ helper, ...one }) =>
+    helper && perhaps.has(one.module) ? { ...one, helper } : one,
+  );
+  return [...failed, ...more];
+}
+
 const NO_TYPESCRIPT = `Node ${process.version} does not load TypeScript: compile it to JavaScript (with tsc), or use Node 22.18 or newer`;
 
 function filesOf(place: string): { files: string[]; isDirectory: boolean } {

@@ -102,10 +102,12 @@ export class KindTrial {
    * Loads modules, and compiles the schemas of their kinds.
    * @returns the kinds that can be used, and why the others cannot. @throws KindBrokeHost
    */
-  async load(modules: readonly string[]): Promise<LoadedKinds> {
-    const { kinds, failed } = await this.#host.open(modules);
-    const invalid = this.#schemas.add(kinds);
-    const isValid = ({ kind }: KindInfo): boolean => invalid.every(({ module }) => module !== kind);
+  async load(urls: readonly string[]): Promise<LoadedKinds> {
+    const { kinds, failed } = await this.#host.open(urls);
+    const modules = this.#host.kinds;
+    const invalid = this.#schemas.add(kinds, modules);
+    const isValid = ({ kind }: KindInfo): boolean =>
+      invalid.every(({ module }) => module !== modules.get(kind));
     return { kinds: kinds.filter(isValid), failed: [...failed, ...invalid] };
   }
 
