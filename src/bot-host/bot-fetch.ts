@@ -18,6 +18,8 @@ const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'h
 /** Throws unless the bot may connect. */
 export type CheckPlace = (host: string, port: number) => void;
 
+type Send = (url: URL, init: RequestInit) => Promise<Response>;
+
 interface Step {
   url: URL;
   init: RequestInit;
@@ -32,10 +34,11 @@ export async function fetchAsBot(
   init: RequestInit,
   log: Logger,
   check: CheckPlace,
+  send: Send = (to, what) => fetch(to, what),
 ): Promise<Response> {
   let step: Step = { url, init: { ...init, redirect: 'manual' } };
   for (let count = 0; ; count++) {
-    const response = await exchange(step, log, check);
+    const response = await exchange(step, log, check, send);
     const location = REDIRECTS.has(response.status) ? response.headers.get('location') : null;
     if (location === null || init.redirect === 'manual') {
       if (count > 0) Object.defineProperty(response, 'redirected', { value: true });
@@ -49,7 +52,12 @@ export async function fetchAsBot(
   }
 }
 
-async function exchange({ url, init }: Step, log: Logger, check: CheckPlace): Promise<Response> {
+async function exchange(
+  { url, init }: Step,
+  log: Logger,
+  check: CheckPlace,
+  send: Send,
+): Promise<Response> {
   const line = `${methodOf(init)} ${redactUrl(url)}`;
   if (HTTP.test(url.protocol)) {
     check(url.hostname, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
@@ -57,7 +65,7 @@ async function exchange({ url, init }: Step, log: Logger, check: CheckPlace): Pr
   log.wire('http', 'outgoing', line);
   let response: Response;
   try {
-    response = await fetch(url, init);
+    response = await send(url, init);
   } catch (thrown) {
     log.info(`${line} failed: ${redactText(explain(thrown))}`);
     throw thrown;

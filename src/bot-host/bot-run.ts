@@ -16,7 +16,7 @@ import { CommandCall } from './command-call.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText, failedRun, type RunEnd } from './error-text.js';
 import type { Outbox } from './outbox.js';
-import { RunContext } from './run-context.js';
+import { type BotPlatform, RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
 
 /** A command for which main waits. */
@@ -64,6 +64,7 @@ export class BotRun implements CurrentRun {
     lines: BotLines,
     network: NetworkRules,
     reportLate: (error: string) => void,
+    platform?: BotPlatform,
   ) {
     this.#reportLate = reportLate;
     this.kind = kind;
@@ -79,7 +80,7 @@ export class BotRun implements CurrentRun {
     // It may reject before #live waits for it.
     this.#outcome.promise.catch(() => {});
     const own = { config, state: this.#createState(), signal, log };
-    this.context = new RunContext(this, own, this.#status, network);
+    this.context = new RunContext(this, own, this.#status, network, platform);
     this.ended = this.#live();
   }
 

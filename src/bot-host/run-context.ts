@@ -21,6 +21,29 @@ import { type CurrentRun, runAsBot } from './current-bot.js';
 import { linkSignals, releaseWith } from './linked-signal.js';
 import type { RunStatus } from './run-status.js';
 
+/** What a context takes from the platform; unit tests of kinds replace it. */
+export interface BotPlatform {
+  /** Rejects when the signal is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** @returns a function that ends it. */
+  every(ms: number, task: () => void): () => void;
+  after(ms: number, task: () => void): () => void;
+  fetch(url: URL, init: RequestInit): Promise<Response>;
+}
+
+export const PLATFORM: BotPlatform = {
+  sleep: (ms, signal) => delay(ms, undefined, { signal }),
+  every(ms, task) {
+    const timer = setInterval(task, ms);
+    return () => clearInterval(timer);
+  },
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    return () => clearTimeout(timer);
+  },
+  fetch: (url, init) => fetch(url, init),
+};
+
 /** Longest pause of a call after the signal to stop, in ms. */
 const MAX_LATE_PAUSE_MS = 1000;
 
@@ -34,6 +57,7 @@ export class RunContext implements BotContext {
   readonly #run: CurrentRun;
   readonly #status: RunStatus;
   readonly #network: NetworkRules;
+  readonly #platform: BotPlatform;
   /** Calls since the signal to stop. */
   #lateCalls = 0;
 
@@ -42,6 +66,7 @@ export class RunContext implements BotContext {
     own: Pick<BotContext, 'config' | 'state' | 'signal' | 'log'>,
     status: RunStatus,
     network: NetworkRules,
+    platform = PLATFORM,
   ) {
     this.id = run.id;
     this.config = own.config;
@@ -51,6 +76,7 @@ export class RunContext implements BotContext {
     this.#run = run;
     this.#status = status;
     this.#network = network;
+    this.#platform = platform;
   }
 
   setStatus(status: string): void {
@@ -64,25 +90,24 @@ export class RunContext implements BotContext {
   async sleep(ms: number): Promise<void> {
     checkWait(ms);
     if (this.signal.aborted) await this.#pauseLateCall();
-    return delay(ms, undefined, { signal: this.signal });
+    return this.#platform.sleep(ms, this.signal);
   }
 
   every(ms: number, task: () => void | Promise<void>): () => void {
     checkWait(ms);
     // Code that continues after the end must not start a timer that nothing clears.
     if (this.signal.aborted) return () => {};
-    const timer = setInterval(() => void this.#attempt(task), ms);
-    return this.#untilAborted(() => clearInterval(timer));
+    return this.#untilAborted(this.#platform.every(ms, () => void this.#attempt(task)));
   }
 
   after(ms: number, task: () => void | Promise<void>): () => void {
     checkWait(ms);
     if (this.signal.aborted) return () => {};
-    const timer = setTimeout(() => {
+    const clear = this.#platform.after(ms, () => {
       cancel();
       void this.#attempt(task);
-    }, ms);
-    const cancel = this.#untilAborted(() => clearTimeout(timer));
+    });
+    const cancel = this.#untilAborted(clear);
     return cancel;
   }
 
@@ -98,7 +123,13 @@ export class RunContext implements BotContext {
       if (this.signal.aborted) await this.#pauseLateCall();
       // Before the line: the request would not be sent.
       signal.throwIfAborted();
-      const response = await fetchAsBot(target, { ...init, signal }, log, this.#checkPlace);
+      const response = await fetchAsBot(
+        target,
+        { ...init, signal },
+        log,
+        this.#checkPlace,
+        this.#platform.fetch,
+      );
       // The body is still to come, and must end with the bot too.
       if (link) releaseWith(response.body ?? response, link);
       return response;

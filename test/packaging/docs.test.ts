@@ -63,9 +63,13 @@ it('docs/METRICS.md: a token for Prometheus', async () => {
   expect(await reader.run(scrape, { MADE: token })).toContain('drover_build_info{');
 });
 
-it('docs/CLI.md: a kind is run alone', async () => {
+it('docs/CLI.md and docs/BOTS.md: a kind is run alone, and in a unit test', async () => {
   reader.linkPackage();
   reader.write(docBlock('docs/BOTS.md', "kind: 'watcher'"));
+  reader.write(docBlock('docs/BOTS.md', "from 'drover/bot-sdk/testing'"));
+  expect(await reader.run(docBlock('docs/BOTS.md', 'node --test my-tests/watcher'))).toMatch(
+    /^\W*pass 1$/m,
+  );
   await reader.serve('--no-demo');
   // It requests the documented port.
   const own = (text: string): string => text.replace('8090/health', `${reader.port}/health`);

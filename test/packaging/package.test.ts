@@ -181,13 +181,16 @@ export default defineBot({
 it('exports its SDK and its client', async () => {
   const program = `
     const { defineBot } = await import('drover/bot-sdk');
+    const { testContext } = await import('drover/bot-sdk/testing');
     const { DroverClient } = await import('drover/client');
-    console.log(typeof defineBot, typeof DroverClient);
+    const bot = await testContext({ config: { a: 1 } });
+    console.log(typeof defineBot, bot.context.config.a, typeof DroverClient);
+    await bot.stop();
     await import('drover/dist/src/main/service.js').catch(({ code }) => console.log(code));
   `;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], {
     cwd: dir,
     env,
   });
-  expect(stdout).toBe('function function\nERR_PACKAGE_PATH_NOT_EXPORTED\n');
+  expect(stdout).toBe('function 1 function\nERR_PACKAGE_PATH_NOT_EXPORTED\n');
 });
