@@ -105,6 +105,13 @@ describe('selectors', () => {
       code: 0,
       stderr: expect.stringContaining('holds only bots with these labels team=new'),
     });
+    const lines = path.join(home, 'lines.ndjson');
+    await drover(['record', lines, '--kind', 'log', '--for', '1ms']);
+    expectFailure(
+      await drover(['check', lines, '--kind', 'faulty', '--no-errors']),
+      EXIT.usage,
+      /lines\.ndjson has no snapshots of bots, by which --status, --kind and --label select/,
+    );
     const none = await drover(['check', file, '--kind', 'irc', '--at-least', '1']);
     expect(none.code).toBe(EXIT.not_as_expected);
   });

@@ -107,8 +107,9 @@ async function settled(
 ): Promise<ActionOutcome> {
   const bot = status === 'failed' ? undefined : await failed?.settled(id);
   if ((bot?.status ?? status) !== 'failed') return { status: bot?.status ?? status };
-  const { last_error } = bot ?? (await client.bots.get(id, call()));
-  return { error: `failed: ${last_error ?? 'unknown reason'}` };
+  // The token may not read.
+  const shown = bot ?? (await client.bots.get(id, call()).catch(() => undefined));
+  return { error: `failed: ${shown?.last_error ?? 'unknown reason'}` };
 }
 
 /** The start of a bot that had failed often fails again at once, after the service has answered. Owns a stream of such bots. */

@@ -137,15 +137,23 @@ async function replay(
   expectations: readonly Expectation[],
   options: FilterFlags,
 ): Promise<Run> {
-  const { fits } = new EventSelection(options);
+  const selection = new EventSelection(options);
   let events = 0;
   let lastMs = 0;
+  let snapshots = 0;
   const { head, end } = await readRecording(file, (event, atMs) => {
     lastMs = atMs;
-    if (!fits(event)) return;
+    if (event.event === 'session') snapshots++;
+    if (!selection.fits(event)) return;
     events++;
     for (const one of expectations) one.see(event, atMs);
   });
+  if (selection.selectsBots && snapshots === 0) {
+    throw new CliError(
+      EXIT.usage,
+      `${file} has no snapshots of bots, by which --status, --kind and --label select; record without --level, --scope and --kind log`,
+    );
+  }
   // Recordings of earlier versions have no filter field.
   if (head.filter) {
     complain(`the recording holds only ${wordsOf(head.filter)}; other events are not checked`);

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../client/index.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
 import type { LeftBehind } from '../../shared/contract/threads.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
@@ -23,6 +24,8 @@ import { isColored, print, printJson, printLine, safeJson } from '../terminal/ou
 type KindTrial = import('../../main/bots/kind-trial.js').KindTrial;
 
 const DEFAULT_RUN_MS = 2000;
+/** How long a run that publishes nothing has to begin before the first command, in ms. */
+const BEGIN_MS = 250;
 /** Lines in the JSON report; more are counted. */
 const MAX_LINES = 10_000;
 
@@ -112,6 +115,8 @@ class KindTest {
   };
   readonly #options: TestOptions;
   readonly #isColored: boolean;
+  /** The bot has published something. */
+  readonly #heard = new Deferred();
   #exitCode: number = EXIT.ok;
   /** Lines are printed in order. */
   #printed: Promise<void> = Promise.resolve();
@@ -142,6 +147,8 @@ class KindTest {
       const stop = new Promise<void>((resolve) => {
         stopSignal.addEventListener('abort', () => resolve(), { once: true });
       });
+      // The start is answered before the run begins.
+      await Promise.race([over, this.#heard.promise, delay(BEGIN_MS)]);
       for (const { name, args } of commands) await this.#invoke(trial, kind, name, args);
       await Promise.race([over, until, stop]);
       await this.#end(trial);
@@ -221,6 +228,7 @@ class KindTest {
 
   #take(item: Item): void {
     const { report } = this;
+    this.#heard.resolve();
     if (item.kind === 'session') {
       if (item.patch.status !== undefined && item.patch.status !== 'stopping') {
         report.status = item.patch.status;

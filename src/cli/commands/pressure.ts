@@ -3,10 +3,11 @@
 import type { Command } from 'commander';
 import type { PressureReport } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
+import { showDuration } from '../flags/duration.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, table } from '../terminal/output.js';
 
-const HEAD = ['RESOURCE', 'USED', 'LIMIT', ''];
+const HEAD = ['RESOURCE', 'USED', 'LIMIT', 'STATE'];
 
 export function addPressure(program: Command): void {
   withConnection(program.command('pressure'))
@@ -28,35 +29,35 @@ async function pressure(options: ConnectionOptions & { json?: true }): Promise<u
   }
 }
 
-function rowsOf({
-  cpu,
-  memory,
-  streams,
-  queue,
-  files,
-  hosts,
-  bots,
-  store,
-  journal,
-  short,
-}: PressureReport) {
+function rowsOf(report: PressureReport): string[][] {
+  const { cpu, memory, streams, queue, files, hosts, bots, store, journal } = report;
   const share = (part: number): string => `${Math.round(part * 1000) / 10} %`;
   const bytes = (size: number): string => `${Math.round(size / 2 ** 20)} MiB`;
-  const rows: [resource: string, used: string, limit: string][] = [
+  const count = (number: number | null): string => (number === null ? '-' : String(number));
+  const { most } = files;
+  const rows: [resource: string, used: string, limit: string, note?: string][] = [
     ['cpu', share(cpu.used), share(cpu.limit)],
     ['memory', bytes(memory.used_bytes), bytes(memory.limit_bytes)],
     ['streams', String(streams.open), String(streams.limit)],
     ['queue', share(queue.used), share(queue.limit)],
-    ['files', String(files.used ?? 'unknown'), String(files.limit ?? '')],
+    [
+      'files',
+      count(files.used),
+      count(files.limit),
+      most === null ? '' : `kind ${most.kind} has ${most.open} connections`,
+    ],
     ['bots', String(bots.present), String(bots.limit)],
     ['disk', store.state, ''],
     ['journal', journal.state, ''],
-    ...hosts.map(({ host, delay_ms }): [string, string, string] => [
+    ...hosts.map(({ host, bots, delay_ms }): [string, string, string] => [
       `host ${host}`,
-      `${delay_ms} ms late`,
+      `${bots} bots, ${showDuration(delay_ms)} late`,
       '',
     ]),
   ];
-  const missing: readonly string[] = short;
-  return rows.map((row) => [...row, missing.includes(row[0]) ? 'short' : '']);
+  const missing: readonly string[] = report.short;
+  return rows.map(([resource, used, limit, note = '']) => {
+    const short = missing.includes(resource) ? 'short' : '';
+    return [resource, used, limit, [short, note].filter((text) => text !== '').join(', ')];
+  });
 }

@@ -95,7 +95,7 @@ export function noBots(selectors: BotSelectors): CliError {
   );
 }
 
-/** Selectors in words: `status failed, the kind demo and these labels team=a`. */
+/** Selectors, also those that a file holds, in words: `status failed, the kind demo and these labels team=a`. */
 export function wordsOf({ status, kind, label }: BotSelectors): string {
   const pairs = label && Object.entries(label).map((pair) => pair.join('='));
   const parts: [what: string, values: readonly string[] | undefined][] = [
@@ -104,6 +104,8 @@ export function wordsOf({ status, kind, label }: BotSelectors): string {
     ['these labels', pairs],
   ];
   return parts
-    .flatMap(([what, values]) => (values === undefined ? [] : `${what} ${values.join(',')}`))
+    .flatMap(([what, values]) =>
+      values === undefined ? [] : `${what} ${[values].flat().join(',')}`,
+    )
     .join(' and ');
 }

@@ -91,7 +91,10 @@ export function wordsOf({ kind, level, session, scope, bots }: RecordedFilter): 
   const parts = Object.entries({ kind, level, bot: session, scope }).flatMap(([name, values]) =>
     values === undefined ? [] : `${name} ${shown([values].flat())}`,
   );
-  return [...parts, ...(bots === undefined ? [] : [`bots with ${selectorWords(bots)}`])].join(', ');
+  return [
+    ...parts,
+    ...(typeof bots !== 'object' || bots === null ? [] : [`bots with ${selectorWords(bots)}`]),
+  ].join(', ');
 }
 
 function shown(values: readonly string[]): string {
