@@ -4,7 +4,7 @@ import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
-import { fixGlobals, forbidSignalsToSelf, keepListeners } from '../src/bot-host/guards.js';
+import { fixGlobals, forbidEnd, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
@@ -106,7 +106,7 @@ export default function runHost(start: HostStart): Promise<void> {
     captureConsole(console);
     captureWrites(process.stdout, 'stdout', 'info');
     captureWrites(process.stderr, 'stderr', 'warn');
-    forbidSignalsToSelf();
+    forbidEnd();
     fixGlobals();
   });
 }

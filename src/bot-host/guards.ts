@@ -66,8 +66,14 @@ export function keepListeners(listeners: Readonly<Record<string, Listener>>): vo
   process.off = process.removeListener;
 }
 
-/** Lets a bot signal other processes only: its own is that of all bots, and of the service. */
-export function forbidSignalsToSelf(): void {
+/** Lets a bot end itself and other processes only: this process is that of all bots, and of the service. */
+export function forbidEnd(): void {
+  process.exit = () => {
+    // It would end the thread, and with it every bot of the host.
+    throw new Error(
+      'a bot must not call process.exit(); its run ends when run() returns or throws',
+    );
+  };
   const { kill } = process;
   process.kill = (pid, signal) => {
     // 0 and negative numbers are process groups, and this process may be in them. Signal 0 only asks whether there is one.

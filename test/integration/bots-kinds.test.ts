@@ -41,7 +41,8 @@ const BROKEN: Record<string, string> = {
   // Blocks its thread as an endless loop does, but without a core's time.
   'blocks.mjs': 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
   'never-loaded.mjs': 'await new Promise(() => {})',
-  'exits.mjs': 'process.exit(0)',
+  'exits.mjs': 'process.reallyExit(0)',
+  'refused-exit.mjs': 'process.exit(0)',
   'hoards.mjs': 'const hoard = []; for (;;) hoard.push(new Array(100_000).fill(hoard));',
   'rejects-later.mjs': `await Promise.reject(new Error('rejected at import'))`,
 };
@@ -67,7 +68,7 @@ beforeAll(async () => {
   // The first host creates the file; on the others the kind finds it and exits.
   const taken = JSON.stringify(path.join(dir, 'taken'));
   const single = `import { existsSync, writeFileSync } from 'node:fs';
-    if (existsSync(${taken})) process.exit(7);
+    if (existsSync(${taken})) process.reallyExit(7);
     writeFileSync(${taken}, '');
     ${kind(`kind: 'single', config: {}`)}`;
   writeFileSync(path.join(dir, 'single.mjs'), single);

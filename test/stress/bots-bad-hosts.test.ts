@@ -152,7 +152,7 @@ describe('a host that hangs or exits', () => {
     ]);
   });
 
-  it('process.exit() ends its host, not the service', async () => {
+  it('the end of its thread ends its host, not the service', async () => {
     await settle();
     expect((await cause('exit', 'host_lost')).suspect).toBe(culprit);
   });

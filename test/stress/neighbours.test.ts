@@ -138,6 +138,7 @@ describe('it fails, and its neighbours lose nothing', () => {
     ['clock', /read only property 'now'/],
     ['timers', /read only property 'setTimeout'/],
     ['remove_listeners', /nobody listens/],
+    ['process_exit', /must not call process\.exit\(\)/],
     ['signal_to_self', /must not send signals to the service/],
   ])('%s', async (fault, error) => {
     await createHostile(fault, { restart: { max_restarts: 0 } });
