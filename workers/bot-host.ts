@@ -8,7 +8,7 @@ import { fixGlobals, forbidEnd, keepListeners } from '../src/bot-host/guards.js'
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
-import { openByKind } from '../src/bot-host/open-handles.js';
+import { endChildren, openByKind } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -81,6 +81,7 @@ export default function runHost(start: HostStart): Promise<void> {
       open: openByKind,
       drill: ({ fault }) => causeFault(fault),
       shutdown() {
+        endChildren();
         pulse.stop();
         fronts.close();
         outbox.close();

@@ -60,13 +60,12 @@ export function currentRun(): CurrentRun | undefined {
 }
 
 /**
- * The kind of the bot whose code has created a handle: Node keeps the context with it. Null when it was no bot's, and where Node
- * keeps contexts in another way.
+ * The run whose code has created a handle: Node keeps the context with it. Undefined when it was no bot's, and where Node keeps
+ * contexts in another way.
  */
-export function kindOfHandle(handle: object): string | null {
+export function runOfHandle(handle: object): CurrentRun | undefined {
   const { kResourceStore: key } = current as unknown as { kResourceStore?: symbol };
-  const run = key && (handle as Record<symbol, CurrentRun | undefined>)[key];
-  return run?.kind.kind ?? null;
+  return key && (handle as Record<symbol, CurrentRun | undefined>)[key];
 }
 
 // Read by the inspector in a thread that hangs (src/main/bots/stack-capture.ts).

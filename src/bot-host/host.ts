@@ -24,6 +24,7 @@ import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { CommandCall } from './command-call.js';
 import { commandSchemas } from './kinds.js';
+import { LeftOpen } from './open-handles.js';
 import type { Outbox } from './outbox.js';
 
 type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
@@ -46,6 +47,9 @@ export class BotHost {
   readonly #network: NetworkRules;
   readonly #events: BotHostEvents;
   readonly #runs = new Map<string, BotRun>();
+  readonly #leftOpen = new LeftOpen(({ id, number: run }, error) =>
+    this.#events.lateError({ id, run, error, isLeftOpen: true }),
+  );
   readonly #log: Pick<CommandLog, 'note'>;
   readonly #ajv = kindAjv();
   /** By kind; made for the first command. */
@@ -107,7 +111,10 @@ export class BotHost {
       this.#outbox.flush();
       this.#events.exited({ id, run: number, ...end });
     });
-    void run.settled.then(() => this.#events.settled(number));
+    void run.settled.then(() => {
+      this.#events.settled(number);
+      this.#leftOpen.note(run);
+    });
   }
 
   /** Resolves when the bot has stopped, or is abandoned after `graceMs`. Its last lines are posted by then. */

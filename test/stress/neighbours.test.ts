@@ -2,7 +2,7 @@
 // nothing, or are restarted once when only that ends the fault.
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -183,6 +183,21 @@ it.each([
   const others = logs(stream).filter(({ session_id }) => NEIGHBOURS.includes(session_id ?? ''));
   expect(others.filter(({ level }) => level === 'warn')).toEqual([]);
   expect((await act(service, 'hostile', 'stop')).status).toBe(200);
+});
+
+it('a child process that its run leaves is told, and ends with the service', async () => {
+  await createHostile('child');
+  const { message } = await lineFrom(
+    stream,
+    0,
+    (log) => log.session_id === 'hostile' && log.message.startsWith('its run has ended and left'),
+  );
+  const [, pid] = /^its run has ended and left open: child process (\d+)$/.exec(message) ?? [];
+  const isThere = (): boolean => existsSync(`/proc/${pid}`);
+  expect([pid !== undefined, isThere()]).toEqual([true, true]);
+  expect(await service.stop()).toBe(0);
+  hasEnded = true;
+  await expect.poll(isThere).toBe(false);
 });
 
 describe('at its stop, its neighbours lose nothing', () => {

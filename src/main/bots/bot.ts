@@ -3,7 +3,7 @@
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
-import type { BotExit } from '../../shared/contract/threads.js';
+import type { BotExit, LateError } from '../../shared/contract/threads.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem, type ServiceEvents } from '../service-events.js';
@@ -258,9 +258,11 @@ export class Bot {
     this.#ended({ error, restart, cause: 'bot', isReported: error !== null });
   }
 
-  /** A run that is over has thrown, in code that it has left behind. */
-  lateError(run: number, error: string): void {
-    if (run > this.#foreignRuns) this.#log('error', `error after the end of its run: ${error}`);
+  /** A run that is over has thrown, in code that it has left behind, or has left something open. */
+  lateError({ run, error, isLeftOpen }: LateError): void {
+    if (run <= this.#foreignRuns) return;
+    if (isLeftOpen) this.#log('warn', `its run has ended and left open: ${error}`);
+    else this.#log('error', `error after the end of its run: ${error}`);
   }
 
   /** Whether this is the number of the run that its host has now. */

@@ -81,8 +81,11 @@ export class KindTrial {
     this.#host = new HostThread(0, options, sink, {
       awake() {},
       exited: (exit) => this.#exited.resolve(exit),
-      lateError: ({ error }) =>
-        publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT)),
+      lateError({ error, isLeftOpen }) {
+        // What it leaves is listed.
+        if (isLeftOpen) return;
+        publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
+      },
       flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
       failed: (error) => {
         this.#fault = error;

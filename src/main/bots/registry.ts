@@ -373,8 +373,12 @@ export class BotRegistry {
   }
 
   /** A run that is over has thrown. Text of an earlier bot with the same id is not shown. */
-  lateError({ id, run, error }: LateError): void {
-    this.#bots.get(id)?.lateError(run, error);
+  lateError(late: LateError): void {
+    const bot = this.#bots.get(late.id);
+    bot?.lateError(late);
+    if (bot || !late.isLeftOpen) return;
+    const line = `bot ${late.id}, which is deleted, has left open: ${late.error}`;
+    this.#dependencies.events.tell(logItem('warn', SERVICE_SCOPE, line));
   }
 
   /** A host is being replaced: its bots move to other hosts. */

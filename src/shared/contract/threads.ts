@@ -321,6 +321,8 @@ export interface LateError {
   id: string;
   run: number;
   error: string;
+  /** `error` is what the run has left open, in words: connections, child processes. */
+  isLeftOpen?: boolean;
 }
 
 /** A bot has been above its limits of lines or statuses for a while. */
@@ -392,6 +394,6 @@ export type HostControlMethods = {
    * its signal: until then it keeps running in the thread, unheard.
    */
   settled(input: { run: number }): void;
-  /** A run that has ended, or was abandoned, has thrown. At most 10 times for each run. */
+  /** A run that has ended, or was abandoned, has thrown, at most 10 times for each run; or it has left something open, once. */
   lateError(input: LateError): void;
 };
