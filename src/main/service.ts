@@ -241,9 +241,12 @@ export class Service {
     for (const line of missingKinds) this.#say('error', line);
     const { uncleanEnd, restriction } = this.#record;
     if (uncleanEnd !== null) this.#reportUncleanEnd(uncleanEnd);
-    const misfits = [this.#misfit, ...this.#unknownKinds(), restriction].filter(
-      (line) => line !== null,
-    );
+    const misfits = [
+      this.#misfit,
+      ...this.#unknownKinds(),
+      ...this.#schemas.notices,
+      restriction,
+    ].filter((line) => line !== null);
     for (const line of misfits) this.#say('warn', line);
     const warnings = [...missingKinds, ...misfits, ...(uncleanEnd === null ? [] : [uncleanEnd])];
     // Not before the port is bound: a bot must not log in for a service that then fails to start. And in the same turn, so that

@@ -73,7 +73,8 @@ beforeAll(async () => {
     ${kind(`kind: 'single', config: {}`)}`;
   writeFileSync(path.join(dir, 'single.mjs'), single);
   writeFileSync(path.join(dir, 'alone.mjs'), 'export const help = 1');
-  const printer = kind(`kind: 'printer', config: {}, async run(ctx) {
+  const config = `config: { properties: { url: { type: 'string', format: 'uri' } } }`;
+  const printer = kind(`kind: 'printer', ${config}, async run(ctx) {
     console.log('on the %s', 'console', { it: 'prints' });
     await null;
     process.stderr.write('on standard error\\n');
@@ -212,6 +213,9 @@ it('what a bot prints becomes its lines; what a kind prints while it loads does 
   expect(error).toMatchObject({ session_id: 'printer', level: 'warn' });
   expect(error.message).toBe('on standard error');
   expect(service.stderr()).toContain('printed at import');
+  expect(service.stderr()).toContain(
+    'drover: warning: the bot kind printer: the format "uri" is not checked, use a pattern\n',
+  );
   expect(service.stderr()).not.toContain('on standard error');
 });
 

@@ -22,6 +22,8 @@ export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
   readonly #ajv = kindAjv();
 
+  /** What the authors of kinds should know, a line each. */
+  readonly notices: string[] = [];
   /** Modules that are no kinds or did not load, to say why a kind is unknown. */
   #failed: LoadedKinds['failed'] = [];
 
@@ -51,6 +53,12 @@ export class KindSchemas {
           compiled.commands.compile();
         }
         this.#kinds.set(kind, compiled);
+        for (const format of formatsOf(info)) {
+          const name = JSON.stringify(format);
+          this.notices.push(
+            `the bot kind ${kind}: the format ${name} is not checked, use a pattern`,
+          );
+        }
       } catch (thrown) {
         failed.push({ module: modules.get(kind) ?? kind, error: messageOf(thrown) });
       }
@@ -156,6 +164,16 @@ export class KindSchemas {
     commands.check(command, copy);
     return copy;
   }
+}
+
+/** The values of `format` in the schemas of a kind. */
+function formatsOf({ config, commands }: KindInfo): Set<string> {
+  const found = new Set<string>();
+  JSON.stringify([config, commands], (key, value: unknown) => {
+    if (key === 'format' && typeof value === 'string') found.add(value);
+    return value;
+  });
+  return found;
 }
 
 /** The first few; a list in a configuration may have many. */

@@ -13,7 +13,8 @@ export function kindAjv(): () => Ajv {
   return lazy(() => {
     // Loading Ajv takes 20 ms, and nothing before the first bot or command needs it.
     const { Ajv } = require('ajv') as typeof import('ajv');
-    return new Ajv({ useDefaults: true, strict: false });
+    // No format is known. KindSchemas says so, with the kind.
+    return new Ajv({ useDefaults: true, strict: false, validateFormats: false });
   });
 }
 

@@ -1,6 +1,6 @@
 // What `GET /api/kinds` says of a kind's configuration, and what is accepted, must agree.
 
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 
 const KIND = {
@@ -61,5 +61,20 @@ it('names the module of an invalid schema, and the command', () => {
       module: 'file:///kinds/b.mjs',
       error: expect.stringMatching(/^commands\.say\.args: schema is invalid: /),
     },
+  ]);
+});
+
+it('says which formats are not checked, and nothing else is printed', () => {
+  const schemas = new KindSchemas();
+  const printed = vi.spyOn(console, 'warn');
+  const url = { type: 'string', format: 'uri' };
+  // A key with that name is none.
+  const config = { type: 'object', properties: { url, format: { type: 'string' } } };
+  expect(schemas.add([{ ...KIND, config }])).toEqual([]);
+  expect(schemas.checkConfig('walker', { url: 'no url' })).toEqual({ url: 'no url' });
+  expect(printed).not.toHaveBeenCalled();
+  printed.mockRestore();
+  expect(schemas.notices).toEqual([
+    'the bot kind walker: the format "uri" is not checked, use a pattern',
   ]);
 });
