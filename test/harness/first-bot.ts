@@ -53,6 +53,15 @@ export async function walkThroughPackage(reader: Reader): Promise<number | null>
   expect(worded(checked)).toEqual(expect.arrayContaining(worded(shownBehind(check))));
   const report = readFileSync(path.join(reader.dir, 'report.xml'), 'utf8');
   expect(report).toContain('tests="4" failures="0"');
+  // A script that fails leaves no bot behind either, so that it can run again.
+  reader.write(docBlock('docs/GETTING-STARTED.md', '# test.sh').replace('add seconds=5', 'no'));
+  for (let run = 0; run < 2; run++) {
+    const failed = await reader.run(
+      'npx drover record run.ndjson --force -- sh test.sh || echo "code $?"',
+    );
+    expect(failed).toMatch(/^code 5$/m);
+    expect(await reader.run('npx drover bots list')).not.toMatch(/^probe /m);
+  }
   const code = await service.interrupt();
   const lives = () =>
     fetch(`${reader.env['DROVER_URL']}/health`).then(
