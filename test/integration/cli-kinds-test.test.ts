@@ -10,6 +10,9 @@ import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
 const MESSY = fileURLToPath(new URL('../fixtures/trial-kinds/messy.mjs', import.meta.url));
+/** A kind that ends its host while it is loaded. */
+const BREAKS_HOST =
+  "setTimeout(() => { throw new Error('boom'); }, 1); await new Promise(() => {});";
 /** Bots stop as soon as everything was said: nothing waits for the default of 2 s. */
 const BRIEF = ['--for', '1ms'];
 
@@ -97,8 +100,19 @@ describe('kinds test', () => {
     expectFailure(await test([empty]), EXIT.failed, /does not load: .*defineBot/);
     const broken = file('throws.mjs', "throw new Error('no luck')");
     expectFailure(await test([broken]), EXIT.failed, /does not load: .*no luck/);
-    const exits = file('exits.mjs', 'process.exit(3)');
-    expectFailure(await test([exits]), EXIT.failed, /it ended its bot host while it was loaded/);
+    const typed = file('typed.mts', 'const a: number = 1;');
+    const isLoaded = Boolean((process.features as { typescript?: unknown }).typescript);
+    expectFailure(
+      await test([typed]),
+      EXIT.failed,
+      isLoaded ? /does not load: .*defineBot/ : /does not load: Node \S+ does not load TypeScript/,
+    );
+    const breaks = file('breaks.mjs', BREAKS_HOST);
+    expectFailure(
+      await test([breaks]),
+      EXIT.failed,
+      /it ended its bot host while it was loaded: .*boom/,
+    );
   });
 
   it('--json is a report', async () => {
@@ -120,15 +134,15 @@ describe('kinds test', () => {
 });
 
 it('doctor loads the kinds, and says which do not load', async () => {
-  const exits = file('exits.mjs', 'process.exit(3)');
+  const breaks = file('breaks.mjs', BREAKS_HOST);
   const port = String(await freePort());
   const flags = ['--json', '--port', port, '--data-dir', home, '--no-demo'];
-  const { stdout } = await runCli(home, ['doctor', ...flags, '--kinds', MESSY, exits]);
+  const { stdout } = await runCli(home, ['doctor', ...flags, '--kinds', MESSY, breaks]);
   const kinds = (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'kinds');
   expect(kinds).toMatchObject({
     result: 'warn',
     message: expect.stringMatching(
-      /exits\.mjs does not load: it ended its bot host .*; these load: demo, synthetic, irc, messy$/,
+      /breaks\.mjs does not load: it ended its bot host .*; these load: demo, synthetic, irc, messy$/,
     ),
   });
 });

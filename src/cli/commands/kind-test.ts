@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import type { Json, JsonObject } from '../../client/index.js';
+import { findKinds } from '../../main/bots/kind-modules.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
 import type { LeftBehind } from '../../shared/contract/threads.js';
@@ -87,8 +87,13 @@ async function testKind(file: string, options: TestOptions): Promise<number> {
 /** @throws CliError */
 function moduleOf(file: string): string {
   const path = resolve(file);
-  if (statSync(path, { throwIfNoEntry: false })?.isFile()) return pathToFileURL(path).href;
-  throw new CliError(EXIT.usage, `there is no file ${path}`);
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
+    throw new CliError(EXIT.usage, `there is no file ${path}`);
+  }
+  const { modules, failed } = findKinds([path]);
+  const module = modules.at(-1);
+  if (failed.length === 0 && module !== undefined) return module;
+  throw new CliError(EXIT.failed, `it does not load: ${failed[0]?.error}`);
 }
 
 function commandOf(text: string): { name: string; args: JsonObject } {
