@@ -59,8 +59,13 @@ export class BotLogger implements Logger {
   }
 }
 
-/** Only a line that is not skipped is formatted. */
+/** A string alone, which most lines are, is the line. Any other is formatted, if it is not skipped. */
 function text(values: readonly unknown[]): string | (() => string) {
-  const [message] = values;
-  return typeof message === 'string' && values.length === 1 ? message : () => textOf(values);
+  const message = values[0];
+  return typeof message === 'string' && values.length === 1 ? message : formatted(values);
+}
+
+/** Apart, so that a string alone allocates no closure. */
+function formatted(values: readonly unknown[]): () => string {
+  return () => textOf(values);
 }
