@@ -171,7 +171,8 @@ export class InjectedService implements ServiceApi {
   /** Loads the kinds and starts the configured bots. */
   async start(): Promise<void> {
     const { config } = this.#parts;
-    const given = findKinds(config.kinds).modules.slice(SHIPPED.length);
+    // Vitest loads TypeScript.
+    const given = findKinds(config.kinds, true).modules.slice(SHIPPED.length);
     for (const module of [SYNTHETIC, ...given]) {
       this.#schemas.add(await this.#host.load(module));
     }
