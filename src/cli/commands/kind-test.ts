@@ -25,7 +25,7 @@ type KindTrial = import('../../main/bots/kind-trial.js').KindTrial;
 
 const DEFAULT_RUN_MS = 2000;
 /** How long a run that publishes nothing has to begin before the first command, in ms. */
-const BEGIN_MS = 250;
+const BEGIN_MS = 1000;
 /** Lines in the JSON report; more are counted. */
 const MAX_LINES = 10_000;
 
