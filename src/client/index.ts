@@ -8,6 +8,7 @@ export type {
   KindHold,
   KindInfo,
   KindList,
+  ListedKind,
   RestartPolicy,
   StackFrame,
   UpdateBotBody,

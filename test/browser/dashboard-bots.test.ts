@@ -369,13 +369,20 @@ describe('one bot', () => {
 
     await page.getByRole('tab', { name: 'Configuration' }).click();
     await page.getByText('Restart policy').click();
-    await page.getByLabel('Maximum restarts').fill('');
+    await page.getByLabel('Window (ms)').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('is required').waitFor();
+    await page.getByLabel('Window (ms)').fill('60000');
     await page.getByLabel('Maximum restarts').fill('3');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('stubborn saved').waitFor();
     expect(await policy()).toMatchObject({ policy: 'always', max_restarts: 3 });
+    // What is saved is folded again.
+    await page.getByLabel('Maximum restarts').waitFor({ state: 'hidden' });
+    await page.getByText('Restart policy').click();
+    await page.getByLabel('Maximum restarts').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(policy).toMatchObject({ policy: 'always', max_restarts: null });
     expect((await snapshot(service, 'stubborn')).started_at_ms).toBe(before.started_at_ms);
     await call(service, 'DELETE', '/api/bots/stubborn');
   });

@@ -112,8 +112,9 @@ it('ten faults at once: no healthy bot fails, or restarts more than once for eac
     const [times] = await Promise.all([health, restarts]);
     await eventually(
       async () =>
-        (await list(service)).filter(({ id, status }) => /^healthy/.test(id) && status === 'running')
-          .length === count,
+        (await list(service)).filter(
+          ({ id, status }) => /^healthy/.test(id) && status === 'running',
+        ).length === count,
       'all healthy bots run',
       60_000,
     );
@@ -147,7 +148,12 @@ function report(silences: number[], health: number[], bots: Bots, found: Found):
       const bot = bots.find(({ id }) => id === fault);
       return `${fault}: ${types}; ${bot?.status}, restarts ${bot?.restarts}: ${bot?.last_error ?? ''}`;
     }),
-    `incidents without a suspect: ${found.filter(({ suspect }) => suspect === null).map(({ reason }) => reason).join(' | ') || 'none'}`,
+    `incidents without a suspect: ${
+      found
+        .filter(({ suspect }) => suspect === null)
+        .map(({ reason }) => reason)
+        .join(' | ') || 'none'
+    }`,
   ];
   process.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -14,6 +14,9 @@ const TYPES: Record<Incident['type'], string> = {
   host_lost: 'Host lost',
   overdue: 'Overdue',
   failed: 'Failed',
+  kind_quarantined: 'Kind quarantined',
+  unclean_end: 'Unclean end',
+  flood: 'Flood',
 };
 
 export function IncidentList({

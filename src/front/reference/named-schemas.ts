@@ -4,7 +4,7 @@ import {
   BotConfig,
   CreateBotBody,
   Incident,
-  KindInfo,
+  ListedKind,
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
@@ -33,7 +33,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Incident,
   ActionOutcome,
   InvokeOutcome,
-  KindInfo,
+  Kind: ListedKind,
   Token: TokenInfo,
   NewToken,
   CreateToken: CreateTokenBody,

@@ -268,20 +268,22 @@ export const KindHold = Type.Object({
 });
 export type KindHold = Static<typeof KindHold>;
 
+/** A kind in the answer of `GET /api/kinds`. */
+export const ListedKind = Type.Object(
+  {
+    ...KindInfo.properties,
+    quarantine: nullable(
+      KindHold,
+      'Set while new bot hosts do not load the kind and its bots are not started. Null otherwise.',
+    ),
+  },
+  { description: 'A kind of bot, and whether its bots can run.' },
+);
+export type ListedKind = Static<typeof ListedKind>;
+
 /** Answer of `GET /api/kinds`. */
 export const KindList = Type.Object({
-  kinds: Type.Array(
-    Type.Object(
-      {
-        ...KindInfo.properties,
-        quarantine: nullable(
-          KindHold,
-          'Set while new bot hosts do not load the kind and its bots are not started. Null otherwise.',
-        ),
-      },
-      { description: 'A kind of bot, and whether its bots can run.' },
-    ),
-  ),
+  kinds: Type.Array(ListedKind),
   failed: LoadedKinds.properties.failed,
 });
 export type KindList = Static<typeof KindList>;
