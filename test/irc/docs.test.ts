@@ -1,9 +1,9 @@
 // The example of docs/BOTS.md on a real ngIRCd. Only its address differs.
 
 import { expect, it } from 'vitest';
-import { freePort } from '../harness/daemon.js';
 import { commandsOf, docBlock, Reader } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
+import { freePort } from '../harness/ports.js';
 import { startNgircd } from './ngircd.js';
 
 it('docs/BOTS.md: a bot on an IRC server', async () => {

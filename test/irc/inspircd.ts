@@ -1,6 +1,7 @@
 // Test harness of the IRC tests. Owns a network with accounts: InspIRCd, and Atheme's services, which support SASL.
 
-import { type Daemon, freePort, startDaemon } from '../harness/daemon.js';
+import { type Daemon, startDaemon } from '../harness/daemon.js';
+import { freePort } from '../harness/ports.js';
 
 export interface Network {
   port: number;

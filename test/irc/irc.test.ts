@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { type Answer, call, expectError } from '../harness/api.js';
-import { freePort } from '../harness/daemon.js';
+import { freePort } from '../harness/ports.js';
 import { makeDir, removeDir, type Service, startService, stopClean } from '../harness/service.js';
 import { logs, snapshots, waitForLog, waitForStatus } from '../harness/shapes.js';
 import { openStream, type SseStream } from '../harness/sse.js';

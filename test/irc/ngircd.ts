@@ -1,4 +1,5 @@
-import { type Daemon, freePort, startDaemon } from '../harness/daemon.js';
+import { type Daemon, startDaemon } from '../harness/daemon.js';
+import { freePort } from '../harness/ports.js';
 
 export interface Ngircd extends Daemon {
   port: number;
