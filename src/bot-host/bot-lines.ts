@@ -90,16 +90,12 @@ export class BotLines {
 
   /** Writes a line of the host about the bot, which no bound applies to. */
   warn(message: string): void {
-    if (this.#closed) return;
-    const line: LineKind = { level: 'warn', scope: 'bot', transport: null, direction: null };
-    this.#add(line, message, Date.now());
+    this.#addOfHost('warn', message);
   }
 
   /** Writes a line about a change of the bot's status. RunStatus bounds these. */
   state(message: string): void {
-    if (this.#closed) return;
-    const line: LineKind = { level: 'state', scope: 'bot', transport: null, direction: null };
-    this.#add(line, message, Date.now());
+    this.#addOfHost('state', message);
   }
 
   /** Counts something that is not published. @param what for the report, after the count. */
@@ -136,6 +132,11 @@ export class BotLines {
   close(): void {
     this.flush();
     this.#closed = true;
+  }
+
+  #addOfHost(level: Level, message: string): void {
+    if (this.#closed) return;
+    this.#add({ level, scope: 'bot', transport: null, direction: null }, message, Date.now());
   }
 
   #add(

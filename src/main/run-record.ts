@@ -37,7 +37,8 @@ export class RunRecord {
   /** Null when the last run ended cleanly, or there was none. */
   readonly #previous: Run | null;
   readonly #path: string;
-  readonly #by: 'the configuration' | 'repeated unclean ends';
+  /** Why it has its mode. */
+  readonly #why: string;
   #file: number | undefined;
   #isDue = false;
   #hasFailed = false;
@@ -49,12 +50,15 @@ export class RunRecord {
     this.#previous = last && !last.is_clean ? last : null;
     const unclean_ms = this.#previous ? [...this.#previous.unclean_ms, now] : [];
     const recent = unclean_ms.filter((at) => at > now - LOOP_MS);
-    const started_last = last?.started_last ?? [];
+    // A copy: what this run adds is not what the last one has left.
+    const started_last = [...(last?.started_last ?? [])];
     const isLoop = bots === 'all' && safe_after > 0 && recent.length >= safe_after;
     // When it did not help to leave out the last ones, it may be any.
     const isSafe = this.#previous?.mode === 'all' && started_last.length > 0;
     const mode = isLoop ? (isSafe ? 'safe' : 'none') : bots;
-    this.#by = isLoop ? 'repeated unclean ends' : 'the configuration';
+    this.#why = isLoop
+      ? `the service has ended uncleanly ${recent.length} times within a minute`
+      : `start.bots is ${mode}`;
     this.#run = { began_at_ms: now, is_clean: false, mode, unclean_ms: recent, started_last };
   }
 
@@ -106,14 +110,10 @@ export class RunRecord {
 
   /** Which bots are not started, and why, in a line; null when all are. */
   get restriction(): string | null {
-    const { mode, unclean_ms, started_last } = this.#run;
+    const { mode, started_last } = this.#run;
     if (mode === 'all') return null;
-    const why =
-      this.#by === 'the configuration'
-        ? `start.bots is ${mode}`
-        : `the service has ended uncleanly ${unclean_ms.length} times within a minute`;
-    if (mode === 'none') return `no bots are started, because ${why}`;
-    return `the bots that requests started last are not started, because ${why}: ${started_last.join(', ') || 'there are none'}`;
+    if (mode === 'none') return `no bots are started, because ${this.#why}`;
+    return `the bots that requests started last are not started, because ${this.#why}: ${started_last.join(', ') || 'there are none'}`;
   }
 
   /** Why a bot is not started with the service; null when it is. */

@@ -156,7 +156,7 @@ function causeOf(error: Error, host: Pick<HostThread, 'kinds'>): Cause {
     const isLast = !(error instanceof OutOfMemory) || error.wasBlocked;
     return { type: 'out_of_memory', isLast, isOwn: false, kind: null };
   }
-  // A bot can end the thread (process.exit); an error that names no run is not that of the bot whose code ran last.
+  // Native code of a bot can end the thread; an error that names no run is not that of the bot whose code ran last.
   const isLast = /^worker exited/.test(messageOf(error));
   const kind = isLast ? null : kindIn(String(error.stack), host);
   return { type: 'host_lost', isLast, isOwn: !isLast && kind === null, kind };

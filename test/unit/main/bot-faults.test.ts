@@ -12,15 +12,8 @@ import type { ServiceEvents } from '../../../src/main/service-events.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
+import { RESTART_AT_ONCE } from './restart-at-once.js';
 
-const POLICY = {
-  policy: 'always' as const,
-  max_restarts: 5,
-  window_ms: 60_000,
-  backoff_ms: 0,
-  backoff_cap_ms: 0,
-  healthy_ms: 5000,
-};
 const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
 
 let full = false;
@@ -79,7 +72,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     kinds,
     store,
     incidents,
-    POLICY,
+    RESTART_AT_ONCE,
     () => {},
   );
   for (const bot of bots) {

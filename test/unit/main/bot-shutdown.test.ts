@@ -4,6 +4,7 @@
 import { expect, it } from 'vitest';
 import { Bot, type BotDependencies } from '../../../src/main/bots/bot.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
+import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 it('a start that crosses the shutdown does not run the bot after its stop', async () => {
   let told = (): void => {};
@@ -32,16 +33,8 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
     restarted: () => {},
     graceMs: 10_000,
   } as unknown as BotDependencies;
-  const restart = {
-    policy: 'always' as const,
-    max_restarts: 5,
-    window_ms: 60_000,
-    backoff_ms: 0,
-    backoff_cap_ms: 0,
-    healthy_ms: 5000,
-  };
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
-  const bot = new Bot({ id: 'a', kind: 'k', restart, ...running }, dependencies);
+  const bot = new Bot({ id: 'a', kind: 'k', restart: RESTART_AT_ONCE, ...running }, dependencies);
   const lap = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const begun = bot.begin(false, null, Promise.resolve());
   await lap();

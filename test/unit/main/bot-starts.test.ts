@@ -12,15 +12,7 @@ import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
-
-const POLICY = {
-  policy: 'always' as const,
-  max_restarts: 5,
-  window_ms: 60_000,
-  backoff_ms: 0,
-  backoff_cap_ms: 0,
-  healthy_ms: 5000,
-};
+import { RESTART_AT_ONCE } from './restart-at-once.js';
 
 let started: string[];
 let lines: string[];
@@ -77,7 +69,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   const incidents = { report: async () => {} } as unknown as Incidents;
   const kinds = new KindQuarantine();
   const bots = store as unknown as BotStore;
-  return new BotRegistry(dependencies, schemas, kinds, bots, incidents, POLICY, () => {});
+  return new BotRegistry(dependencies, schemas, kinds, bots, incidents, RESTART_AT_ONCE, () => {});
 }
 
 const body = (id: string, kind = 'k'): CreateBotBody =>
