@@ -3,8 +3,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BotContext, type BotKind, defineBot, Type } from '../bot-sdk/index.js';
-import { CommandArgs, kindAjv } from '../shared/contract/command-args.js';
-import { explainSchemaError } from '../shared/contract/explain.js';
+import { CommandArgs, checkedCopy, kindAjv } from '../shared/contract/command-args.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { secretStrings } from '../shared/contract/secrets.js';
 import { Deferred } from '../shared/deferred.js';
@@ -57,11 +56,9 @@ export class TestBot<Config = JsonObject, State = unknown> {
   readonly lines: TestLine[] = [];
   /** Each status that the bot has had, oldest first. */
   readonly statuses: string[] = [];
-  readonly #kind: BotKind;
   readonly #run: BotRun;
   readonly #clock = new FakeClock();
   readonly #begun = new Deferred();
-  readonly #ajv = kindAjv();
   readonly #args: CommandArgs;
   #end: TestEnd | null = null;
   /** Called after each change of what a test can see. */
@@ -69,9 +66,9 @@ export class TestBot<Config = JsonObject, State = unknown> {
 
   /** Use {@link startBot}. @throws Error when the configuration is not valid. */
   constructor(kind: BotKind, { config = {}, id = 'test', fetch, allow = null }: TestOptions) {
-    this.#kind = kind;
-    this.#args = new CommandArgs(kind.kind, commandSchemas(kind), this.#ajv);
-    const checked = this.#checkConfig(config);
+    const ajv = kindAjv();
+    this.#args = new CommandArgs(kind.kind, commandSchemas(kind), ajv);
+    const checked = checkedCopy(ajv().compile(kind.config), 'config', config);
     const outbox: Pick<Outbox, 'add' | 'hasRoom' | 'flush'> = {
       hasRoom: () => this.lines.length < MAX_LINES,
       flush() {},
@@ -191,13 +188,6 @@ export class TestBot<Config = JsonObject, State = unknown> {
     await withTimeout(this.#run.ended, withinMs, () => {
       throw new Error(`the bot did not stop within ${withinMs} ms`);
     });
-  }
-
-  #checkConfig(config: JsonObject): JsonObject {
-    const copy = structuredClone(config);
-    const validate = this.#ajv().compile(this.#kind.config);
-    if (validate(copy)) return copy;
-    throw new Error(explainSchemaError('config', validate.errors));
   }
 
   #changed(): void {

@@ -3,8 +3,12 @@
 import { parse } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
-import { CommandArgs, compileAs, kindAjv } from '../../shared/contract/command-args.js';
-import { explainSchemaError } from '../../shared/contract/explain.js';
+import {
+  CommandArgs,
+  checkedCopy,
+  compileAs,
+  kindAjv,
+} from '../../shared/contract/command-args.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { redirectedSecrets, withoutSecrets } from '../../shared/contract/secrets.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
@@ -141,7 +145,7 @@ export class KindSchemas {
         `unknown kind ${JSON.stringify(kind)}${this.#whyUnknown(kind)}`,
       );
     }
-    return check(compiled.config(), 'config', { ...compiled.defaults, ...config });
+    return checkedCopy(compiled.config(), 'config', { ...compiled.defaults, ...config });
   }
 
   #whyUnknown(kind: string): string {
@@ -187,11 +191,4 @@ function withOptional(schema: KindInfo['config'], keys: readonly string[]): Kind
   const { required } = schema;
   if (keys.length === 0 || !Array.isArray(required)) return schema;
   return { ...schema, required: required.filter((key) => !keys.includes(key as string)) };
-}
-
-function check(validate: ValidateFunction, what: string, value: JsonObject): JsonObject {
-  const copy = structuredClone(value);
-  if (!validate(copy))
-    throw new DroverError('bad_request', explainSchemaError(what, validate.errors));
-  return copy;
 }

@@ -27,6 +27,22 @@ export function compileAs(what: string, validator: () => ValidateFunction): void
   }
 }
 
+/** A copy of the value with the defaults of its schema. @param what it is, for the error. @throws DroverError `bad_request`. */
+export function checkedCopy(
+  validate: ValidateFunction,
+  what: string,
+  value: JsonObject,
+): JsonObject {
+  const copy = structuredClone(value);
+  fillIn(validate, what, copy);
+  return copy;
+}
+
+function fillIn(validate: ValidateFunction, what: string, value: JsonObject): void {
+  if (validate(value)) return;
+  throw new DroverError('bad_request', explainSchemaError(what, validate.errors));
+}
+
 /** The commands of one kind. Each schema is compiled when it is first needed. */
 export class CommandArgs {
   readonly #kind: string;
@@ -55,9 +71,6 @@ export class CommandArgs {
         `no command ${JSON.stringify(command)}; bots of kind ${this.#kind} have: ${known}`,
       );
     }
-    const validate = validator();
-    if (!validate(args)) {
-      throw new DroverError('bad_request', explainSchemaError('args', validate.errors));
-    }
+    fillIn(validator(), 'args', args);
   }
 }

@@ -20,6 +20,17 @@ afterEach(async () => {
   }
 });
 
+/** An outbox that keeps what it is given. */
+export function collector(): { items: Item[]; outbox: Outbox } {
+  const items: Item[] = [];
+  const outbox = {
+    add: (item: Item) => items.push(item),
+    hasRoom: () => true,
+    flush: () => {},
+  } as unknown as Outbox;
+  return { items, outbox };
+}
+
 /** Starts a run, which ends with the test. */
 export function start(
   definition: Definition,
@@ -33,12 +44,7 @@ export function start(
     run: (ctx) => ctx.sleep(2 ** 30),
     ...definition,
   });
-  const items: Item[] = [];
-  const outbox = {
-    add: (item: Item) => items.push(item),
-    hasRoom: () => true,
-    flush: () => {},
-  } as unknown as Outbox;
+  const { items, outbox } = collector();
   const secrets = secretStrings(config, kind.config);
   const lines = new BotLines(outbox, 'tried', linesPerSecond, secrets);
   const late: string[] = [];

@@ -5,12 +5,12 @@ import net from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { BotLines } from '../../../src/bot-host/bot-lines.js';
 import { BotRun } from '../../../src/bot-host/bot-run.js';
-import type { Outbox } from '../../../src/bot-host/outbox.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { NetworkRules } from '../../../src/shared/network-rules.js';
 import irc from '../../../workers/kinds/irc.js';
 import { eventually } from '../../harness/bots.js';
+import { collector } from '../bot-host/started-run.js';
 
 const servers: net.Server[] = [];
 afterEach(() => {
@@ -31,12 +31,7 @@ async function run(
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const items: Item[] = [];
-  const outbox = {
-    add: (item: Item) => items.push(item),
-    hasRoom: () => true,
-    flush: () => {},
-  } as unknown as Outbox;
+  const { items, outbox } = collector();
   const whole = {
     host: '127.0.0.1',
     port: (server.address() as net.AddressInfo).port,
