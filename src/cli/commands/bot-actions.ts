@@ -117,6 +117,8 @@ class FailedBots {
   /** As they were before the action. */
   readonly #before: ReadonlyMap<string, BotSnapshot>;
   readonly #now = new Map<string, BotSnapshot>();
+  /** Those that have been seen starting. A restart shows a bot as stopped before that. */
+  readonly #started = new Set<string>();
   readonly #stop = new AbortController();
   #deadline: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -182,13 +184,15 @@ class FailedBots {
   #hasSettled(id: string): boolean {
     const before = this.#before.get(id);
     const now = this.#now.get(id);
-    return now?.since_ms !== before?.since_ms && NOT_RUNNING.includes(now?.status ?? '');
+    if (!now || now.since_ms === before?.since_ms) return false;
+    return NOT_RUNNING.includes(now.status) && (now.status !== 'stopped' || this.#started.has(id));
   }
 
   async #read(snapshots: AsyncIterable<BotSnapshot>): Promise<void> {
     try {
       for await (const bot of snapshots) {
         this.#now.set(bot.id, bot);
+        if (bot.status === 'starting') this.#started.add(bot.id);
         this.#changed();
       }
     } catch {
