@@ -8,7 +8,7 @@ import { fixGlobals, forbidEnd, keepListeners } from '../src/bot-host/guards.js'
 import { BotHost } from '../src/bot-host/host.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
-import { endChildren, openByKind } from '../src/bot-host/open-handles.js';
+import { endChildren, noteWorker, openByKind } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -103,7 +103,12 @@ export default function runHost(start: HostStart): Promise<void> {
       outbox.flush();
       reject(thrown);
     };
-    keepListeners({ uncaughtException: uncaught, unhandledRejection: uncaught, exit: postItems });
+    keepListeners({
+      uncaughtException: uncaught,
+      unhandledRejection: uncaught,
+      exit: postItems,
+      worker: noteWorker as (...args: unknown[]) => void,
+    });
     captureConsole(console);
     captureWrites(process.stdout, 'stdout', 'info');
     captureWrites(process.stderr, 'stderr', 'warn');

@@ -38,6 +38,7 @@ export class BotRun implements CurrentRun {
   readonly log: Logger;
   /** What the bot's code gets. */
   readonly context: RunContext;
+  isGone = false;
   /** Resolves when the run has ended. Never rejects. */
   readonly ended: Promise<RunEnd>;
   readonly #lines: BotLines;

@@ -1,6 +1,11 @@
 // Runs in a bot host thread. Owns the async context that names the run whose code is running, in timers and promises too.
 
-import { AsyncLocalStorage, AsyncResource, createHook } from 'node:async_hooks';
+import {
+  AsyncLocalStorage,
+  AsyncResource,
+  createHook,
+  executionAsyncResource,
+} from 'node:async_hooks';
 import type { Logger } from '../bot-sdk/index.js';
 
 /** One run of a bot. Its number tells it from earlier runs of the same bot, whose code may still be running. */
@@ -12,6 +17,8 @@ export interface CurrentRun {
   readonly log: Logger;
   /** Called with an uncaught error. */
   fail(thrown: unknown): void;
+  /** It ended some time ago, and what it had left open was closed. */
+  isGone: boolean;
 }
 
 const current = new AsyncLocalStorage<CurrentRun>();
@@ -19,6 +26,7 @@ const current = new AsyncLocalStorage<CurrentRun>();
 const host = new AsyncResource('drover.host');
 let lastRun = 0;
 let onRun: (run: number) => void = () => {};
+let onInterval: (run: CurrentRun, interval: NodeJS.Timeout) => void = () => {};
 
 /** Runs `task`, and everything that it starts, in the run's context. */
 export function runAsBot<T>(run: CurrentRun, task: () => T): T {
@@ -29,6 +37,11 @@ export function runAsBot<T>(run: CurrentRun, task: () => T): T {
 /** Runs `task`, and everything that it starts, as the host's own, whichever run's code calls this. */
 export function runAsHost(task: () => void): void {
   host.runInAsyncScope(task);
+}
+
+/** @param ended is called when an interval calls the code of a run that is gone. */
+export function watchIntervals(ended: (run: CurrentRun, interval: NodeJS.Timeout) => void): void {
+  onInterval = ended;
 }
 
 /**
@@ -42,9 +55,19 @@ export function watchRuns(onCode: () => void, listener: (run: number) => void): 
   createHook({
     before() {
       onCode();
-      noteRun(current.getStore());
+      const run = current.getStore();
+      noteRun(run);
+      if (run?.isGone) noteInterval(run);
     },
   }).enable();
+}
+
+function noteInterval(run: CurrentRun): void {
+  const resource = executionAsyncResource();
+  // Timers of setTimeout are left alone: those of shared parts, such as the pool of fetch, have the context of whoever was first.
+  if (typeof Reflect.get(resource, '_repeat') !== 'number') return;
+  // It calls the code now, for the last time.
+  runAsHost(() => queueMicrotask(() => onInterval(run, resource as NodeJS.Timeout)));
 }
 
 function noteRun(run: CurrentRun | undefined): void {

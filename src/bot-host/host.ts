@@ -23,6 +23,7 @@ import { withTimeout } from '../shared/with-timeout.js';
 import { BotLines } from './bot-lines.js';
 import { BotRun } from './bot-run.js';
 import type { CommandCall } from './command-call.js';
+import { watchIntervals } from './current-bot.js';
 import { commandSchemas } from './kinds.js';
 import { LeftOpen } from './open-handles.js';
 import type { Outbox } from './outbox.js';
@@ -69,6 +70,7 @@ export class BotHost {
     this.#limits = limits;
     this.#network = new NetworkRules(limits.networkAllow);
     this.#events = events;
+    watchIntervals((run, interval) => this.#leftOpen.endInterval(run, interval));
   }
 
   /** The host's part of its bots' snapshots. */

@@ -1,9 +1,10 @@
-// Runs in a bot host thread. Owns the look at what ended runs have left open. Node keeps with each handle the context in which it was
-// made, so nothing has to be noted while bots run.
+// Runs in a bot host thread. Owns the search for what ended runs have left open, and its end. Node keeps with each handle the context
+// in which it was made, so nothing has to be noted while bots run, except threads.
 
 import { ChildProcess } from 'node:child_process';
 import { Server, Socket } from 'node:net';
-import { type CurrentRun, runAsHost, runOfHandle } from './current-bot.js';
+import { Worker } from 'node:worker_threads';
+import { type CurrentRun, currentRun, runAsHost, runOfHandle } from './current-bot.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
 interface ProcessHandles {
@@ -12,6 +13,17 @@ interface ProcessHandles {
 
 /** After the end of a run, in ms: what it has closed is gone by then, also a connection that waits for its other end. */
 const LOOK_AFTER_MS = 5000;
+
+/** Threads that bots have made and that run. Bounded by memory: each has a heap. */
+const workers = new Map<Worker, CurrentRun>();
+
+/** For the event `worker` of the process: notes whose thread it is. */
+export function noteWorker(worker: Worker): void {
+  const run = currentRun();
+  if (!run) return;
+  workers.set(worker, run);
+  worker.once('exit', () => workers.delete(worker));
+}
 
 /** Connections, servers, child processes and pipes that bots have open, each with its run; also those that a run has left behind. */
 function* openHandles(): Generator<[handle: object, run: CurrentRun]> {
@@ -33,12 +45,15 @@ export function endChildren(): void {
   for (const [handle] of openHandles()) if (handle instanceof ChildProcess) handle.kill();
 }
 
-/** Tells what runs have left open. */
+/** Ends what runs have left open, and tells what it was. */
 export class LeftOpen {
   readonly #tell: (run: CurrentRun, what: string) => void;
   readonly #afterMs: number;
   /** Runs that have ended since the last look. Bounded by the runs that end within its time. */
   #ended = new Set<CurrentRun>();
+  /** Those of the last look that had left something. */
+  #asked = new Set<CurrentRun>();
+  readonly #toldInterval = new WeakSet<CurrentRun>();
 
   /** @param tell is called for a run that has left something, with what, in words. */
   constructor(tell: (run: CurrentRun, what: string) => void, afterMs = LOOK_AFTER_MS) {
@@ -49,18 +64,60 @@ export class LeftOpen {
   /** The run is over. */
   note(run: CurrentRun): void {
     this.#ended.add(run);
-    if (this.#ended.size > 1) return;
     // One look for all that end together: it goes through everything that is open.
+    if (this.#ended.size === 1 && this.#asked.size === 0) this.#lookLater();
+  }
+
+  /** Ends an interval that has called the code of a run that is gone. It is told for the first one of a run. */
+  endInterval(run: CurrentRun, interval: NodeJS.Timeout): void {
+    clearInterval(interval);
+    if (this.#toldInterval.has(run)) return;
+    this.#toldInterval.add(run);
+    this.#tell(run, 'an interval');
+  }
+
+  #lookLater(): void {
     runAsHost(() => setTimeout(() => this.#look(), this.#afterMs).unref());
   }
 
   #look(): void {
     const left = new Map<CurrentRun, object[]>();
-    for (const [handle, run] of openHandles()) {
-      if (this.#ended.has(run)) left.set(run, [...(left.get(run) ?? []), handle]);
+    for (const [handle, run] of [...openHandles(), ...workers]) {
+      if (this.#asked.has(run)) end(handle, 'SIGKILL');
+      else if (this.#ended.has(run) && !isPooled(handle)) {
+        left.set(run, [...(left.get(run) ?? []), handle]);
+      }
     }
+    for (const run of this.#ended) run.isGone = true;
     this.#ended = new Set();
-    for (const [run, handles] of left) this.#tell(run, inWords(handles));
+    this.#asked = new Set(left.keys());
+    for (const [run, handles] of left) {
+      this.#tell(run, inWords(handles));
+      for (const handle of handles) end(handle, 'SIGTERM');
+    }
+    if (left.size > 0) this.#lookLater();
+  }
+}
+
+/** A connection of a pool, of fetch or of an `http.Agent`, that bots share: whoever was first has opened it. */
+function isPooled(handle: object): boolean {
+  if (!(handle instanceof Socket)) return false;
+  if (handle.listenerCount('agentRemove') > 0) return true;
+  return Object.getOwnPropertySymbols(handle).some(
+    (key) => key.description === 'client' && Reflect.get(handle, key) !== null,
+  );
+}
+
+/** What is none of these closes with its own `close`, if it has one. */
+function end(handle: object, signal: NodeJS.Signals): void {
+  // Its listeners are the code of the bot.
+  try {
+    if (handle instanceof ChildProcess) handle.kill(signal);
+    else if (handle instanceof Worker) void handle.terminate();
+    else if (handle instanceof Socket) handle.destroy();
+    else (handle as { close?(): void }).close?.();
+  } catch {
+    // The next look finds it again.
   }
 }
 
@@ -78,5 +135,6 @@ function inWords(handles: readonly object[]): string {
 
 function nameOf(handle: object): string {
   if (handle instanceof Server) return 'server';
+  if (handle instanceof Worker) return 'thread';
   return handle instanceof Socket ? 'connection' : 'other handle';
 }

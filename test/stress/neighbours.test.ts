@@ -185,16 +185,30 @@ it.each([
   expect((await act(service, 'hostile', 'stop')).status).toBe(200);
 });
 
-it('a child process that its run leaves is told, and ends with the service', async () => {
-  await createHostile('child');
-  const { message } = await lineFrom(
-    stream,
-    0,
-    (log) => log.session_id === 'hostile' && log.message.startsWith('its run has ended and left'),
+it('what its run leaves is told and ended: a child process, a thread, an interval, connections', async () => {
+  await createHostile('litter');
+  const left = (what: RegExp) =>
+    lineFrom(
+      stream,
+      0,
+      ({ session_id, message }) => session_id === 'hostile' && what.test(message),
+    );
+  const { message } = await left(/^its run has ended and left open: .*child process/);
+  expect(message).toMatch(
+    /: (?=.*\b1 thread)(?=.*\b1 server)(?=.*\b2 connections).*; it is ended now$/,
   );
-  const [, pid] = /^its run has ended and left open: child process (\d+)$/.exec(message) ?? [];
-  const isThere = (): boolean => existsSync(`/proc/${pid}`);
-  expect([pid !== undefined, isThere()]).toEqual([true, true]);
+  const [, pid] = /child process (\d+)/.exec(message) ?? [];
+  await left(/^its run has ended and left open: an interval; it is ended now$/);
+  await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
+  await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
+  expect(await incidents(service)).toEqual([]);
+});
+
+it('a child process ends with the service', async () => {
+  await createHostile('child');
+  const { message } = await lineFrom(stream, 0, ({ message: text }) => /^child \d+$/.test(text));
+  const isThere = (): boolean => existsSync(`/proc/${message.slice('child '.length)}`);
+  expect(isThere()).toBe(true);
   expect(await service.stop()).toBe(0);
   hasEnded = true;
   await expect.poll(isThere).toBe(false);

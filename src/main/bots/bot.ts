@@ -261,7 +261,7 @@ export class Bot {
   /** A run that is over has thrown, in code that it has left behind, or has left something open. */
   lateError({ run, error, isLeftOpen }: LateError): void {
     if (run <= this.#foreignRuns) return;
-    if (isLeftOpen) this.#log('warn', `its run has ended and left open: ${error}`);
+    if (isLeftOpen) this.#log('warn', `its run has ended and left open: ${error}; it is ended now`);
     else this.#log('error', `error after the end of its run: ${error}`);
   }
 

@@ -377,7 +377,7 @@ export class BotRegistry {
     const bot = this.#bots.get(late.id);
     bot?.lateError(late);
     if (bot || !late.isLeftOpen) return;
-    const line = `bot ${late.id}, which is deleted, has left open: ${late.error}`;
+    const line = `bot ${late.id}, which is deleted, has left open: ${late.error}; it is ended now`;
     this.#dependencies.events.tell(logItem('warn', SERVICE_SCOPE, line));
   }
 

@@ -15,6 +15,7 @@ const run = (number: number): CurrentRun => ({
   number,
   log,
   fail: () => {},
+  isGone: false,
 });
 const [one, two] = [run(1), run(2)];
 

@@ -12,6 +12,7 @@ const BOT: CurrentRun = {
   number: 1,
   log: {} as Logger,
   fail: () => {},
+  isGone: false,
 };
 
 let pulse: Pulse;
