@@ -32,6 +32,7 @@ import { ownThread } from '../src/shared/thread-waits.js';
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
+    const loaded = new Map<string, BotKind>();
     const kinds = new Map<string, BotKind>();
     const streams = new Quota(start.streams, 0);
     const outbox = new Outbox(
@@ -68,7 +69,13 @@ export default function runHost(start: HostStart): Promise<void> {
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
     leftBehind?.start();
     const methods: Serves<HostMethods> = {
-      load: ({ module }) => loadModule(module, kinds),
+      load: ({ module }) => loadModule(module, loaded),
+      use({ modules }) {
+        for (const module of modules) {
+          const kind = loaded.get(module);
+          if (kind) kinds.set(kind.kind, kind);
+        }
+      },
       attachEvents({ port, inFlight }) {
         outbox.attach(port, new InFlight(inFlight));
         return { bots: host.states() };

@@ -4,15 +4,13 @@ import { messageOf } from '../shared/errors.js';
 import { checkKind, isMeantAsKind } from './kind-faults.js';
 import { explainLoadError } from './load-error.js';
 
-/** The module of each kind. */
-const origins = new WeakMap<BotKind, string>();
-
 /**
- * Loads a kind from a module URL into `kinds`. @returns its description, or why it does not load, in one line.
+ * Loads a kind from a module URL.
+ * @param loaded gets the kind, by its module. @returns its description, or why it does not load, in one line.
  */
 export async function loadModule(
   module: string,
-  kinds: Map<string, BotKind>,
+  loaded: Map<string, BotKind>,
 ): Promise<LoadedKinds> {
   let exports: Record<string, unknown>;
   try {
@@ -24,11 +22,8 @@ export async function loadModule(
     const { default: kind } = exports;
     if (!isMeantAsKind(kind)) return { kinds: [], failed: [noKind(module, exports)] };
     checkKind(kind);
-    const other = kinds.get(kind.kind);
-    if (other) throw new Error(`the kind ${kind.kind} is in ${origins.get(other)} already`);
     const info = kindInfo(kind);
-    kinds.set(kind.kind, kind);
-    origins.set(kind, module);
+    loaded.set(module, kind);
     return { kinds: [info], failed: [] };
   } catch (thrown) {
     return { kinds: [], failed: [{ module, error: messageOf(thrown) }] };

@@ -85,7 +85,9 @@ export class InjectedHost {
   }
 
   async load(module: string): Promise<KindInfo[]> {
-    const { kinds, failed } = await loadModule(module, this.#kinds);
+    const loaded = new Map<string, BotKind>();
+    const { kinds, failed } = await loadModule(module, loaded);
+    for (const kind of loaded.values()) this.#kinds.set(kind.kind, kind);
     if (failed[0]) throw new Error(`${module}: ${failed[0].error}`);
     return kinds;
   }

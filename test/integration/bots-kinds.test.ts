@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import {
   create,
@@ -65,13 +65,6 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries(BROKEN)) writeFileSync(path.join(broken, name), text);
   for (const [name, text] of Object.entries(HELPERS)) writeFileSync(path.join(broken, name), text);
   writeFileSync(path.join(broken, 'notes.txt'), 'not a module');
-  // The first host creates the file; on the others the kind finds it and exits.
-  const taken = JSON.stringify(path.join(dir, 'taken'));
-  const single = `import { existsSync, writeFileSync } from 'node:fs';
-    if (existsSync(${taken})) process.reallyExit(7);
-    writeFileSync(${taken}, '');
-    ${kind(`kind: 'single', config: {}`)}`;
-  writeFileSync(path.join(dir, 'single.mjs'), single);
   writeFileSync(path.join(dir, 'alone.mjs'), 'export const help = 1');
   const config = `config: { properties: { url: { type: 'string', format: 'uri' } } }`;
   const printer = kind(`kind: 'printer', ${config}, async run(ctx) {
@@ -89,7 +82,6 @@ beforeAll(async () => {
         broken,
         path.join(broken, 'commonjs'),
         path.join(dir, 'alone.mjs'),
-        path.join(dir, 'single.mjs'),
         path.join(dir, 'printer.mjs'),
         FIXTURE_KINDS,
       ],
@@ -97,7 +89,6 @@ beforeAll(async () => {
       hosts: { count: 2, max_heap_mb: 64, kind_load_ms: 10_000 },
       restart: { backoff_ms: 20 },
     },
-    env: { DROVER_DRILLS_ENABLED: 'true' },
   });
 });
 afterAll(async () => {
@@ -111,7 +102,7 @@ it('the other kinds are available and work', async () => {
   };
   const names = kinds.map((one) => one.kind);
   expect(names).toEqual(
-    expect.arrayContaining(['demo', 'synthetic', 'guarded', 'faulty', 'mortal', 'single']),
+    expect.arrayContaining(['demo', 'synthetic', 'guarded', 'faulty', 'mortal']),
   );
   expect(new Set(names).size).toBe(names.length);
   for (const broken of ['x', 'no-schema', 'cyclic']) expect(names).not.toContain(broken);
@@ -170,7 +161,10 @@ it('/api/kinds and the stream report each broken kind with the reason', async ()
   const reason = (module: string): string | undefined =>
     failed.find((one) => one.module.endsWith(module))?.error;
   expect(reason('throws.mjs')).toBe('thrown at import');
-  expect(reason('blocks.mjs')).toBe('it did not load within 10000 ms');
+  // Its stack says so at once; on a busy machine it may have to be loaded again, alone.
+  expect(reason('blocks.mjs')).toMatch(
+    /^it did not load within 10000 ms(, and blocked its bot host)?$/,
+  );
   expect(reason('never-loaded.mjs')).toBe('it did not load within 10000 ms');
   const file = (name: string): string => path.join(dir, 'broken', name);
   expect(reason('syntax.mjs')).toBe(`Unexpected end of input (${file('syntax.mjs')}:1:17)`);
@@ -220,23 +214,39 @@ it('what a bot prints becomes its lines; what a kind prints while it loads does 
 });
 
 it('a kind that loads only on the first host: the other hosts and their replacements run without it', async () => {
+  // The first host creates the file; on the others the kind finds it and exits.
+  const taken = JSON.stringify(path.join(dir, 'taken'));
+  const single = `import { existsSync, writeFileSync } from 'node:fs';
+    if (existsSync(${taken})) process.reallyExit(7);
+    writeFileSync(${taken}, '');
+    ${kind(`kind: 'single', config: {}`)}`;
+  writeFileSync(path.join(dir, 'single.mjs'), single);
+  const own = await startService({
+    config: {
+      kinds: [path.join(dir, 'single.mjs'), FIXTURE_KINDS],
+      hosts: { count: 2 },
+      restart: { backoff_ms: 20 },
+    },
+    env: { DROVER_DRILLS_ENABLED: 'true' },
+  });
+  onTestFinished(() => stopClean(own));
   const broken = (host: number): RegExp =>
     new RegExp(
       `^bot host ${host} runs without the bot kind .*single\\.mjs: it ended its bot host while it was loaded`,
     );
   // The first event of all, so no stream has it.
-  const past = await pastDownload(service);
+  const past = await pastDownload(own);
   expect(past.filter(({ data }) => broken(1).test(data.message ?? ''))).toHaveLength(1);
-  const stream = await watch(service);
+  const stream = await watch(own);
   // A new bot goes to the host with the fewest bots, so these have different hosts.
   const shown = [];
   for (const id of ['drilled-1', 'drilled-2']) {
-    await create(service, { id, kind: 'faulty' });
+    await create(own, { id, kind: 'faulty' });
     shown.push(await statusFrom(stream, 0, id, 'online'));
   }
   const { id = '' } = shown.find(({ host }) => host === 0) ?? {};
   const from = stream.frames.length;
-  await invoke(service, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
+  await invoke(own, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
   await lineFrom(stream, from, ({ message }) => broken(0).test(message));
   await snapshotFrom(stream, from, id, (s) => s.restarts === 1 && s.status === 'online');
   stream.close();

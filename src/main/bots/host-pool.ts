@@ -16,11 +16,13 @@ import {
   nextHostStep,
 } from '../threads/host-life.js';
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
+import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
+import { captureStack } from './stack-capture.js';
 
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
@@ -103,7 +105,7 @@ export class HostPool {
     this.#starter = new HostStarter(
       options.modules,
       kinds,
-      (number, use, modules) => this.#start(number, use, modules),
+      (...args) => this.#start(...args),
       events.kindDropped,
       (host) => this.#handle(host, 'empty'),
     );
@@ -290,11 +292,12 @@ export class HostPool {
     }, RESPAWN_MS);
   }
 
-  /** @throws KindBrokeHost */
+  /** @throws KindBrokeHost, KindUnclear */
   async #start(
     number: number,
     use: 'share' | 'reserve',
     modules: readonly string[],
+    inTurn: boolean,
   ): Promise<StartedHost> {
     // stop() has ended all hosts that there were.
     if (this.#stopping) throw new DroverError('unavailable');
@@ -311,7 +314,7 @@ export class HostPool {
       this.#handle(host, 'exit');
     });
     try {
-      const loaded = await host.open(modules);
+      const loaded = await this.#open(host, modules, inTurn);
       this.#handle(host, use);
       // It may have been awake all the time, and is watched from now on.
       this.#events.awake();
@@ -322,6 +325,21 @@ export class HostPool {
       // A host that was asked to end while it loaded a kind says nothing about the kind.
       if (this.#stopping) throw new DroverError('unavailable');
       throw thrown;
+    }
+  }
+
+  /** @throws KindBrokeHost, KindUnclear */
+  async #open(host: HostThread, modules: readonly string[], inTurn: boolean): Promise<LoadedKinds> {
+    try {
+      return await host.open(modules, inTurn);
+    } catch (thrown) {
+      if (!(thrown instanceof KindUnclear) || host.isLost) throw thrown;
+      // Of a loop in JavaScript the stack names the module.
+      const captured = await captureStack(host.threadId, END_WITHIN_MS);
+      const module = captured?.frames.map(({ url }) => url).find((url) => modules.includes(url));
+      if (module === undefined) throw thrown;
+      const reason = `it did not load within ${this.#options.kindLoadMs} ms, and blocked its bot host`;
+      throw new KindBrokeHost([module], reason);
     }
   }
 }

@@ -2,7 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
-import { type HostThread, KindBrokeHost } from '../threads/host-thread.js';
+import type { HostThread } from '../threads/host-thread.js';
+import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import { NoPlace } from './no-place.js';
 
@@ -11,11 +12,15 @@ export interface StartedHost {
   loaded: LoadedKinds;
 }
 
-/** Starts one host, shared by all bots or reserved for some. @throws KindBrokeHost */
+/**
+ * Starts one host, shared by all bots or reserved for some.
+ * @param inTurn its modules are loaded one after the other. @throws KindBrokeHost, KindUnclear
+ */
 type Start = (
   number: number,
   use: 'share' | 'reserve',
   modules: readonly string[],
+  inTurn: boolean,
 ) => Promise<StartedHost>;
 
 /** Pause before a host loads a kind again that broke it, in ms. */
@@ -49,16 +54,21 @@ export class HostStarter {
   /** The first host starts alone: it finds out which kinds break a host, and the others do without them. */
   async startFirst(): Promise<LoadedKinds> {
     const failed: LoadedKinds['failed'] = [];
+    let inTurn = false;
     for (;;) {
       try {
-        const { host, loaded } = await this.#start(0, 'share', this.#modules);
+        const { host, loaded } = await this.#start(0, 'share', this.#modules, inTurn);
         this.#kinds = host.kinds;
         return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
       } catch (thrown) {
+        if (thrown instanceof KindUnclear) {
+          inTurn = true;
+          continue;
+        }
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
-        const { module, message } = thrown;
-        failed.push({ module, error: message });
-        this.#modules = this.#modules.filter((other) => other !== module);
+        const { modules, message } = thrown;
+        failed.push(...modules.map((module) => ({ module, error: message })));
+        this.#modules = this.#modules.filter((other) => !modules.includes(other));
       }
     }
   }
@@ -67,19 +77,21 @@ export class HostStarter {
   async start(number: number, use: 'share' | 'reserve'): Promise<HostThread> {
     let modules = this.#released();
     const tried = new Set<string>();
+    let inTurn = false;
     for (;;) {
       try {
-        return (await this.#start(number, use, modules)).host;
+        return (await this.#start(number, use, modules, inTurn)).host;
       } catch (thrown) {
-        if (!(thrown instanceof KindBrokeHost)) throw thrown;
-        const { module, message } = thrown;
-        if (tried.has(module)) {
-          this.#dropped(number, module, message);
-          modules = modules.filter((other) => other !== module);
-        } else {
-          tried.add(module);
-          await delay(LOAD_AGAIN_MS, undefined, { ref: false });
+        if (thrown instanceof KindUnclear) {
+          inTurn = true;
+          continue;
         }
+        if (!(thrown instanceof KindBrokeHost)) throw thrown;
+        const again = thrown.modules.filter((module) => tried.has(module));
+        for (const module of again) this.#dropped(number, module, thrown.message);
+        modules = modules.filter((other) => !again.includes(other));
+        for (const module of thrown.modules) tried.add(module);
+        if (again.length === 0) await delay(LOAD_AGAIN_MS, undefined, { ref: false });
       }
     }
   }
@@ -96,7 +108,7 @@ export class HostStarter {
     const module = this.#kinds.get(kind);
     try {
       const modules = module === undefined ? [] : [module];
-      const { host, loaded } = await this.#start(number, 'reserve', modules);
+      const { host, loaded } = await this.#start(number, 'reserve', modules, true);
       if (host.kinds.has(kind)) return host;
       this.#discard(host);
       throw kindMissing(kind, loaded.failed[0]?.error ?? 'it is not known');

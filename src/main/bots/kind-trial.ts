@@ -16,7 +16,8 @@ import { createLags } from '../../shared/memory/loop-lag.js';
 import { createQuota } from '../../shared/memory/quota.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem } from '../service-events.js';
-import { HostThread, KindBrokeHost } from '../threads/host-thread.js';
+import { HostThread } from '../threads/host-thread.js';
+import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { KindSchemas } from './kind-schemas.js';
 import { type Captured, captureStack } from './stack-capture.js';
 
@@ -103,10 +104,10 @@ export class KindTrial {
 
   /**
    * Loads modules, and compiles the schemas of their kinds.
-   * @returns the kinds that can be used, and why the others cannot. @throws KindBrokeHost
+   * @returns the kinds that can be used, and why the others cannot. @throws KindBrokeHost, KindUnclear
    */
-  async load(urls: readonly string[]): Promise<LoadedKinds> {
-    const { kinds, failed } = await this.#host.open(urls);
+  async load(urls: readonly string[], inTurn = urls.length === 1): Promise<LoadedKinds> {
+    const { kinds, failed } = await this.#host.open(urls, inTurn);
     const modules = this.#host.kinds;
     const invalid = this.#schemas.add(kinds, modules);
     const isValid = ({ kind }: KindInfo): boolean =>
@@ -202,15 +203,18 @@ export class KindTrial {
  */
 export async function tryKinds(config: Config, modules: readonly string[]): Promise<LoadedKinds> {
   const broken: LoadedKinds['failed'] = [];
+  let inTurn = false;
   for (;;) {
     const left = modules.filter((one) => broken.every(({ module }) => module !== one));
     const trial = new KindTrial(config, () => {});
     try {
-      const { kinds, failed } = await trial.load(left);
+      const { kinds, failed } = await trial.load(left, inTurn);
       return { kinds, failed: [...broken, ...failed] };
     } catch (thrown) {
-      if (!(thrown instanceof KindBrokeHost)) throw thrown;
-      broken.push({ module: thrown.module, error: thrown.message });
+      if (thrown instanceof KindUnclear) inTurn = true;
+      else if (thrown instanceof KindBrokeHost) {
+        broken.push(...thrown.modules.map((module) => ({ module, error: thrown.message })));
+      } else throw thrown;
     } finally {
       await trial.close();
     }

@@ -26,6 +26,7 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
 import { HostedRuns } from './hosted-runs.js';
+import { loadInTurn, loadSideBySide } from './kind-loading.js';
 import { LastCommands } from './last-commands.js';
 import { startPiscinaTask } from './piscina-source.js';
 import { StartBatches } from './start-batches.js';
@@ -59,16 +60,6 @@ export interface HostEvents {
   flooded(flood: BotFlood): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
-}
-
-/** A module that made its host hang or end while it was loaded. */
-export class KindBrokeHost extends Error {
-  readonly module: string;
-
-  constructor(module: string, reason: string) {
-    super(reason);
-    this.module = module;
-  }
 }
 
 /** What a host knows about its bots when it has a channel to a new broadcaster. */
@@ -213,34 +204,28 @@ export class HostThread {
   }
 
   /**
-   * Loads the kinds; the host can take bots when this resolves.
-   * @throws KindBrokeHost when loading one hangs or ends the host, which is of no use any more then.
+   * Loads the kinds; the host can take bots when this resolves. After an error it is of no use any more.
+   * @param inTurn one after the other. @throws KindBrokeHost, KindUnclear
    */
-  async open(modules: readonly string[]): Promise<LoadedKinds> {
-    const loaded: LoadedKinds = { kinds: [], failed: [] };
-    // One after the other, so that which of two kinds with the same name wins does not depend on chance.
-    for (const module of modules) {
-      let isLate = false;
-      try {
-        const { kinds, failed } = await withTimeout(
-          this.peer.call('load', { module }),
-          this.#options.kindLoadMs,
-          () => {
-            isLate = true;
-            throw new DroverError('no_answer');
-          },
-        );
-        loaded.kinds.push(...kinds);
-        for (const { kind } of kinds) this.kinds.set(kind, module);
-        loaded.failed.push(...failed);
-      } catch {
-        const reason = isLate
-          ? `it did not load within ${this.#options.kindLoadMs} ms`
-          : `it ended its bot host while it was loaded: ${messageOf(this.#fault)}`;
-        throw new KindBrokeHost(module, reason);
-      }
-    }
+  async open(modules: readonly string[], inTurn: boolean): Promise<LoadedKinds> {
+    const host = {
+      load: (module: string) => this.peer.call('load', { module }),
+      answers: () => this.#answers(),
+      lossReason: () => messageOf(this.#fault),
+    };
+    const load = inTurn ? loadInTurn : loadSideBySide;
+    const loaded = await load(modules, host, this.#options.kindLoadMs);
+    for (const [kind, module] of loaded.modules) this.kinds.set(kind, module);
+    this.peer.tell('use', { modules: [...loaded.modules.values()] });
     return loaded;
+  }
+
+  #answers(): Promise<boolean> {
+    return withTimeout(
+      this.peer.call('open', null).then(() => true),
+      ANSWER_MS,
+      () => false,
+    ).catch(() => false);
   }
 
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */

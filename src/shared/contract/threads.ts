@@ -357,8 +357,10 @@ export type HostMethods = {
    * events may be lost.
    */
   attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
-  /** Loads a kind from a module URL. Answers with its description, or why it does not load. */
+  /** Loads a kind from a module URL. Answers with its description, or why it does not load. Several load side by side. */
   load(input: { module: string }): LoadedKinds;
+  /** Bots of the kinds in these modules, which are loaded, can be started from now on. Two of them must not have the same name. */
+  use(input: { modules: string[] }): void;
   /**
    * Starts bots; answers when they run, that is before they have done anything, with those that do not, by run, and why.
    */

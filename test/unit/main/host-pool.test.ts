@@ -3,7 +3,8 @@ import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
-import { type HostThread, KindBrokeHost } from '../../../src/main/threads/host-thread.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 
@@ -28,7 +29,7 @@ class Host {
   }
 
   async shutDown(): Promise<boolean> {
-    this.opened.reject(new KindBrokeHost('kind.js', 'it ended its bot host'));
+    this.opened.reject(new KindBrokeHost(['kind.js'], 'it ended its bot host'));
     this.#exit.resolve();
     return true;
   }
@@ -54,7 +55,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
   hosts[0]?.opened.resolve({ kinds: [], failed: [] });
   await vi.waitFor(() => expect(hosts).toHaveLength(2));
   // The first of two tries on the second host.
-  hosts[1]?.opened.reject(new KindBrokeHost('kind.js', 'the port is in use'));
+  hosts[1]?.opened.reject(new KindBrokeHost(['kind.js'], 'the port is in use'));
   await vi.waitFor(() => expect(hosts).toHaveLength(3), { timeout: 10_000 });
   const refused = expect(started).rejects.toMatchObject({ code: 'unavailable' });
   await pool.stop();

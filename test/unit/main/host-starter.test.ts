@@ -6,7 +6,8 @@ import { HostStarter, type StartedHost } from '../../../src/main/bots/host-start
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { NoPlace } from '../../../src/main/bots/no-place.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
-import { type HostThread, KindBrokeHost } from '../../../src/main/threads/host-thread.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 
 const LATE = 'it did not load in time';
@@ -56,7 +57,7 @@ class Hosts {
     const kinds = new Map<string, string>();
     for (const module of modules) {
       if (module === 'shaky.js' && this.#broken.includes(++this.#loads)) {
-        throw new KindBrokeHost(module, LATE);
+        throw new KindBrokeHost([module], LATE);
       }
       kinds.set(module.replace('.js', ''), module);
     }
