@@ -19,6 +19,7 @@ import {
   list,
   POST,
   snapshot,
+  snapshotFrom,
   statusFrom,
   watch,
 } from '../harness/bots.js';
@@ -80,7 +81,7 @@ describe('a loop that never turns', () => {
   );
 });
 
-it('native code that never returns: the service ends without its thread', async () => {
+it('native code that never returns: its neighbours start elsewhere, and the service ends without its thread', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'drover-test-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const config = { fault: 'native', pipe: join(dir, 'pipe') };
@@ -89,6 +90,23 @@ it('native code that never returns: the service ends without its thread', async 
   const [incident] = await incidents(service);
   expect(incident).toMatchObject({ type: 'hang', suspect: 'hostile', stack: null });
   // The thread is still there, and never ends.
+  for (const id of NEIGHBOURS) {
+    await snapshotFrom(
+      stream,
+      0,
+      id,
+      ({ restarts, status }) => restarts === 1 && status !== 'starting',
+    );
+  }
+  const { message } = await lineFrom(
+    stream,
+    0,
+    (log) => log.session_id === NEIGHBOURS[0] && log.message.startsWith('starts while'),
+  );
+  expect(message).toContain('the thread of bot host 0 does not end');
+  expect((await getPressure(service)).report.hosts).toMatchObject([
+    { host: 0, bots: NEIGHBOURS.length },
+  ]);
   service.child.kill('SIGTERM');
   await once(service.child, 'exit');
   hasEnded = true;

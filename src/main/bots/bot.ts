@@ -372,7 +372,14 @@ export class Bot {
     const { hosts } = this.#dependencies;
     try {
       const config = this.#dependencies.configFor(this.#spec);
-      if (await hosts.clear(id)) this.#isolate('its last run did not stop');
+      const { replaced, stuck } = await hosts.clear(id);
+      if (replaced) this.#isolate('its last run did not stop');
+      if (stuck !== null) {
+        this.#log(
+          'warn',
+          `starts while the thread of bot host ${stuck} does not end: what its last run had open there stays open until then`,
+        );
+      }
       const host = await hosts.place({ id, kind, dedicated: dedicated || this.#isIsolated });
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });

@@ -68,10 +68,20 @@ interface EventDetail {
 /** Pause before a lost host is replaced, in ms, so that one that dies at once does not spin. */
 const RESPAWN_MS = 250;
 const END_WITHIN_MS = 1000;
+/** How long the bots of a lost host wait for the end of its thread, in ms. */
+const STUCK_MS = 2000;
 /** How much longer than the grace time of its bots a retiring host may take, in ms. */
 const RETIRE_MS = 2000;
 /** How much longer than the grace time it may take until a retired host has exited, in ms: its report is written first. */
 const RETIRED_WITHIN_MS = 3 * RETIRE_MS;
+
+/** What became of the earlier runs of a bot. */
+export interface Cleared {
+  /** A host had to be replaced. */
+  replaced: boolean;
+  /** The host whose thread does not end. The bot's code runs there no more; what it had open still is. */
+  stuck: number | null;
+}
 
 /** Starts a host. */
 function createHost(...args: ConstructorParameters<typeof HostThread>): HostThread {
@@ -189,14 +199,21 @@ export class HostPool {
   /**
    * Makes sure that no earlier run of the bot continues anywhere, so that a bot never runs twice. A run that ignores its signal
    * has the grace time; then its host is replaced, because nothing else can end it. The other bots of that host move.
-   * @returns whether a host had to be replaced. @throws DroverError `unavailable` when its thread does not end.
+   * @throws DroverError `unavailable` when a thread does not end and the bot's code may still run there.
    */
-  async clear(id: string): Promise<boolean> {
+  async clear(id: string): Promise<Cleared> {
     const { graceMs } = this.#options;
     let replaced = false;
+    let stuck: number | null = null;
     for (const host of this.#hosts) {
       const free = host.whenFreeOf(id);
-      if (!free || (await settlesWithin(free, graceMs))) continue;
+      if (!free) continue;
+      if (host.isLost && host.lastBot !== id) {
+        // Told to end, it runs no more JavaScript after the native code that holds it, which another bot has called.
+        if (!(await settlesWithin(free, STUCK_MS))) stuck = host.number;
+        continue;
+      }
+      if (await settlesWithin(free, graceMs)) continue;
       if (!isEnding(host.state)) {
         replaced = true;
         this.#handle(host, 'overdue', { bot: id });
@@ -207,7 +224,7 @@ export class HostPool {
         `an earlier run of bot ${id} still runs in bot host ${host.number}, whose thread does not end`,
       );
     }
-    return replaced;
+    return { replaced, stuck };
   }
 
   /** Gives every host a channel to a new broadcaster, those that are starting too. See reattachHosts. */

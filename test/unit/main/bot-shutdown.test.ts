@@ -18,7 +18,11 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
   };
   const dependencies = {
     pace: new StartPace({ total: null, byKind: {} }),
-    hosts: { clear: async () => false, place: async () => host, leave: () => {} },
+    hosts: {
+      clear: async () => ({ replaced: false, stuck: null }),
+      place: async () => host,
+      leave: () => {},
+    },
     events: {
       tell: () => {},
       publish: (_: unknown, { patch }: { patch: { status: string } }) => {

@@ -43,7 +43,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   };
   const dependencies = {
     hosts: {
-      clear: async () => false,
+      clear: async () => ({ replaced: false, stuck: null }),
       place: async () => host,
       leave: () => {},
       threads: () => [],

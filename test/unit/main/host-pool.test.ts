@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { HostPool, type HostPoolOptions } from '../../../src/main/bots/host-pool.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
@@ -61,4 +61,34 @@ it('a kind that is being loaded when the service shuts down is not reported as b
   await pool.stop();
   await refused;
   expect(kindDropped).not.toHaveBeenCalled();
+});
+
+it('a thread that does not end holds up only the bot whose native code it runs', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const host = Object.assign(new Host(0), {
+    isLost: true,
+    lastBot: 'culprit',
+    whenFreeOf: () => new Promise(() => {}),
+  });
+  host.opened.resolve({ kinds: [], failed: [] });
+  const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1 };
+  const pool = new HostPool(
+    options as unknown as HostPoolOptions,
+    new Quarantine(),
+    new KindQuarantine(),
+    {} as never,
+    { awake() {}, ending() {}, lost() {} } as never,
+    () => host as unknown as HostThread,
+  );
+  await pool.start();
+  const other = pool.clear('other');
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await other).toEqual({ replaced: false, stuck: 0 });
+  host.state = 'lost';
+  const culprit = expect(pool.clear('culprit')).rejects.toThrow(
+    'an earlier run of bot culprit still runs in bot host 0, whose thread does not end',
+  );
+  await vi.advanceTimersByTimeAsync(60_000);
+  await culprit;
 });
