@@ -6,6 +6,7 @@ import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { fixGlobals, forbidEnd, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
+import { useSources } from '../src/bot-host/kind-sources.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
 import { endChildren, noteWorker, openByKind } from '../src/bot-host/open-handles.js';
@@ -32,6 +33,7 @@ import { ownThread } from '../src/shared/thread-waits.js';
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
   return new Promise((resolve, reject) => {
+    const sources = useSources(start.sources);
     const loaded = new Map<string, BotKind>();
     const kinds = new Map<string, BotKind>();
     const streams = new Quota(start.streams, 0);
@@ -70,6 +72,7 @@ export default function runHost(start: HostStart): Promise<void> {
     leftBehind?.start();
     const methods: Serves<HostMethods> = {
       load: ({ module }) => loadModule(module, loaded),
+      sources,
       use({ modules }) {
         for (const module of modules) {
           const kind = loaded.get(module);

@@ -20,6 +20,8 @@ export interface ControllerParts {
   schemas: KindSchemas;
   kinds: KindModules;
   quarantine: KindQuarantine;
+  /** Whether the file of a kind has changed since the start. */
+  hasChanged: (kind: string) => boolean;
   metrics: () => MainMetrics;
 }
 
@@ -32,6 +34,7 @@ export function createController({
   schemas,
   kinds,
   quarantine,
+  hasChanged,
   metrics,
 }: ControllerParts): Omit<Serves<ControlMethods>, 'failed'> {
   const bots = new BotAccess(registry, dispatcher, pressure, () => tokens.all());
@@ -64,7 +67,11 @@ export function createController({
     },
     commandFailed: ({ bot, command, reason }) => dispatcher.failed(bot, command, reason),
     kinds: () => ({
-      kinds: schemas.infos().map((info) => ({ ...info, quarantine: quarantine.holdOf(info.kind) })),
+      kinds: schemas.infos().map((info) => ({
+        ...info,
+        quarantine: quarantine.holdOf(info.kind),
+        changed: hasChanged(info.kind),
+      })),
       failed: kinds.failed,
     }),
     releaseKind: (input) => bots.releaseKind(input),

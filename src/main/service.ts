@@ -18,6 +18,7 @@ import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
+import { KEEPS_SOURCES, KindFiles } from './bots/kind-files.js';
 import { allFailed, findKinds, type KindModules } from './bots/kind-modules.js';
 import { KindQuarantine } from './bots/kind-quarantine.js';
 import { KindSchemas } from './bots/kind-schemas.js';
@@ -95,6 +96,9 @@ export class Service {
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
+  readonly #kindFiles: KindFiles;
+  /** The module of each kind. */
+  #kindModules: ReadonlyMap<string, string> = new Map();
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
@@ -153,6 +157,7 @@ export class Service {
     this.#events = new ServiceEvents(this.#broadcaster);
     store.report = (level, line) => this.#say(level, line);
     this.#kinds = findKinds(config.kinds);
+    this.#kindFiles = new KindFiles(this.#kinds.modules);
     const quota = newQuota(config);
     this.#hosts = this.#createHosts(hosts, quota);
     this.#incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
@@ -213,8 +218,12 @@ export class Service {
   async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     this.#record.begin();
     const { kinds, failed } = await this.#hosts.start();
-    const modules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
-    this.#kinds.failed = this.#schemas.add(kinds, modules, allFailed(this.#kinds, failed));
+    this.#kindModules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
+    this.#kinds.failed = this.#schemas.add(
+      kinds,
+      this.#kindModules,
+      allFailed(this.#kinds, failed),
+    );
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
@@ -325,6 +334,7 @@ export class Service {
       modules: this.#kinds.modules,
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
+      files: this.#kindFiles,
     };
     return new HostPool(options, this.#quarantine, this.#kindQuarantine, this.#broadcaster, {
       awake: () => {
@@ -340,9 +350,22 @@ export class Service {
       overdue: (host, bot) => this.#faults.overdue(host, bot),
       kindDropped: (host, module, reason) =>
         this.#say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
+      opened: (host) => this.#warnOfVersions(host),
       ending: ({ number }) => this.#fronts.detachHost(number),
       retiring: (host) => this.#registry.hostRetiring(host),
     });
+  }
+
+  /** Where Node cannot load a file as it was at the start. */
+  #warnOfVersions({ number, kinds }: HostThread): void {
+    if (KEEPS_SOURCES) return;
+    for (const [kind, module] of kinds) {
+      if (!this.#kindFiles.hasChanged(module)) continue;
+      this.#say(
+        'warn',
+        `bot host ${number} runs another version of the bot kind ${kind}: its file has changed since the service started`,
+      );
+    }
   }
 
   #createLoopWatch(): LoopWatch<HostThread> {
@@ -450,6 +473,7 @@ export class Service {
         schemas: this.#schemas,
         kinds: this.#kinds,
         quarantine: this.#kindQuarantine,
+        hasChanged: (kind) => this.#kindFiles.hasChanged(this.#kindModules.get(kind) ?? ''),
         metrics: () =>
           mainMetrics({
             restarts: this.#restarts,

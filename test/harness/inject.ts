@@ -289,6 +289,7 @@ export class InjectedService implements ServiceApi {
         schemas: this.#schemas,
         kinds: { modules: [], perhaps: new Set(), failed: [] },
         quarantine: this.#kindQuarantine,
+        hasChanged: () => false,
         metrics: () => this.#metrics(),
       }),
       logAccess: ({ text }) => {

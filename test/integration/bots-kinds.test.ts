@@ -1,8 +1,10 @@
 // Kinds that fail to load: each is reported, and everything else starts. On later hosts: test/unit/main/host-starter.test.ts.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { ListedKind } from '../../src/shared/contract/bots.js';
 import { call, expectError } from '../harness/api.js';
 import {
   create,
@@ -249,5 +251,48 @@ it('a kind that loads only on the first host: the other hosts and their replacem
   await invoke(own, null, 'drill', { kill: 'host', host: 0, fault: 'crash' });
   await lineFrom(stream, from, ({ message }) => broken(0).test(message));
   await snapshotFrom(stream, from, id, (s) => s.restarts === 1 && s.status === 'online');
+  stream.close();
+});
+
+it('a kind whose files change is told; new hosts run the old version where Node can, else that is told', async () => {
+  const kinds = path.join(dir, 'versions');
+  mkdirSync(kinds);
+  const write = (version: number): void => {
+    writeFileSync(path.join(kinds, 'number.js'), `export const inHelper = ${version};`);
+    const run = `run: () => [inHelper, ${version}]`;
+    writeFileSync(
+      path.join(kinds, 'versioned.mjs'),
+      `import { inHelper } from './number.js';
+      ${kind(`kind: 'versioned', config: {}, run: (ctx) => ctx.sleep(2 ** 30), commands: { version: { description: '', args: {}, ${run} } }`)}`,
+    );
+  };
+  writeFileSync(path.join(kinds, 'package.json'), '{ "type": "module" }');
+  write(1);
+  const own = await startService({ config: { kinds: [kinds], hosts: { count: 1 } } });
+  onTestFinished(() => stopClean(own));
+  const hasChanged = async (): Promise<unknown> => {
+    const all = (await call(own, 'GET', '/api/kinds')).json as { kinds: ListedKind[] };
+    return all.kinds.find((one) => one.kind === 'versioned')?.changed;
+  };
+  const version = async (id: string): Promise<unknown> => {
+    return ((await invoke(own, id, 'version')).json as { result: unknown }).result;
+  };
+  const stream = await watch(own);
+  await create(own, { id: 'old', kind: 'versioned' });
+  expect(await version('old')).toEqual([1, 1]);
+  expect(await hasChanged()).toBe(false);
+  write(2);
+  expect(await hasChanged()).toBe(true);
+  await create(own, { id: 'new', kind: 'versioned', dedicated: true });
+  const keeps = 'registerHooks' in nodeModule;
+  expect(await version('new')).toEqual(keeps ? [1, 1] : [2, 2]);
+  expect(await version('old')).toEqual([1, 1]);
+  if (!keeps) {
+    await lineFrom(stream, 0, ({ message }) =>
+      /^bot host 1 runs another version of the bot kind versioned: its file/.test(message),
+    );
+  }
+  write(1);
+  expect(await hasChanged()).toBe(false);
   stream.close();
 });

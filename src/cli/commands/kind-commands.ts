@@ -55,7 +55,10 @@ async function listKinds(options: ConnectionOptions & { json?: true }): Promise<
     description,
   ]);
   await print(table(HEAD, rows));
-  for (const { kind, quarantine } of loaded.kinds) {
+  for (const { kind, quarantine, changed } of loaded.kinds) {
+    if (changed) {
+      complain(`the file of ${kind} has changed: restart the service to run the new version`);
+    }
     if (quarantine === null) continue;
     const since = timeText(quarantine.since_ms);
     complain(

@@ -197,6 +197,7 @@ export const BOT_OPERATIONS = {
               config: { type: 'object' },
               commands: { say: { description: 'Says something.', args: { type: 'object' } } },
               quarantine: null,
+              changed: false,
             },
           ],
           failed: [],

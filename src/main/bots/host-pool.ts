@@ -50,6 +50,8 @@ export interface PoolEvents {
   overdue(host: HostThread, bot: string): Promise<void>;
   /** A host does without a kind that made it hang or end while it was loaded; the others have it. */
   kindDropped(host: number, module: string, reason: string): void;
+  /** A host takes bots from now on. */
+  opened(host: HostThread): void;
   /** A host is on its way out, or lost: it runs no more commands. Its thread may take long to exit. */
   ending(host: HostThread): void;
   /** A host takes no more bots and ends when those that it has have moved. */
@@ -333,6 +335,7 @@ export class HostPool {
     try {
       const loaded = await this.#open(host, modules, inTurn);
       this.#handle(host, use);
+      this.#events.opened(host);
       // It may have been awake all the time, and is watched from now on.
       this.#events.awake();
       return { host, loaded };

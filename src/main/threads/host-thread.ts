@@ -23,6 +23,7 @@ import { WORKERS } from '../../shared/package-paths.js';
 import { complain } from '../../shared/terminal.js';
 import { threadWaitMs } from '../../shared/thread-waits.js';
 import { withTimeout } from '../../shared/with-timeout.js';
+import type { KindFiles } from '../bots/kind-files.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
 import { HostedRuns } from './hosted-runs.js';
@@ -49,6 +50,8 @@ export interface HostOptions {
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
   notesResources?: HostStart['notesResources'];
+  /** Gets the files of the kinds from the first host, for the others. */
+  files?: Pick<KindFiles, 'sources' | 'keep'>;
 }
 
 export interface HostEvents {
@@ -217,6 +220,8 @@ export class HostThread {
     const loaded = await load(modules, host, this.#options.kindLoadMs);
     for (const [kind, module] of loaded.modules) this.kinds.set(kind, module);
     this.peer.tell('use', { modules: [...loaded.modules.values()] });
+    const { files } = this.#options;
+    if (files?.sources === null) files.keep(await this.peer.call('sources', null));
     return loaded;
   }
 
@@ -305,6 +310,7 @@ export class HostThread {
       streams,
       commandTimeoutMs,
       notesResources = false,
+      files,
     } = this.#options;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
@@ -324,6 +330,7 @@ export class HostThread {
       commandLog: this.#commandLogCells,
       commandTimeoutMs,
       notesResources,
+      sources: files?.sources ?? [],
     };
     const thread = startPiscinaTask({
       entry: WORKERS.botHost,

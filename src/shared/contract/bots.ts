@@ -276,6 +276,10 @@ export const ListedKind = Type.Object(
       KindHold,
       'Set while new bot hosts do not load the kind and its bots are not started. Null otherwise.',
     ),
+    changed: Type.Boolean({
+      description:
+        'The file of the kind has changed since the service started. The change takes effect at its next start.',
+    }),
   },
   { description: 'A kind of bot, and whether its bots can run.' },
 );

@@ -292,8 +292,18 @@ export interface HostStart {
   commandLog: SharedArrayBuffer;
   /** How long a command may take, in ms. */
   commandTimeoutMs: number;
+  /** Files of kinds that are not read again. */
+  sources: readonly KeptSource[];
   /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
   notesResources: boolean;
+}
+
+/** A file of a kind, as the first host of the service has read it. */
+export interface KeptSource {
+  url: string;
+  /** As Node names it: `module`, `commonjs`, `module-typescript`. */
+  format: string;
+  text: string;
 }
 
 /** The part of a running bot's snapshot that its host owns. */
@@ -359,6 +369,8 @@ export type HostMethods = {
   attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
   /** Loads a kind from a module URL. Answers with its description, or why it does not load. Several load side by side. */
   load(input: { module: string }): LoadedKinds;
+  /** The files that its kinds consist of, without packages; none where Node cannot tell. */
+  sources(input: null): KeptSource[];
   /** Bots of the kinds in these modules, which are loaded, can be started from now on. Two of them must not have the same name. */
   use(input: { modules: string[] }): void;
   /**

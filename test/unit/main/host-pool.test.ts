@@ -44,7 +44,7 @@ it('a kind that is being loaded when the service shuts down is not reported as b
     new Quarantine(),
     new KindQuarantine(),
     {} as never,
-    { kindDropped, awake() {}, ending() {} } as never,
+    { kindDropped, awake() {}, opened() {}, ending() {} } as never,
     (number) => {
       const host = new Host(number);
       hosts.push(host);
@@ -78,7 +78,7 @@ it('a thread that does not end holds up only the bot whose native code it runs',
     new Quarantine(),
     new KindQuarantine(),
     {} as never,
-    { awake() {}, ending() {}, lost() {} } as never,
+    { awake() {}, opened() {}, ending() {}, lost() {} } as never,
     () => host as unknown as HostThread,
   );
   await pool.start();

@@ -1,0 +1,66 @@
+// Runs in main. Owns what the files of the kinds held when the service started.
+
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import * as nodeModule from 'node:module';
+import type { KeptSource } from '../../shared/contract/threads.js';
+
+/** Whether later hosts run the code that the first one has read (src/bot-host/kind-sources.ts). */
+export const KEEPS_SOURCES = 'registerHooks' in nodeModule;
+
+interface FileState {
+  digest: string;
+  /** Size and time of the last look. */
+  look: string;
+  hasChanged: boolean;
+}
+
+export class KindFiles {
+  /** By module URL. */
+  readonly #files = new Map<string, FileState>();
+  #sources: readonly KeptSource[] | null = null;
+
+  constructor(modules: readonly string[]) {
+    for (const module of modules) {
+      const look = lookAt(module);
+      if (look !== null)
+        this.#files.set(module, { digest: digestOf(module), look, hasChanged: false });
+    }
+  }
+
+  /** What the first host has read; null before it has. */
+  get sources(): readonly KeptSource[] | null {
+    return this.#sources;
+  }
+
+  keep(sources: readonly KeptSource[]): void {
+    this.#sources = sources;
+  }
+
+  /** Whether the file of this module holds something else now than at the start. A file that is gone has changed. */
+  hasChanged(module: string): boolean {
+    const file = this.#files.get(module);
+    if (!file) return false;
+    const look = lookAt(module);
+    if (look === file.look) return file.hasChanged;
+    file.look = look ?? '';
+    file.hasChanged = look === null || digestOf(module) !== file.digest;
+    return file.hasChanged;
+  }
+}
+
+function lookAt(module: string): string | null {
+  const stats = statSync(new URL(module), { throwIfNoEntry: false });
+  return stats ? `${stats.mtimeMs} ${stats.size} ${stats.ino}` : null;
+}
+
+/** Empty when it cannot be read. */
+function digestOf(module: string): string {
+  try {
+    return createHash('sha256')
+      .update(readFileSync(new URL(module)))
+      .digest('base64');
+  } catch {
+    return '';
+  }
+}
