@@ -4,12 +4,12 @@ import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
 import { causeFault } from '../src/bot-host/drill.js';
 import { FrontCommands } from '../src/bot-host/front-commands.js';
-import { fixGlobals, forbidEnd, keepListeners } from '../src/bot-host/guards.js';
+import { fixGlobals, forbidEnd, guardDescriptors, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { useSources } from '../src/bot-host/kind-sources.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
-import { endChildren, noteWorker, openByKind } from '../src/bot-host/open-handles.js';
+import { endChildren, noteOpeners, noteWorker, openByKind } from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
@@ -123,6 +123,8 @@ export default function runHost(start: HostStart): Promise<void> {
     captureWrites(process.stdout, 'stdout', 'info');
     captureWrites(process.stderr, 'stderr', 'warn');
     forbidEnd();
+    guardDescriptors();
+    noteOpeners();
     fixGlobals();
   });
 }

@@ -110,7 +110,7 @@ function write(socket: Socket, data: string | Uint8Array): Promise<void> {
       setImmediate(() => reject(errored));
       return;
     }
-    socket.write(data, (error) => (error ? reject(error) : resolve()));
+    socket.write(data, (error) => (error ? reject(socket.errored ?? error) : resolve()));
   });
 }
 

@@ -82,15 +82,6 @@ export function currentRun(): CurrentRun | undefined {
   return current.getStore();
 }
 
-/**
- * The run whose code has created a handle: Node keeps the context with it. Undefined when it was no bot's, and where Node keeps
- * contexts in another way.
- */
-export function runOfHandle(handle: object): CurrentRun | undefined {
-  const { kResourceStore: key } = current as unknown as { kResourceStore?: symbol };
-  return key && (handle as Record<symbol, CurrentRun | undefined>)[key];
-}
-
 // Read by the inspector in a thread that hangs (src/main/bots/stack-capture.ts).
 Object.defineProperty(globalThis, Symbol.for('drover.currentBot'), {
   value: () => currentRun()?.id,

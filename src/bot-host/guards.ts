@@ -1,6 +1,9 @@
 // Runs in a bot host thread, before any kind is loaded. What one kind replaces in its thread is replaced for every bot of the host,
 // and for the host's own code. So what both need cannot be replaced; who tries gets a TypeError, in the line that does it.
 
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
 /** Of the built-ins, what a wrong replacement of breaks every bot: the clock, JSON, timers. */
 const FIXED: readonly (readonly [object, readonly string[]])[] = [
   [Date, ['now']],
@@ -82,4 +85,38 @@ export function forbidEnd(): void {
     }
     return kill.call(process, pid, signal);
   };
+}
+
+/** Lets bots close files that they have opened: any other number may be a file or connection of the service, or of another bot. */
+export function guardDescriptors(): void {
+  const opened = new Set<number>();
+  const { open, openSync, close, closeSync } = fs;
+  const refused = (fd: unknown): Error =>
+    new Error(`a bot must not close a file that it has not opened (descriptor ${String(fd)})`);
+  fs.openSync = (...args) => {
+    const fd = openSync(...args);
+    opened.add(fd);
+    return fd;
+  };
+  const openNoting = (...args: unknown[]): void => {
+    const callback = args.pop() as (error: Error | null, fd: number) => void;
+    const noted = (error: Error | null, fd: number): void => {
+      if (!error) opened.add(fd);
+      callback(error, fd);
+    };
+    Reflect.apply(open, fs, [...args, typeof callback === 'function' ? noted : callback]);
+  };
+  fs.open = openNoting as typeof fs.open;
+  fs.closeSync = (fd) => {
+    if (!opened.delete(fd)) throw refused(fd);
+    closeSync(fd);
+  };
+  const closeOwn = (fd: number, callback?: fs.NoParamCallback): void => {
+    if (!opened.delete(fd)) throw refused(fd);
+    if (callback) close(fd, callback);
+    else close(fd);
+  };
+  fs.close = closeOwn as typeof fs.close;
+  // For those who import the functions by name.
+  syncBuiltinESMExports();
 }

@@ -1,21 +1,45 @@
-// Runs in a bot host thread. Owns the search for what ended runs have left open, and its end. Node keeps with each handle the context
-// in which it was made, so nothing has to be noted while bots run, except threads.
+// Runs in a bot host thread. Owns the note whose connections, servers, child processes and threads there are, the search for those
+// that ended runs have left open, and their end.
 
 import { ChildProcess } from 'node:child_process';
+import { Socket as UdpSocket } from 'node:dgram';
 import { Server, Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { type CurrentRun, currentRun, runAsHost, runOfHandle } from './current-bot.js';
+import { type CurrentRun, currentRun, runAsHost } from './current-bot.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
 interface ProcessHandles {
-  _getActiveHandles?(): { _handle?: object | null }[];
+  _getActiveHandles?(): object[];
 }
 
 /** After the end of a run, in ms: what it has closed is gone by then, also a connection that waits for its other end. */
 const LOOK_AFTER_MS = 5000;
 
+/** What opens each of them. The functions of Node's modules, and the classes for TLS and HTTP, call these. */
+const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
+  [Socket.prototype, 'connect'],
+  [Server.prototype, 'listen'],
+  [UdpSocket.prototype, 'bind'],
+  [ChildProcess.prototype, 'spawn'],
+];
+
+/** The run whose code has opened it. */
+const openers = new WeakMap<object, CurrentRun>();
 /** Threads that bots have made and that run. Bounded by memory: each has a heap. */
 const workers = new Map<Worker, CurrentRun>();
+
+/** Notes from now on, for the thread, who opens what. */
+export function noteOpeners(): void {
+  for (const [prototype, method] of OPENERS) {
+    const open = Reflect.get(prototype, method) as (...args: unknown[]) => unknown;
+    const noting = function (this: object, ...args: unknown[]): unknown {
+      const run = currentRun();
+      if (run) openers.set(this, run);
+      return open.apply(this, args);
+    };
+    Reflect.set(prototype, method, noting);
+  }
+}
 
 /** For the event `worker` of the process: notes whose thread it is. */
 export function noteWorker(worker: Worker): void {
@@ -25,10 +49,12 @@ export function noteWorker(worker: Worker): void {
   worker.once('exit', () => workers.delete(worker));
 }
 
-/** Connections, servers, child processes and pipes that bots have open, each with its run; also those that a run has left behind. */
+/** Connections, servers and child processes that bots have open, each with its run; also those that a run has left behind. */
 function* openHandles(): Generator<[handle: object, run: CurrentRun]> {
   for (const handle of (process as ProcessHandles)._getActiveHandles?.() ?? []) {
-    const run = handle._handle && runOfHandle(handle._handle);
+    // A connection that came belongs to whoever has opened the server.
+    const { server } = handle as { server?: object | null };
+    const run = openers.get(handle) ?? (server ? openers.get(server) : undefined);
     if (run) yield [handle, run];
   }
 }
@@ -108,14 +134,13 @@ function isPooled(handle: object): boolean {
   );
 }
 
-/** What is none of these closes with its own `close`, if it has one. */
 function end(handle: object, signal: NodeJS.Signals): void {
   // Its listeners are the code of the bot.
   try {
     if (handle instanceof ChildProcess) handle.kill(signal);
     else if (handle instanceof Worker) void handle.terminate();
     else if (handle instanceof Socket) handle.destroy();
-    else (handle as { close?(): void }).close?.();
+    else if (handle instanceof Server || handle instanceof UdpSocket) handle.close();
   } catch {
     // The next look finds it again.
   }
@@ -136,5 +161,5 @@ function inWords(handles: readonly object[]): string {
 function nameOf(handle: object): string {
   if (handle instanceof Server) return 'server';
   if (handle instanceof Worker) return 'thread';
-  return handle instanceof Socket ? 'connection' : 'other handle';
+  return handle instanceof UdpSocket ? 'UDP socket' : 'connection';
 }

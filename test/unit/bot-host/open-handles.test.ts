@@ -13,11 +13,13 @@ import {
 import {
   endChildren,
   LeftOpen,
+  noteOpeners,
   noteWorker,
   openByKind,
 } from '../../../src/bot-host/open-handles.js';
 import type { Logger } from '../../../src/bot-sdk/index.js';
 
+noteOpeners();
 const log = {} as Logger;
 const runOf = (kind: string): CurrentRun => ({
   id: `${kind}-1`,
