@@ -87,13 +87,16 @@ export function forbidEnd(): void {
   };
 }
 
-/** Lets bots close files that they have opened: any other number may be a file or connection of the service, or of another bot. */
-export function guardDescriptors(): void {
+/**
+ * Lets bots close files that they have opened: any other number may be a file or connection of the service, or of another bot.
+ * @param files other than Node's module for tests.
+ */
+export function guardDescriptors(files = fs): void {
   const opened = new Set<number>();
-  const { open, openSync, close, closeSync } = fs;
+  const { open, openSync, close, closeSync } = files;
   const refused = (fd: unknown): Error =>
     new Error(`a bot must not close a file that it has not opened (descriptor ${String(fd)})`);
-  fs.openSync = (...args) => {
+  files.openSync = (...args) => {
     const fd = openSync(...args);
     opened.add(fd);
     return fd;
@@ -104,10 +107,10 @@ export function guardDescriptors(): void {
       if (!error) opened.add(fd);
       callback(error, fd);
     };
-    Reflect.apply(open, fs, [...args, typeof callback === 'function' ? noted : callback]);
+    Reflect.apply(open, files, [...args, typeof callback === 'function' ? noted : callback]);
   };
-  fs.open = openNoting as typeof fs.open;
-  fs.closeSync = (fd) => {
+  files.open = openNoting as typeof fs.open;
+  files.closeSync = (fd) => {
     if (!opened.delete(fd)) throw refused(fd);
     closeSync(fd);
   };
@@ -116,7 +119,7 @@ export function guardDescriptors(): void {
     if (callback) close(fd, callback);
     else close(fd);
   };
-  fs.close = closeOwn as typeof fs.close;
+  files.close = closeOwn as typeof fs.close;
   // For those who import the functions by name.
   syncBuiltinESMExports();
 }

@@ -157,6 +157,7 @@ describe('it fails, and its neighbours lose nothing', () => {
     ['timers', /read only property 'setTimeout'/],
     ['remove_listeners', /nobody listens/],
     ['process_exit', /must not call process\.exit\(\)/],
+    ['close_descriptors', /must not close a file that it has not opened/],
     ['signal_to_self', /must not send signals to the service/],
   ])('%s', async (fault, error) => {
     await createHostile(fault, { restart: { max_restarts: 0 } });
