@@ -64,7 +64,7 @@ export function watchRuns(onCode: () => void, listener: (run: number) => void): 
 
 function noteInterval(run: CurrentRun): void {
   const resource = executionAsyncResource();
-  // Timers of setTimeout are left alone: those of shared parts, such as the pool of fetch, have the context of whoever was first.
+  // Timers of setTimeout are left alone: those of shared parts, such as the pool of fetch, have the context of the bot that was first.
   if (typeof Reflect.get(resource, '_repeat') !== 'number') return;
   // It calls the code now, for the last time.
   runAsHost(() => queueMicrotask(() => onInterval(run, resource as NodeJS.Timeout)));

@@ -52,7 +52,7 @@ export function noteWorker(worker: Worker): void {
 /** Connections, servers and child processes that bots have open, each with its run; also those that a run has left behind. */
 function* openHandles(): Generator<[handle: object, run: CurrentRun]> {
   for (const handle of (process as ProcessHandles)._getActiveHandles?.() ?? []) {
-    // A connection that came belongs to whoever has opened the server.
+    // An accepted connection belongs to the run that has opened the server.
     const { server } = handle as { server?: object | null };
     const run = openers.get(handle) ?? (server ? openers.get(server) : undefined);
     if (run) yield [handle, run];
@@ -125,7 +125,7 @@ export class LeftOpen {
   }
 }
 
-/** A connection of a pool, of fetch or of an `http.Agent`, that bots share: whoever was first has opened it. */
+/** A connection of a pool, of fetch or of an `http.Agent`, that bots share: the first one has opened it. */
 function isPooled(handle: object): boolean {
   if (!(handle instanceof Socket)) return false;
   if (handle.listenerCount('agentRemove') > 0) return true;

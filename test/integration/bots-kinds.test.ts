@@ -68,7 +68,7 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries(HELPERS)) writeFileSync(path.join(broken, name), text);
   writeFileSync(path.join(broken, 'notes.txt'), 'not a module');
   writeFileSync(path.join(dir, 'alone.mjs'), 'export const help = 1');
-  const config = `config: { properties: { url: { type: 'string', format: 'uri' } } }`;
+  const config = `config: { properties: { url: { type: 'string', format: 'shoe-size' } } }`;
   const printer = kind(`kind: 'printer', ${config}, async run(ctx) {
     console.log('on the %s', 'console', { it: 'prints' });
     await null;
@@ -210,7 +210,7 @@ it('what a bot prints becomes its lines; what a kind prints while it loads does 
   expect(error.message).toBe('on standard error');
   expect(service.stderr()).toContain('printed at import');
   expect(service.stderr()).toContain(
-    'drover: warning: the bot kind printer: the format "uri" is not checked, use a pattern\n',
+    'drover: warning: the bot kind printer: there is no format "shoe-size", use a pattern\n',
   );
   expect(service.stderr()).not.toContain('on standard error');
 });

@@ -1,4 +1,4 @@
-// Runs in main. Owns what the files of the kinds held when the service started.
+// Runs in main. Owns the contents of the files of kinds as of the start of the service.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';

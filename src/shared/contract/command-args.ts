@@ -13,8 +13,9 @@ export function kindAjv(): () => Ajv {
   return lazy(() => {
     // Loading Ajv takes 20 ms, and nothing before the first bot or command needs it.
     const { Ajv } = require('ajv') as typeof import('ajv');
-    // No format is known. KindSchemas says so, with the kind.
-    return new Ajv({ useDefaults: true, strict: false, validateFormats: false });
+    const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats');
+    // Of a format that is not known, KindSchemas tells.
+    return addFormats.default(new Ajv({ useDefaults: true, strict: false, logger: false }));
   });
 }
 

@@ -64,17 +64,22 @@ it('names the module of an invalid schema, and the command', () => {
   ]);
 });
 
-it('says which formats are not checked, and nothing else is printed', () => {
+it('checks formats, says which ones there are not, and prints nothing', () => {
   const schemas = new KindSchemas();
   const printed = vi.spyOn(console, 'warn');
   const url = { type: 'string', format: 'uri' };
+  const odd = { type: 'string', format: 'shoe-size' };
   // A key with that name is none.
-  const config = { type: 'object', properties: { url, format: { type: 'string' } } };
+  const config = { type: 'object', properties: { url, odd, format: { type: 'string' } } };
   expect(schemas.add([{ ...KIND, config }])).toEqual([]);
-  expect(schemas.checkConfig('walker', { url: 'no url' })).toEqual({ url: 'no url' });
+  const good = { url: 'https://example.org/', odd: '42', format: 'x' };
+  expect(schemas.checkConfig('walker', good)).toEqual(good);
+  expect(() => schemas.checkConfig('walker', { url: 'no url' })).toThrow(
+    'config.url must match format "uri"',
+  );
   expect(printed).not.toHaveBeenCalled();
   printed.mockRestore();
   expect(schemas.notices).toEqual([
-    'the bot kind walker: the format "uri" is not checked, use a pattern',
+    'the bot kind walker: there is no format "shoe-size", use a pattern',
   ]);
 });
