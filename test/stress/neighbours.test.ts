@@ -23,6 +23,7 @@ import {
   statusFrom,
   watch,
 } from '../harness/bots.js';
+import { NeighbourCase } from '../harness/neighbour-case.js';
 import { getPressure } from '../harness/pressure.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { logs } from '../harness/shapes.js';
@@ -35,6 +36,7 @@ let service: Service;
 let stream: SseStream;
 /** The test has ended it. */
 let hasEnded: boolean;
+let record: NeighbourCase | undefined;
 beforeEach(async () => {
   hasEnded = false;
   service = await startService({
@@ -48,8 +50,10 @@ beforeEach(async () => {
   });
   stream = await watch(service);
   await Promise.all(NEIGHBOURS.map((id) => createNeighbour(service, stream, id, 10)));
+  record = NeighbourCase.begin(service, stream);
 });
 afterEach(async () => {
+  await record?.end(expect.getState().currentTestName ?? '', hasEnded);
   stream.close();
   if (!hasEnded) await stopClean(service);
 });
