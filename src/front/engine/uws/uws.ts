@@ -25,6 +25,12 @@ import { WRITE_SIZES } from './uws-stream.js';
 /** uWebSockets' LIBUS_LISTEN_EXCLUSIVE_PORT; its enum is not exported at run time by all versions. */
 const EXCLUSIVE_PORT = 1;
 const SHARED_PORT = 0;
+/**
+ * Sockets that listen on the port. Each has an accept queue of 512 connections, a number in uWebSockets' binary, and the kernel
+ * spreads new connections over them: it drops what comes while a queue is full. docs/decisions/0067.
+ */
+const QUEUES = Number(process.env['QUEUES'] ?? 4);
+const TAKEN = 'the port is taken or the address is not of this machine';
 
 /** An app and its number of connections. */
 interface App {
@@ -40,8 +46,9 @@ class UwsEngine implements Engine {
   readonly #head = new RequestHead();
   /** The last one listens. Earlier ones have connections with previous certificates. */
   #apps: App[];
-  #socket: us_listen_socket | undefined;
-  #bound: { host: string; port: number; shared: boolean } | undefined;
+  /** One, or {@link QUEUES} of a shared port. */
+  #sockets: us_listen_socket[] = [];
+  #bound: { host: string; port: number } | undefined;
   /** By the time that they may take, which the configuration gives: there are one or two. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
   /** Connections that were refused and are not closed yet. */
@@ -56,16 +63,17 @@ class UwsEngine implements Engine {
 
   async listen(host: string, port: number, shared: boolean): Promise<number> {
     const { app } = this.#apps.at(-1) as App;
-    this.#socket = listenOn(app, host, port, shared);
-    if (!this.#socket) throw new Error('the port is taken or the address is not of this machine');
-    const real = uws.us_socket_local_port(this.#socket);
-    this.#bound = { host, port: real, shared };
-    return real;
+    const real = shared ? port : freePort(app, host, port);
+    this.#sockets = listenOn(app, host, real);
+    const [first] = this.#sockets;
+    if (!first) throw new Error(TAKEN);
+    this.#bound = { host, port: uws.us_socket_local_port(first) };
+    return this.#bound.port;
   }
 
   stopListening(): void {
-    if (this.#socket) uws.us_listen_socket_close(this.#socket);
-    this.#socket = undefined;
+    for (const socket of this.#sockets) uws.us_listen_socket_close(socket);
+    this.#sockets = [];
   }
 
   /**
@@ -79,19 +87,14 @@ class UwsEngine implements Engine {
 
   #takeOver(next: App): void {
     const before = this.#apps.at(-1) as App;
-    if (!this.#socket || !this.#bound) throw new Error('the front does not listen');
-    const { host, port, shared } = this.#bound;
-    // A shared port is never released.
-    const old = this.#socket;
-    if (!shared) this.stopListening();
-    const socket = listenOn(next.app, host, port, shared);
-    if (!socket) {
+    if (this.#sockets.length === 0 || !this.#bound) throw new Error('the front does not listen');
+    const sockets = listenOn(next.app, this.#bound.host, this.#bound.port);
+    if (sockets.length === 0) {
       next.app.close();
-      if (!shared) this.#socket = listenOn(before.app, host, port, shared);
       throw new Error('the port could not be bound again');
     }
-    if (shared) uws.us_listen_socket_close(old);
-    this.#socket = socket;
+    this.stopListening();
+    this.#sockets = sockets;
     this.#apps.push(next);
     this.#dropIfIdle(before);
   }
@@ -206,11 +209,33 @@ function sslApp({ cert, key }: TlsFiles, ciphers: readonly string[]): TemplatedA
   }
 }
 
-function listenOn(
+/** @returns the port, which nobody else has. @throws Error */
+function freePort(app: TemplatedApp, host: string, port: number): number {
+  const socket = listenOnce(app, host, port, EXCLUSIVE_PORT);
+  if (!socket) throw new Error(TAKEN);
+  const real = uws.us_socket_local_port(socket);
+  uws.us_listen_socket_close(socket);
+  return real;
+}
+
+/** @returns the sockets that listen; none when the port is taken or the address is not of this machine. */
+function listenOn(app: TemplatedApp, host: string, port: number): us_listen_socket[] {
+  const sockets: us_listen_socket[] = [];
+  let on = port;
+  while (sockets.length < QUEUES) {
+    const socket = listenOnce(app, host, on, SHARED_PORT);
+    if (!socket) break;
+    on = uws.us_socket_local_port(socket);
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+function listenOnce(
   app: TemplatedApp,
   host: string,
   port: number,
-  shared: boolean,
+  options: number,
 ): us_listen_socket | undefined {
   let socket: us_listen_socket | undefined;
   // The types lack listen() with both a host and options.
@@ -222,7 +247,7 @@ function listenOn(
       bound: (socket: us_listen_socket | false) => void,
     ): void;
   };
-  untyped.listen(host, port, shared ? SHARED_PORT : EXCLUSIVE_PORT, (bound) => {
+  untyped.listen(host, port, options, (bound) => {
     socket = bound || undefined;
   });
   return socket;
