@@ -14,6 +14,7 @@ import {
   createNeighbour,
   eventually,
   expectUndisturbed,
+  type Incident,
   incidents,
   lineFrom,
   list,
@@ -64,13 +65,24 @@ async function createHostile(fault: string, more: object = {}): Promise<void> {
   await statusFrom(stream, 0, 'hostile', 'ready');
 }
 
+/** The incidents, newest first, as soon as there are so many: a bot has failed before the report is on the disk. */
+async function reported(count: number): Promise<Incident[]> {
+  let found: Incident[] = [];
+  const isThere = async (): Promise<boolean> => {
+    found = await incidents(service);
+    return found.length >= count;
+  };
+  await eventually(isThere, `${count} incidents`, 60_000);
+  return found;
+}
+
 describe('a loop that never turns', () => {
   it.each(['microtasks', 'next_tick'])(
     '%s: it is blamed and moved; its neighbours restart once',
     async (fault) => {
       await createHostile(fault, { restart: { max_restarts: 2 } });
       await statusFrom(stream, 0, 'hostile', 'failed', 60_000);
-      const found = await incidents(service);
+      const found = await reported(3);
       // Once on the shared host, then alone.
       expect(found.map(({ type, suspect }) => `${type} ${suspect}`)).toEqual(
         Array(3).fill('hang hostile'),
@@ -91,7 +103,7 @@ it('native code that never returns: its neighbours start elsewhere, and the serv
   const config = { fault: 'native', pipe: join(dir, 'pipe') };
   await createHostile('native', { config, restart: { max_restarts: 0 } });
   await statusFrom(stream, stream.frames.length, 'hostile', 'failed');
-  const [incident] = await incidents(service);
+  const [incident] = await reported(1);
   expect(incident).toMatchObject({ type: 'hang', suspect: 'hostile', stack: null });
   // The thread is still there, and never ends.
   for (const id of NEIGHBOURS) {
@@ -124,7 +136,7 @@ it('code of its module, of no bot, breaks the host twice: its kind is quarantine
   await createHostile('module_timer');
   const { last_error } = await statusFrom(stream, 0, 'hostile', 'failed', 60_000);
   expect(last_error).toBe('the bot kind hostile is quarantined: thrown in a timer of the module');
-  const found = (await incidents(service)).map(({ type, suspect }) => `${type} ${suspect}`);
+  const found = (await reported(3)).map(({ type, suspect }) => `${type} ${suspect}`);
   expect(found.sort()).toEqual(['host_lost null', 'host_lost null', 'kind_quarantined null']);
   const restartsOfNeighbours = async (): Promise<Set<number>> =>
     new Set(
@@ -168,7 +180,7 @@ describe('it fails, and its neighbours lose nothing', () => {
     const { last_error } = await statusFrom(stream, 0, 'hostile', 'failed');
     expect(last_error).toMatch(error);
     await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
-    expect((await incidents(service)).map(({ type }) => type)).toEqual(['crash']);
+    expect((await reported(1)).map(({ type }) => type)).toEqual(['crash']);
   });
 });
 
@@ -198,8 +210,7 @@ it.each([
   ['status_flood', 'statuses'],
 ])('%s: it is named, and its neighbours lose nothing', async (fault, what) => {
   await createHostile(fault);
-  await eventually(async () => (await incidents(service)).length > 0, 'an incident', 60_000);
-  const [incident] = await incidents(service);
+  const [incident] = await reported(1);
   expect(incident).toMatchObject({ type: 'flood', suspect: 'hostile', bots: ['hostile'] });
   expect(incident?.reason).toMatch(new RegExp(`\\d+ ${what} were skipped: rate limit exceeded`));
   await Promise.all(NEIGHBOURS.map((id) => expectUndisturbed(stream, id)));
