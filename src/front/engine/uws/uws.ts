@@ -29,7 +29,7 @@ const SHARED_PORT = 0;
  * Sockets that listen on the port. Each has an accept queue of 512 connections, a number in uWebSockets' binary, and the kernel
  * spreads new connections over them: it drops what comes while a queue is full. docs/decisions/0067.
  */
-const QUEUES = Number(process.env['QUEUES'] ?? 4);
+const QUEUES = 4;
 const TAKEN = 'the port is taken or the address is not of this machine';
 
 /** An app and its number of connections. */
