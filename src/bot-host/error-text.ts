@@ -1,6 +1,7 @@
 import type { BotExit } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
+import { placeOfMistake } from './mistake-place.js';
 import { redactText } from './redact.js';
 import { reasonOf } from './value-text.js';
 
@@ -11,7 +12,7 @@ export type RunEnd = Omit<BotExit, 'id' | 'run'>;
 const MAX_ERROR_UNITS = 8192;
 const MAX_STACK_UNITS = 16_384;
 
-/** The message of what was thrown; in brackets the code of a BotError, and the cause. */
+/** The message of what was thrown; in brackets the code of a BotError, the cause, and the place of a mistake. */
 export function explain(thrown: unknown): string {
   const message = reasonOf(thrown);
   try {
@@ -19,6 +20,8 @@ export function explain(thrown: unknown): string {
     const more: string[] = [];
     if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
     if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
+    const place = placeOfMistake(thrown);
+    if (place !== undefined) more.push(place);
     return more.length === 0 ? message : `${message} (${more.join(', ')})`;
   } catch {
     return message;

@@ -140,12 +140,15 @@ export class RunContext implements BotContext {
   }
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
+    checkConnection('connectTcp', options, { describe });
     this.#checkPlace(options.host, options.port);
     if (this.signal.aborted) await this.#pauseLateCall();
     return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
   async connectLines(options: LineConnectionOptions): Promise<LineConnection> {
+    const { describe, maxLineBytes: _, ...rest } = options;
+    checkConnection('connectLines', rest, { describe });
     this.#checkPlace(options.host, options.port);
     if (this.signal.aborted) await this.#pauseLateCall();
     return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
@@ -183,6 +186,23 @@ export class RunContext implements BotContext {
       release();
     };
   }
+}
+
+const CONNECTION_KEYS = ['host', 'port', 'tls', 'scope'];
+
+/** @throws BotError for a mistake in the code, which another attempt would repeat. */
+function checkConnection(call: string, options: TcpOptions, { describe }: { describe: unknown }) {
+  const faults = Object.keys(options)
+    .filter((key) => !CONNECTION_KEYS.includes(key))
+    .map((key) => `unknown option ${key}`);
+  const { host, port } = options as { host?: unknown; port?: unknown };
+  if (typeof host !== 'string') faults.push(`host must be a string, not ${typeof host}`);
+  if (typeof port !== 'number') faults.push(`port must be a number, not ${typeof port}`);
+  if (typeof describe !== 'function') {
+    faults.push('describe is missing: a function from a message to its wire line, without secrets');
+  }
+  if (faults.length === 0) return;
+  throw new BotError(`${call}: ${faults.join('; ')}`, { restart: false });
 }
 
 function checkWait(ms: number): void {

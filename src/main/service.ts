@@ -224,6 +224,8 @@ export class Service {
       this.#kindModules,
       allFailed(this.#kinds, failed),
     );
+    const helpers = this.#kinds.failed.filter(({ helper }) => helper);
+    this.#kindFiles.noteHelpers(helpers.map(({ module }) => module));
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
@@ -356,6 +358,11 @@ export class Service {
     });
   }
 
+  #hasChanged(kind: string): boolean {
+    const module = this.#kindModules.get(kind);
+    return module !== undefined && this.#kindFiles.hasChanged(module);
+  }
+
   /** Where Node cannot load a file as it was at the start. */
   #warnOfVersions({ number, kinds }: HostThread): void {
     if (KEEPS_SOURCES) return;
@@ -473,7 +480,7 @@ export class Service {
         schemas: this.#schemas,
         kinds: this.#kinds,
         quarantine: this.#kindQuarantine,
-        hasChanged: (kind) => this.#kindFiles.hasChanged(this.#kindModules.get(kind) ?? ''),
+        hasChanged: (kind) => this.#hasChanged(kind),
         metrics: () =>
           mainMetrics({
             restarts: this.#restarts,

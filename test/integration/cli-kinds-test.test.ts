@@ -69,6 +69,12 @@ describe('kinds test', () => {
     const returned = await test([MESSY, '--config', '{"end":"return"}']);
     expect(returned).toMatchObject({ code: 0, stderr: '' });
     expect(returned.stdout).toMatch(/^its run has returned$/m);
+    const env = { DROVER_HOSTS_STOP_GRACE_MS: '100' };
+    const pending = await test([MESSY, '--config', '{"end":"uncaught"}'], env);
+    expect(pending.code).toBe(EXIT.failed);
+    expect(pending.stderr).toMatch(
+      /^drover: its run has failed: nobody catches this\ndrover: its run has not returned after the error: a service replaces the host/,
+    );
   });
 
   it('reports a run that does not stop, and one that blocks its thread', async () => {

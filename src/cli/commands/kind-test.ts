@@ -197,6 +197,13 @@ class KindTest {
     if (exit) {
       if (exit.error === null) await this.#say('its run has returned');
       else this.#fail(`its run has failed: ${exit.error}`, EXIT.failed);
+      report.stopped = await trial.returns();
+      if (!report.stopped) {
+        this.#fail(
+          'its run has not returned after the error: a service replaces the host of such a bot when it starts it again',
+          EXIT.not_as_expected,
+        );
+      }
     } else if (report.stopped) {
       await this.#say(`stopped after ${showDuration(performance.now() - began)}`);
     } else {

@@ -57,5 +57,5 @@ export function jsonObject(text: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }
-  throw new InvalidArgumentError('It must be a JSON object.');
+  throw new InvalidArgumentError('It must be a JSON object, such as {"text":"hello"}.');
 }

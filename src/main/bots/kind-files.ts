@@ -18,6 +18,7 @@ interface FileState {
 export class KindFiles {
   /** By module URL. */
   readonly #files = new Map<string, FileState>();
+  #helpers: readonly string[] = [];
   #sources: readonly KeptSource[] | null = null;
 
   constructor(modules: readonly string[]) {
@@ -37,8 +38,22 @@ export class KindFiles {
     this.#sources = sources;
   }
 
-  /** Whether the file of this module holds something else now than at the start. A file that is gone has changed. */
+  /** Files that are no kinds. Kinds in their directory may import them. */
+  noteHelpers(modules: readonly string[]): void {
+    this.#helpers = modules;
+  }
+
+  /**
+   * Whether the file of this kind, or a file of its directory that is no kind, holds something else now than at the start. A file
+   * that is gone has changed.
+   */
   hasChanged(module: string): boolean {
+    const folder = new URL('.', module).href;
+    const helpers = this.#helpers.filter((helper) => new URL('.', helper).href === folder);
+    return [module, ...helpers].some((one) => this.#isOther(one));
+  }
+
+  #isOther(module: string): boolean {
     const file = this.#files.get(module);
     if (!file) return false;
     const look = lookAt(module);

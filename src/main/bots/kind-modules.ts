@@ -18,7 +18,8 @@ export interface KindModules {
 }
 
 /**
- * @param places files, directories in which every .js, .mjs, .ts and .mts file is a kind, and names of packages.
+ * @param places files, directories in which every .js, .mjs, .ts and .mts file but declarations and tests is a kind, and names
+ *   of packages.
  * @param loadsTypeScript whether this Node does.
  */
 export function findKinds(
@@ -70,7 +71,7 @@ function filesOf(place: string): { files: string[]; isDirectory: boolean } {
   if (stats?.isDirectory()) {
     const names = readdirSync(path);
     const files = names
-      .filter((name) => /\.m?[jt]s$/.test(name) && !/\.d\.m?ts$/.test(name))
+      .filter((name) => /\.m?[jt]s$/.test(name) && !/\.(?:d|test|spec)\.m?[jt]s$/.test(name))
       // Not the source of a file beside it.
       .filter((name) => !/ts$/.test(name) || !names.includes(name.replace(/ts$/, 'js')))
       .sort()

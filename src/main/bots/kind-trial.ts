@@ -138,6 +138,17 @@ export class KindTrial {
     return !(await this.#answer(stopped, graceMs + ANSWER_MS)).abandoned;
   }
 
+  /** Whether `run` has returned or thrown, or does within the grace time: an uncaught error ends a run that has not. */
+  async returns(): Promise<boolean> {
+    const free = this.#host.whenFreeOf(TRIAL_BOT);
+    if (!free) return true;
+    return withTimeout(
+      free.then(() => true),
+      this.#config.hosts.stop_grace_ms,
+      () => false,
+    );
+  }
+
   /** What the kind's code has left. @throws TrialStuck */
   leftBehind(): Promise<LeftBehind[]> {
     const left = this.#host.peer.call('leftBehind', { withinMs: CLOSE_MS });

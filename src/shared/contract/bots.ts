@@ -278,7 +278,7 @@ export const ListedKind = Type.Object(
     ),
     changed: Type.Boolean({
       description:
-        'The file of the kind has changed since the service started. The change takes effect at its next start.',
+        'The file of the kind, or a file of its directory that is no kind, has changed since the service started. The change takes effect at its next start.',
     }),
   },
   { description: 'A kind of bot, and whether its bots can run.' },

@@ -4,7 +4,12 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BotRun } from '../../../src/bot-host/bot-run.js';
-import { type BotContext, BotError, Type } from '../../../src/bot-sdk/index.js';
+import {
+  type BotContext,
+  BotError,
+  type LineConnectionOptions,
+  Type,
+} from '../../../src/bot-sdk/index.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
 import { messages, start } from './started-run.js';
@@ -496,4 +501,35 @@ it('a last line without a line break is not lost', async () => {
   for await (const line of await bot.context.connectLines(options)) lines.push(line);
   expect(lines).toEqual(['one', 'two', 'three']);
   server.close();
+});
+
+it('mistakes in the options of a connection are all named, and end the run for good', async () => {
+  const { bot } = start({});
+  const options = { hots: '127.0.0.1', port: '80' } as unknown as LineConnectionOptions;
+  await expect(bot.context.connectLines(options)).rejects.toMatchObject({
+    message:
+      'connectLines: unknown option hots; host must be a string, not undefined; port must be a number, not string; describe is missing: a function from a message to its wire line, without secrets',
+    restart: false,
+  });
+  const tcp = bot.context.connectTcp({ host: '127.0.0.1', port: 80 }, undefined as never);
+  await expect(tcp).rejects.toThrow('connectTcp: describe is missing');
+});
+
+it('an error that the engine throws for a mistake in the code says where', async () => {
+  const { bot } = start({
+    run: () => {
+      const nothing = undefined as unknown as { value: number };
+      return Promise.reject(nothing.value);
+    },
+  });
+  const { error } = await bot.ended;
+  expect(error).toMatch(
+    /^Cannot read properties of undefined \(reading 'value'\) \(.*bot-run\.test\.ts:\d+:\d+\)$/,
+  );
+  const other = start({
+    run: () => {
+      throw new Error('as the author wrote it');
+    },
+  });
+  expect((await other.bot.ended).error).toBe('as the author wrote it');
 });
