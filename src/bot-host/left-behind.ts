@@ -8,6 +8,7 @@ import type { Worker } from 'node:worker_threads';
 import type { LeftBehind } from '../shared/contract/threads.js';
 import { CODE_DIR } from '../shared/package-paths.js';
 import { currentRun } from './current-bot.js';
+import { NOTING } from './open-handles.js';
 
 /** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -132,7 +133,7 @@ function placeIn(stack: string): Place | undefined {
   const lines = stack.split('\n').slice(OWN_LINES);
   const places = lines.flatMap((line) => {
     const [, file, row, column] = FILE_FRAME.exec(line.trim()) ?? [];
-    if (file === undefined || line.includes('node:')) return [];
+    if (file === undefined || line.includes('node:') || line.includes(NOTING)) return [];
     return { isOwn: isOwn(file), at: `${file}:${row}:${column}` };
   });
   const [nearest] = places;

@@ -23,6 +23,9 @@ const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
   [ChildProcess.prototype, 'spawn'],
 ];
 
+/** How the functions that note it are called in a stack. */
+export const NOTING = 'droverNotesOpener';
+
 /** The run whose code has opened it. */
 const openers = new WeakMap<object, CurrentRun>();
 /** Threads that bots have made and that run. Bounded by memory: each has a heap. */
@@ -37,6 +40,7 @@ export function noteOpeners(): void {
       if (run) openers.set(this, run);
       return open.apply(this, args);
     };
+    Object.defineProperty(noting, 'name', { value: NOTING });
     Reflect.set(prototype, method, noting);
   }
 }

@@ -44,7 +44,7 @@ export class KindFiles {
   }
 
   /**
-   * Whether the file of this kind, or a file of its directory that is no kind, holds something else now than at the start. A file
+   * Whether a kind's module, or a file of its directory that is no kind, holds something else now than at the start. A file
    * that is gone has changed.
    */
   hasChanged(module: string): boolean {

@@ -396,7 +396,7 @@ describe('an error of a run that is over', () => {
   it('leaves a line when its `run` throws after the signal to stop', async () => {
     const run = async (ctx: BotContext): Promise<void> => {
       await ctx.sleep(2 ** 30).catch(() => {});
-      throw new TypeError('the lock was not released');
+      throw new Error('the lock was not released');
     };
     const { bot, items, late } = start({ run });
     bot.stop();
