@@ -7,8 +7,8 @@ const COLON = 58;
 const DASH = 45;
 const ZERO = 48;
 const NINE = 57;
-/** `:\n`, the keepalive: Drover sends it as a separate chunk between frames. */
-const HEARTBEAT_BYTES = 2;
+/** A keepalive, `:\n` or `: position <id>\n`, has at most so many bytes. Drover sends it as a separate chunk between frames. */
+const MAX_HEARTBEAT_BYTES = 64;
 /** Bytes of a wrong chunk that are shown. */
 const SHOWN_BYTES = 80;
 /** In `id: …\nevent: gap` so far behind the end of the id; other kinds have another letter there. */
@@ -48,7 +48,8 @@ export class ChunkReader {
   /** The next line is the empty line after a chunk. */
   #afterChunk = false;
   #fresh = false;
-  #heartbeat = false;
+  /** Bytes of the keepalive that is being read; 0 for another chunk. */
+  #heartbeat = 0;
   #lastByte = 0;
   /** The last chunk ended with a frame. */
   #whole = true;
@@ -101,8 +102,9 @@ export class ChunkReader {
   #begin(bytes: Buffer, at: number, to: number): void {
     this.#fresh = false;
     this.chunks += 1;
-    this.#heartbeat = this.#whole && this.#left === HEARTBEAT_BYTES && bytes[at] === COLON;
-    if (!this.strict || !this.#whole || this.#heartbeat) return;
+    const isHeartbeat = this.#whole && this.#left <= MAX_HEARTBEAT_BYTES && bytes[at] === COLON;
+    this.#heartbeat = isHeartbeat ? this.#left : 0;
+    if (!this.strict || !this.#whole || isHeartbeat) return;
     const start = this.#frameStart;
     const length = Math.min(start.length, to - at);
     for (let n = 0; n < length; n++) {
@@ -127,9 +129,9 @@ export class ChunkReader {
 
   #finish(bytes: Buffer, end: number, took: number): void {
     this.#afterChunk = true;
-    if (this.#heartbeat) {
+    if (this.#heartbeat > 0) {
       this.heartbeats += 1;
-      this.payload -= HEARTBEAT_BYTES;
+      this.payload -= this.#heartbeat;
       return;
     }
     const before = took > 1 ? bytes[end - 2] : this.#lastByte;

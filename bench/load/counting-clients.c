@@ -33,8 +33,8 @@
 /* Concurrent connection attempts: listen backlogs are short. */
 #define CONNECTING 128
 #define OPEN_WITHIN_S 30
-/* `:\n`, the keepalive: Drover sends it as a separate chunk. */
-#define HEARTBEAT_BYTES 2
+/* A keepalive, `:\n` or `: position <id>\n`, has at most so many bytes. Drover sends it as a separate chunk. */
+#define MAX_HEARTBEAT_BYTES 64
 /* An id ends within so many bytes from the beginning of its frame. */
 #define ID_WITHIN 64
 /* In `id: ...\nevent: gap` so far behind the end of the id; other kinds have another letter there. */
@@ -105,7 +105,7 @@ static void begin_chunk(struct stream *stream, const unsigned char *at, int64_t 
   chunks++;
   if (!stream->opened) opened++;
   stream->opened = 1;
-  stream->is_heartbeat = stream->is_whole && stream->size == HEARTBEAT_BYTES && *at == ':';
+  stream->is_heartbeat = stream->is_whole && stream->size <= MAX_HEARTBEAT_BYTES && *at == ':';
   if (stream->strict && stream->is_whole && !stream->is_heartbeat) check_chunk(stream, at, length);
 }
 
