@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { BotExit } from '../shared/contract/threads.js';
 import { messageOf } from '../shared/errors.js';
 import type { BotLines } from './bot-lines.js';
@@ -21,7 +22,8 @@ export function explain(thrown: unknown): string {
     if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
     if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
     const place = placeOfMistake(thrown);
-    if (place !== undefined) more.push(place);
+    // Clients see it: they need not know where the files are.
+    if (place !== undefined) more.push(basename(place));
     return more.length === 0 ? message : `${message} (${more.join(', ')})`;
   } catch {
     return message;

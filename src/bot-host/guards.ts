@@ -88,7 +88,8 @@ export function forbidEnd(): void {
 }
 
 /**
- * Lets bots close files that they have opened: any other number may be a file or connection of the service, or of another bot.
+ * Lets bots close files that they have opened: any other number may be a file or connection of the
+ * service, or of another host.
  * @param files other than Node's module for tests.
  */
 export function guardDescriptors(files = fs): void {

@@ -18,6 +18,8 @@ type LoadHook = (
 ) => LoadResult;
 type RegisterHooks = (hooks: { load: LoadHook }) => void;
 
+const IS_TEXT = /^(?:module|commonjs|json)(?:-typescript)?$/;
+
 const registerHooks = Reflect.get(nodeModule, 'registerHooks') as RegisterHooks | undefined;
 
 /**
@@ -33,7 +35,7 @@ export function useSources(kept: readonly KeptSource[]): () => KeptSource[] {
       if (known) return { format: known.format, source: known.text, shortCircuit: true };
       const loaded = next(url, context);
       const { format, source } = loaded;
-      if (isOfKind(url) && format && source !== null && source !== undefined) {
+      if (isOfKind(url) && format && IS_TEXT.test(format) && source) {
         found.push({ url, format, text: textOf(source) });
       }
       return loaded;

@@ -5,8 +5,8 @@ import { CODE_DIR } from '../shared/package-paths.js';
 const FRAME = /^\s+at (?:.*\()?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
 
 /**
- * `<path>:<line>:<column>` of an error that the engine throws for a mistake in the code of a kind, such as `x is not a function`:
- * its message alone does not say where. Undefined for errors of packages, of Node and of Drover.
+ * `<path>:<line>:<column>` of a TypeError or ReferenceError in the code of a kind, such as `x is not a function`: its message
+ * alone does not say where. Undefined for errors of packages, of Node and of Drover.
  */
 export function placeOfMistake(thrown: unknown): string | undefined {
   if (!(thrown instanceof TypeError || thrown instanceof ReferenceError)) return undefined;
@@ -17,6 +17,10 @@ export function placeOfMistake(thrown: unknown): string | undefined {
   if (line === undefined || file.startsWith(CODE_DIR.href) || file.includes('/node_modules/')) {
     return undefined;
   }
-  const path = file.startsWith('file:') ? fileURLToPath(file) : file;
-  return `${path}:${line}:${column}`;
+  try {
+    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
+    return `${path}:${line}:${column}`;
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import { ChildProcess } from 'node:child_process';
 import { Socket as UdpSocket } from 'node:dgram';
 import { Server, Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { type CurrentRun, currentRun, runAsHost } from './current-bot.js';
+import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.js';
 
 /** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
 interface ProcessHandles {
@@ -14,6 +14,9 @@ interface ProcessHandles {
 
 /** After the end of a run, in ms: what it has closed is gone by then, also a connection that waits for its other end. */
 const LOOK_AFTER_MS = 5000;
+
+/** Lines about what one run has left: a client that connects again and again would have no end of them. */
+const MAX_TOLD = 3;
 
 /** What opens each of them. The functions of Node's modules, and the classes for TLS and HTTP, call these. */
 const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
@@ -31,6 +34,9 @@ const openers = new WeakMap<object, CurrentRun>();
 /** Threads that bots have made and that run. Bounded by memory: each has a heap. */
 const workers = new Map<Worker, CurrentRun>();
 
+/** Is called when a run that is gone opens something. */
+let noteLate: (run: CurrentRun) => void = () => {};
+
 /** Notes from now on, for the thread, who opens what. */
 export function noteOpeners(): void {
   for (const [prototype, method] of OPENERS) {
@@ -38,6 +44,8 @@ export function noteOpeners(): void {
     const noting = function (this: object, ...args: unknown[]): unknown {
       const run = currentRun();
       if (run) openers.set(this, run);
+      else openers.delete(this);
+      if (run?.isGone) noteLate(run);
       return open.apply(this, args);
     };
     Object.defineProperty(noting, 'name', { value: NOTING });
@@ -50,6 +58,7 @@ export function noteWorker(worker: Worker): void {
   const run = currentRun();
   if (!run) return;
   workers.set(worker, run);
+  if (run.isGone) noteLate(run);
   worker.once('exit', () => workers.delete(worker));
 }
 
@@ -72,61 +81,90 @@ export function openByKind(): Record<string, number> {
 
 /** Ends the child processes that bots have left: the thread ends, and nobody else knows them. */
 export function endChildren(): void {
-  for (const [handle] of openHandles()) if (handle instanceof ChildProcess) handle.kill();
+  for (const [handle, run] of openHandles()) {
+    if (handle instanceof ChildProcess) end(run, handle, 'SIGTERM');
+  }
 }
 
-/** Ends what runs have left open, and tells what it was. */
+/** Ends what runs have left open, and tells what it was. What such a run opens later is ended too. */
 export class LeftOpen {
   readonly #tell: (run: CurrentRun, what: string) => void;
   readonly #afterMs: number;
-  /** Runs that have ended since the last look. Bounded by the runs that end within its time. */
-  #ended = new Set<CurrentRun>();
-  /** Those of the last look that had left something. */
-  #asked = new Set<CurrentRun>();
-  readonly #toldInterval = new WeakSet<CurrentRun>();
+  /** When to look at runs that have ended, by performance.now(). Bounded by the runs that end within the time until then. */
+  readonly #ended = new Map<CurrentRun, number>();
+  /** When to look again at those that had left something: what is still there is killed. */
+  readonly #asked = new Map<CurrentRun, number>();
+  readonly #told = new WeakMap<CurrentRun, number>();
+  #isWaiting = false;
 
   /** @param tell is called for a run that has left something, with what, in words. */
   constructor(tell: (run: CurrentRun, what: string) => void, afterMs = LOOK_AFTER_MS) {
     this.#tell = tell;
     this.#afterMs = afterMs;
+    noteLate = (run) => this.note(run);
   }
 
-  /** The run is over. */
+  /** The run is over, or has opened something although it is. */
   note(run: CurrentRun): void {
-    this.#ended.add(run);
-    // One look for all that end together: it goes through everything that is open.
-    if (this.#ended.size === 1 && this.#asked.size === 0) this.#lookLater();
+    if (this.#ended.has(run)) return;
+    this.#ended.set(run, performance.now() + this.#afterMs);
+    this.#lookLater();
   }
 
-  /** Ends an interval that has called the code of a run that is gone. It is told for the first one of a run. */
+  /** Ends an interval that has called the code of a run that is gone. */
   endInterval(run: CurrentRun, interval: NodeJS.Timeout): void {
     clearInterval(interval);
-    if (this.#toldInterval.has(run)) return;
-    this.#toldInterval.add(run);
-    this.#tell(run, 'an interval');
+    this.#say(run, 'an interval');
   }
 
   #lookLater(): void {
-    runAsHost(() => setTimeout(() => this.#look(), this.#afterMs).unref());
+    const [next] = [...this.#ended.values(), ...this.#asked.values()].sort((a, b) => a - b);
+    if (this.#isWaiting || next === undefined) return;
+    this.#isWaiting = true;
+    const waitMs = Math.max(0, Math.ceil(next - performance.now()));
+    runAsHost(() => setTimeout(() => this.#look(), waitMs).unref());
   }
 
   #look(): void {
+    this.#isWaiting = false;
+    const ended = takeDue(this.#ended);
+    const asked = takeDue(this.#asked);
     const left = new Map<CurrentRun, object[]>();
     for (const [handle, run] of [...openHandles(), ...workers]) {
-      if (this.#asked.has(run)) end(handle, 'SIGKILL');
-      else if (this.#ended.has(run) && !isPooled(handle)) {
-        left.set(run, [...(left.get(run) ?? []), handle]);
+      if (isPooled(handle)) continue;
+      if (asked.has(run)) end(run, handle, 'SIGKILL');
+      else if (ended.has(run)) {
+        const handles = left.get(run);
+        if (handles) handles.push(handle);
+        else left.set(run, [handle]);
       }
     }
-    for (const run of this.#ended) run.isGone = true;
-    this.#ended = new Set();
-    this.#asked = new Set(left.keys());
+    for (const run of ended) run.isGone = true;
     for (const [run, handles] of left) {
-      this.#tell(run, inWords(handles));
-      for (const handle of handles) end(handle, 'SIGTERM');
+      this.#asked.set(run, performance.now() + this.#afterMs);
+      this.#say(run, inWords(handles));
+      for (const handle of handles) end(run, handle, 'SIGTERM');
     }
-    if (left.size > 0) this.#lookLater();
+    this.#lookLater();
   }
+
+  #say(run: CurrentRun, what: string): void {
+    const told = (this.#told.get(run) ?? 0) + 1;
+    this.#told.set(run, told);
+    if (told <= MAX_TOLD) this.#tell(run, what);
+  }
+}
+
+/** Takes the runs whose time has come. */
+function takeDue(times: Map<CurrentRun, number>): Set<CurrentRun> {
+  const now = performance.now();
+  const due = new Set<CurrentRun>();
+  for (const [run, at] of times) {
+    if (at > now) continue;
+    times.delete(run);
+    due.add(run);
+  }
+  return due;
 }
 
 /** A connection of a pool, of fetch or of an `http.Agent`, that bots share: the first one has opened it. */
@@ -138,16 +176,18 @@ function isPooled(handle: object): boolean {
   );
 }
 
-function end(handle: object, signal: NodeJS.Signals): void {
-  // Its listeners are the code of the bot.
-  try {
-    if (handle instanceof ChildProcess) handle.kill(signal);
-    else if (handle instanceof Worker) void handle.terminate();
-    else if (handle instanceof Socket) handle.destroy();
-    else if (handle instanceof Server || handle instanceof UdpSocket) handle.close();
-  } catch {
-    // The next look finds it again.
-  }
+/** As the run: listeners of the handle are its code. */
+function end(run: CurrentRun, handle: object, signal: NodeJS.Signals): void {
+  runAsBot(run, () => {
+    try {
+      if (handle instanceof ChildProcess) handle.kill(signal);
+      else if (handle instanceof Worker) void handle.terminate();
+      else if (handle instanceof Socket) handle.destroy();
+      else if (handle instanceof Server || handle instanceof UdpSocket) handle.close();
+    } catch (thrown) {
+      run.fail(thrown);
+    }
+  });
 }
 
 /** `2 connections, 1 server, child process 4711`. */

@@ -1,6 +1,6 @@
 // Runs in a bot host thread. Owns the timers, requests and connections of one run; all end with its signal.
 
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { BotError } from '../bot-sdk/bot-error.js';
 import type {
   BotContext,
@@ -140,23 +140,31 @@ export class RunContext implements BotContext {
   }
 
   async connectTcp(options: TcpOptions, describe: Describe<Uint8Array>): Promise<TcpConnection> {
-    checkConnection('connectTcp', options, { describe });
-    this.#checkPlace(options.host, options.port);
-    if (this.signal.aborted) await this.#pauseLateCall();
+    await this.#checkConnection('connectTcp', options, describe);
     return connectTcp(options, describe, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
   async connectLines(options: LineConnectionOptions): Promise<LineConnection> {
-    const { describe, maxLineBytes: _, ...rest } = options;
-    checkConnection('connectLines', rest, { describe });
-    this.#checkPlace(options.host, options.port);
-    if (this.signal.aborted) await this.#pauseLateCall();
+    await this.#checkConnection('connectLines', options, options.describe);
     return connectLines(options, this.log.scope(options.scope ?? 'tcp'), this.signal);
   }
 
+  /** @throws BotError for a mistake that another attempt would repeat. */
+  async #checkConnection(call: string, options: TcpOptions, describe: unknown): Promise<void> {
+    if (this.signal.aborted) await this.#pauseLateCall();
+    try {
+      const fault = connectionFault(options, describe);
+      if (fault !== null) throw new BotError(`${call}: ${fault}`, { restart: false });
+      this.#checkPlace(options.host, options.port);
+    } catch (thrown) {
+      // A loop that catches every error lets the other bots run.
+      await nextTurn();
+      throw thrown;
+    }
+  }
+
   readonly #checkPlace = (host: string, port: number): void => {
-    // Node connects to localhost without a host.
-    if (this.#network.allows(host ?? 'localhost', port)) return;
+    if (this.#network.allows(host, port)) return;
     // Another attempt would fail the same way.
     throw new BotError(`network.allow does not list ${host}:${port}`, { restart: false });
   };
@@ -188,21 +196,22 @@ export class RunContext implements BotContext {
   }
 }
 
-const CONNECTION_KEYS = ['host', 'port', 'tls', 'scope'];
+const CONNECTION_KEYS = ['host', 'port', 'tls', 'scope', 'describe', 'maxLineBytes'];
 
-/** @throws BotError for a mistake in the code, which another attempt would repeat. */
-function checkConnection(call: string, options: TcpOptions, { describe }: { describe: unknown }) {
-  const faults = Object.keys(options)
-    .filter((key) => !CONNECTION_KEYS.includes(key))
-    .map((key) => `unknown option ${key}`);
+/** What is wrong in the options of a connection, for the author of the kind; null if nothing is. */
+function connectionFault(options: TcpOptions, describe: unknown): string | null {
+  const faults: string[] = [];
   const { host, port } = options as { host?: unknown; port?: unknown };
   if (typeof host !== 'string') faults.push(`host must be a string, not ${typeof host}`);
-  if (typeof port !== 'number') faults.push(`port must be a number, not ${typeof port}`);
+  if (typeof port !== 'number' && !/^\d+$/.test(String(port))) {
+    faults.push(`port must be a number, not ${typeof port}`);
+  }
   if (typeof describe !== 'function') {
     faults.push('describe is missing: a function from a message to its wire line, without secrets');
   }
-  if (faults.length === 0) return;
-  throw new BotError(`${call}: ${faults.join('; ')}`, { restart: false });
+  if (faults.length === 0) return null;
+  const unknown = Object.keys(options).filter((key) => !CONNECTION_KEYS.includes(key));
+  return [...faults, ...unknown.map((key) => `there is no option ${key}`)].join('; ');
 }
 
 function checkWait(ms: number): void {

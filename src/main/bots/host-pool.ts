@@ -16,13 +16,11 @@ import {
   nextHostStep,
 } from '../threads/host-life.js';
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
-import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
-import { captureStack } from './stack-capture.js';
 
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
@@ -71,7 +69,7 @@ interface EventDetail {
 const RESPAWN_MS = 250;
 const END_WITHIN_MS = 1000;
 /** How long the bots of a lost host wait for the end of its thread, in ms. */
-const STUCK_MS = 2000;
+const STUCK_MS = 10_000;
 /** How much longer than the grace time of its bots a retiring host may take, in ms. */
 const RETIRE_MS = 2000;
 /** How much longer than the grace time it may take until a retired host has exited, in ms: its report is written first. */
@@ -81,7 +79,7 @@ const RETIRED_WITHIN_MS = 3 * RETIRE_MS;
 export interface Cleared {
   /** A host had to be replaced. */
   replaced: boolean;
-  /** The host whose thread does not end. The bot's code runs there no more; what it had open still is. */
+  /** The host whose thread does not end. The bot's code runs there no more, except in threads that it has made; what it had open still is. */
   stuck: number | null;
 }
 
@@ -333,7 +331,7 @@ export class HostPool {
       this.#handle(host, 'exit');
     });
     try {
-      const loaded = await this.#open(host, modules, inTurn);
+      const loaded = await host.open(modules, inTurn);
       this.#handle(host, use);
       this.#events.opened(host);
       // It may have been awake all the time, and is watched from now on.
@@ -345,21 +343,6 @@ export class HostPool {
       // A host that was asked to end while it loaded a kind says nothing about the kind.
       if (this.#stopping) throw new DroverError('unavailable');
       throw thrown;
-    }
-  }
-
-  /** @throws KindBrokeHost, KindUnclear */
-  async #open(host: HostThread, modules: readonly string[], inTurn: boolean): Promise<LoadedKinds> {
-    try {
-      return await host.open(modules, inTurn);
-    } catch (thrown) {
-      if (!(thrown instanceof KindUnclear) || host.isLost) throw thrown;
-      // Of a loop in JavaScript the stack names the module.
-      const captured = await captureStack(host.threadId, END_WITHIN_MS);
-      const module = captured?.frames.map(({ url }) => url).find((url) => modules.includes(url));
-      if (module === undefined) throw thrown;
-      const reason = `it did not load within ${this.#options.kindLoadMs} ms, and blocked its bot host`;
-      throw new KindBrokeHost([module], reason);
     }
   }
 }

@@ -64,9 +64,14 @@ export class KindFiles {
   }
 }
 
+/** Null when there is none, or it cannot be reached. */
 function lookAt(module: string): string | null {
-  const stats = statSync(new URL(module), { throwIfNoEntry: false });
-  return stats ? `${stats.mtimeMs} ${stats.size} ${stats.ino}` : null;
+  try {
+    const stats = statSync(new URL(module));
+    return `${stats.mtimeMs} ${stats.size} ${stats.ino}`;
+  } catch {
+    return null;
+  }
 }
 
 /** Empty when it cannot be read. */

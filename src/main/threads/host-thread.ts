@@ -221,8 +221,18 @@ export class HostThread {
     for (const [kind, module] of loaded.modules) this.kinds.set(kind, module);
     this.peer.tell('use', { modules: [...loaded.modules.values()] });
     const { files } = this.#options;
-    if (files?.sources === null) files.keep(await this.peer.call('sources', null));
+    if (files?.sources === null) await this.#keepSources(files);
     return loaded;
+  }
+
+  async #keepSources(files: Pick<KindFiles, 'keep'>): Promise<void> {
+    // A host that hangs now is the watchdog's.
+    const sources = await withTimeout(
+      this.peer.call('sources', null),
+      this.#options.kindLoadMs,
+      () => null,
+    ).catch(() => null);
+    if (sources) files.keep(sources);
   }
 
   #answers(): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Loads the kinds of a bot host.
 
 import type { LoadedKinds } from '../../shared/contract/bots.js';
+import { Deferred } from '../../shared/deferred.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 
 /** Modules that made their host hang or end while they were loaded, or that were not loaded in time. */
@@ -33,7 +34,8 @@ export interface LoadResult extends LoadedKinds {
 
 /**
  * Loads all side by side, so that one which waits for something delays no other.
- * @param withinMs for all. @throws KindUnclear; KindBrokeHost for those that are not loaded in time although the host turns.
+ * @param withinMs for the next one to be loaded: they share the thread.
+ * @throws KindUnclear; KindBrokeHost for those that are not loaded in time although the host turns.
  */
 export async function loadSideBySide(
   modules: readonly string[],
@@ -41,16 +43,27 @@ export async function loadSideBySide(
   withinMs: number,
 ): Promise<LoadResult> {
   const results = new Map<string, LoadedKinds>();
-  const each = modules.map(async (module) => void results.set(module, await host.load(module)));
-  const isComplete = await withTimeout(
-    Promise.all(each).then(() => true),
-    withinMs,
-    () => false,
-  ).catch(() => {
-    throw new KindUnclear();
+  let loaded = new Deferred();
+  const each = modules.map(async (module) => {
+    results.set(module, await host.load(module));
+    loaded.resolve();
+    loaded = new Deferred();
   });
-  if (isComplete) return resultOf(modules, results);
-  if (!(await host.answers())) throw new KindUnclear();
+  const all = Promise.all(each);
+  const next = (): Promise<unknown> => Promise.race([all, loaded.promise]);
+  try {
+    while (results.size < modules.length) {
+      const isLate = await withTimeout(
+        next().then(() => false),
+        withinMs,
+        () => true,
+      );
+      if (isLate) break;
+    }
+  } catch {
+    throw new KindUnclear();
+  }
+  if (results.size < modules.length && !(await host.answers())) throw new KindUnclear();
   const late = modules.filter((module) => !results.has(module));
   if (late.length === 0) return resultOf(modules, results);
   throw new KindBrokeHost(late, tooLate(withinMs));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, get, type ServerResponse } from 'node:http';
 import net from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   type CurrentRun,
   runAsBot,
@@ -129,17 +129,58 @@ it('connections of pools, which bots share, are left alone', async () => {
     fetch(url).then((response) => response.status),
     new Promise((resolve) => get(url, ({ statusCode }) => resolve(statusCode))),
   ]);
-  const other = runAsBot(careless, () => net.createServer().listen(0, '127.0.0.1'));
+  const listen = (): net.Server => net.createServer().listen(0, '127.0.0.1');
+  const others = [first, careless].map((run) => runAsBot(run, listen));
   await expect.poll(() => requests.length).toBe(2);
-  const { told } = await toldOf(first, careless);
-  expect(told).toEqual(['careless-1: 1 server']);
-  expect(other.listening).toBe(false);
+  const { told, left } = await toldOf(first, careless);
+  expect(told.sort()).toEqual(['careless-1: 1 server', 'first-1: 1 server']);
+  expect(others.map(({ listening }) => listening)).toEqual([false, false]);
+  // The second look at them comes before the first one at another.
+  const later = runOf('later');
+  runAsBot(later, listen);
+  left.note(later);
+  await expect.poll(() => told.length).toBe(3);
   for (const response of requests) response.end();
   expect(await Promise.all(answers)).toEqual([200, 200]);
   server.close();
 });
 
-it('an interval of a run that is gone is ended and told once; a timer and those of others stay', async () => {
+it('what a run opens when it is gone is ended too, and told three times at most', async () => {
+  const gone = runOf('gone');
+  const listen = (): net.Server => runAsBot(gone, () => net.createServer().listen(0, '127.0.0.1'));
+  listen();
+  const { told } = await toldOf(gone);
+  for (let n = 0; n < 4; n++) {
+    const again = listen();
+    await once(again, 'listening');
+    await once(again, 'close');
+  }
+  expect(told).toEqual(Array(3).fill('gone-1: 1 server'));
+});
+
+it('a run has its time from its end, also when the look at another one comes before', async () => {
+  const [early, late] = [runOf('early'), runOf('late')];
+  const listen = (): net.Server => net.createServer().listen(0, '127.0.0.1');
+  const [first, second] = [runAsBot(early, listen), runAsBot(late, listen)];
+  let now = 1000;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => {
+    clock.mockRestore();
+    second.close();
+  });
+  const left = new LeftOpen(() => {}, 20);
+  left.note(early);
+  now = 1019;
+  left.note(late);
+  now = 1020;
+  await once(first, 'close');
+  expect([second.listening, late.isGone]).toEqual([true, false]);
+  now = 1039;
+  await once(second, 'close');
+  expect(late.isGone).toBe(true);
+});
+
+it('an interval of a run that is gone is ended and told; a timer and those of others stay', async () => {
   const told: string[] = [];
   const left = new LeftOpen((run, what) => void told.push(`${run.id}: ${what}`));
   watchRuns(
@@ -168,7 +209,7 @@ it('an interval of a run that is gone is ended and told once; a timer and those 
   await expect.poll(() => calls.other).toBeGreaterThan(start + 10);
   expect(calls.first - before.first).toBeLessThanOrEqual(1);
   expect(calls.second - before.second).toBeLessThanOrEqual(1);
-  expect(told).toEqual(['gone-1: an interval']);
+  expect(told).toEqual(Array(2).fill('gone-1: an interval'));
 });
 
 it('child processes that bots have left are ended, others are not', async () => {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import {
   KindBrokeHost,
   KindUnclear,
@@ -75,6 +75,18 @@ it('those that are not loaded in time are named, all at once', async () => {
     modules: ['a.mjs', 'c.mjs'],
     message: 'it did not load within 1 ms',
   });
+});
+
+it('the limit counts from the last one that was loaded: they share a thread', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const host = new Host();
+  const loading = loadSideBySide(MODULES, host, 1000);
+  for (const [at, module] of MODULES.entries()) {
+    await vi.advanceTimersByTimeAsync(900);
+    host.loaded(module, `kind-${at}`);
+  }
+  expect((await loading).kinds).toHaveLength(3);
 });
 
 it('a host that hangs or ends says nothing about which module did it', async () => {

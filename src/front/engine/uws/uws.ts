@@ -46,7 +46,7 @@ class UwsEngine implements Engine {
   readonly #head = new RequestHead();
   /** The last one listens. Earlier ones have connections with previous certificates. */
   #apps: App[];
-  /** One, or {@link QUEUES} of a shared port. */
+  /** {@link QUEUES} while it listens. */
   #sockets: us_listen_socket[] = [];
   #bound: { host: string; port: number } | undefined;
   /** By the time that they may take, which the configuration gives: there are one or two. */
