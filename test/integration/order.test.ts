@@ -101,7 +101,8 @@ it('at shutdown too: `stopped` is the last event of every bot, and no line is mi
   for (const body of bots) {
     expect((await call(service, 'POST', '/api/bots', { body })).status).toBe(201);
   }
-  await stream.until(() => ledger.frames > 3000);
+  const linesOf = (id: string): number => lives.get(id)?.length ?? 0;
+  await stream.until(() => bots.every(({ id }) => linesOf(id) > 500));
   expect(await service.stop()).toBe(0);
   expect(await stream.ended).toBe('complete');
   expect(ledger).toMatchObject({ faults: [], gaps: [] });
