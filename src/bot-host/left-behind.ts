@@ -3,12 +3,11 @@
 
 import { createHook, executionAsyncId } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import type { LeftBehind } from '../shared/contract/threads.js';
-import { CODE_DIR } from '../shared/package-paths.js';
 import { currentRun } from './current-bot.js';
 import { NOTING } from './open-handles.js';
+import { type StackPlace, stackPlace } from './stack-place.js';
 
 /** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -31,21 +30,12 @@ const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
 /** Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. */
 const PARTS = /node:internal\/(?:child_process|worker|deps\/undici)/;
 const FRAMES = 30;
-/** `at name (file:///…:1:2)` and `at file:///…:1:2`. */
-const FILE_FRAME = /\(?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
 /** Of the stack that is taken in the hook: its head, and two frames of this file. */
 const OWN_LINES = 3;
 /** Resources, and steps, that are kept at most; a bot that makes more has made its point. */
 const MAX_RESOURCES = 10_000;
 /** Between two looks at what is still there, in ms: a closed socket is gone some turns of the loop later. */
 const LOOK_MS = 10;
-
-/** Code that made something. */
-interface Place {
-  /** It is Drover's. */
-  isOwn: boolean;
-  at: string;
-}
 
 interface Resource {
   type: string;
@@ -57,7 +47,7 @@ interface Resource {
 export class LeftBehindList {
   readonly #resources = new Map<number, Resource>();
   /** Of the steps that are still to come. */
-  readonly #places = new Map<number, Place>();
+  readonly #places = new Map<number, StackPlace>();
   readonly #workers = new Map<Worker, string | null>();
   /** Where the workers were made whose event is still to come, oldest first. */
   readonly #newWorkers: (string | null)[] = [];
@@ -129,20 +119,11 @@ export class LeftBehindList {
 }
 
 /** The nearest code that is not Node's: whether it is Drover's, and the nearest that is no package's. */
-function placeIn(stack: string): Place | undefined {
+function placeIn(stack: string): StackPlace | undefined {
   const lines = stack.split('\n').slice(OWN_LINES);
-  const places = lines.flatMap((line) => {
-    const [, file, row, column] = FILE_FRAME.exec(line.trim()) ?? [];
-    if (file === undefined || line.includes('node:') || line.includes(NOTING)) return [];
-    return { isOwn: isOwn(file), at: `${file}:${row}:${column}` };
-  });
+  const places = lines.flatMap((line) => (line.includes(NOTING) ? [] : (stackPlace(line) ?? [])));
   const [nearest] = places;
   if (!nearest) return undefined;
   const own = places.find(({ isOwn, at }) => !isOwn && !at.includes('/node_modules/'));
-  return { isOwn: nearest.isOwn, at: (own ?? nearest).at };
-}
-
-/** The kinds that ship are not in this folder. */
-function isOwn(file: string): boolean {
-  return file.startsWith(CODE_DIR.href) || file.startsWith(fileURLToPath(CODE_DIR));
+  return { ...(own ?? nearest), isOwn: nearest.isOwn };
 }

@@ -1,8 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { CODE_DIR } from '../shared/package-paths.js';
-
-/** `at name (file:///…:1:2)` and `at file:///…:1:2`. */
-const FRAME = /^\s+at (?:.*\()?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
+import { stackPlace } from './stack-place.js';
 
 /**
  * `<path>:<line>:<column>` of a TypeError or ReferenceError in the code of a kind, such as `x is not a function`: its message
@@ -10,16 +7,12 @@ const FRAME = /^\s+at (?:.*\()?(file:\/\/.+?|\/.+?):(\d+):(\d+)\)?$/;
  */
 export function placeOfMistake(thrown: unknown): string | undefined {
   if (!(thrown instanceof TypeError || thrown instanceof ReferenceError)) return undefined;
-  const first = String(thrown.stack)
-    .split('\n')
-    .find((line) => /^\s+at /.test(line));
-  const [, file = '', line, column] = FRAME.exec(first ?? '') ?? [];
-  if (line === undefined || file.startsWith(CODE_DIR.href) || file.includes('/node_modules/')) {
-    return undefined;
-  }
+  const lines = String(thrown.stack).split('\n');
+  const place = stackPlace(lines.find((line) => /^\s+at /.test(line)) ?? '');
+  if (!place || place.isOwn || place.file.includes('/node_modules/')) return undefined;
+  const { file, at } = place;
   try {
-    const path = file.startsWith('file:') ? fileURLToPath(file) : file;
-    return `${path}:${line}:${column}`;
+    return file.startsWith('file:') ? `${fileURLToPath(file)}${at.slice(file.length)}` : at;
   } catch {
     return undefined;
   }

@@ -118,10 +118,14 @@ export class LeftOpen {
   }
 
   #lookLater(): void {
-    const [next] = [...this.#ended.values(), ...this.#asked.values()].sort((a, b) => a - b);
-    if (this.#isWaiting || next === undefined) return;
+    if (this.#isWaiting || this.#ended.size + this.#asked.size === 0) return;
     this.#isWaiting = true;
-    const waitMs = Math.max(0, Math.ceil(next - performance.now()));
+    // All have the same time, so the first one of each is due first.
+    const [[ended = Number.POSITIVE_INFINITY], [asked = Number.POSITIVE_INFINITY]] = [
+      this.#ended.values(),
+      this.#asked.values(),
+    ];
+    const waitMs = Math.max(0, Math.ceil(Math.min(ended, asked) - performance.now()));
     runAsHost(() => setTimeout(() => this.#look(), waitMs).unref());
   }
 

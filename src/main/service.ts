@@ -97,8 +97,6 @@ export class Service {
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
   readonly #kindFiles: KindFiles;
-  /** The module of each kind. */
-  #kindModules: ReadonlyMap<string, string> = new Map();
   readonly #registry: BotRegistry;
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
@@ -218,14 +216,13 @@ export class Service {
   async #bringUp(listening: (info: Listening) => void, stopping: AbortSignal): Promise<void> {
     this.#record.begin();
     const { kinds, failed } = await this.#hosts.start();
-    this.#kindModules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
-    this.#kinds.failed = this.#schemas.add(
-      kinds,
-      this.#kindModules,
-      allFailed(this.#kinds, failed),
-    );
+    const modules = new Map([...this.#hosts.threads()].flatMap((host) => [...host.kinds]));
+    this.#kinds.failed = this.#schemas.add(kinds, modules, allFailed(this.#kinds, failed));
     const helpers = this.#kinds.failed.filter(({ helper }) => helper);
-    this.#kindFiles.noteHelpers(helpers.map(({ module }) => module));
+    this.#kindFiles.loaded(
+      modules,
+      helpers.map(({ module }) => module),
+    );
     stopping.throwIfAborted();
     if (this.#config.demo.enabled) await this.#startDemoWorld();
     stopping.throwIfAborted();
@@ -358,16 +355,11 @@ export class Service {
     });
   }
 
-  #hasChanged(kind: string): boolean {
-    const module = this.#kindModules.get(kind);
-    return module !== undefined && this.#kindFiles.hasChanged(module);
-  }
-
   /** Where Node cannot load a file as it was at the start. */
   #warnOfVersions({ number, kinds }: HostThread): void {
     if (KEEPS_SOURCES) return;
-    for (const [kind, module] of kinds) {
-      if (!this.#kindFiles.hasChanged(module)) continue;
+    for (const kind of kinds.keys()) {
+      if (!this.#kindFiles.hasChanged(kind)) continue;
       this.#say(
         'warn',
         `bot host ${number} runs another version of the bot kind ${kind}: its file has changed since the service started`,
@@ -480,7 +472,7 @@ export class Service {
         schemas: this.#schemas,
         kinds: this.#kinds,
         quarantine: this.#kindQuarantine,
-        hasChanged: (kind) => this.#hasChanged(kind),
+        hasChanged: (kind) => this.#kindFiles.hasChanged(kind),
         metrics: () =>
           mainMetrics({
             restarts: this.#restarts,

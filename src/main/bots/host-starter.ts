@@ -54,17 +54,13 @@ export class HostStarter {
   /** The first host starts alone: it finds out which kinds break a host, and the others do without them. */
   async startFirst(): Promise<LoadedKinds> {
     const failed: LoadedKinds['failed'] = [];
-    let inTurn = false;
+    const start = this.#starting(0, 'share');
     for (;;) {
       try {
-        const { host, loaded } = await this.#start(0, 'share', this.#modules, inTurn);
+        const { host, loaded } = await start(this.#modules);
         this.#kinds = host.kinds;
         return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
       } catch (thrown) {
-        if (thrown instanceof KindUnclear) {
-          inTurn = true;
-          continue;
-        }
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
         const { modules, message } = thrown;
         failed.push(...modules.map((module) => ({ module, error: message })));
@@ -77,15 +73,11 @@ export class HostStarter {
   async start(number: number, use: 'share' | 'reserve'): Promise<HostThread> {
     let modules = this.#released();
     const tried = new Set<string>();
-    let inTurn = false;
+    const start = this.#starting(number, use);
     for (;;) {
       try {
-        return (await this.#start(number, use, modules, inTurn)).host;
+        return (await start(modules)).host;
       } catch (thrown) {
-        if (thrown instanceof KindUnclear) {
-          inTurn = true;
-          continue;
-        }
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
         const again = thrown.modules.filter((module) => tried.has(module));
         for (const module of again) this.#dropped(number, module, thrown.message);
@@ -94,6 +86,23 @@ export class HostStarter {
         if (again.length === 0) await delay(LOAD_AGAIN_MS, undefined, { ref: false });
       }
     }
+  }
+
+  /** Loads the modules in turn from the first time on at which it was not clear which one broke the host. */
+  #starting(
+    number: number,
+    use: 'share' | 'reserve',
+  ): (modules: readonly string[]) => Promise<StartedHost> {
+    let inTurn = false;
+    return async (modules) => {
+      try {
+        return await this.#start(number, use, modules, inTurn);
+      } catch (thrown) {
+        if (!(thrown instanceof KindUnclear)) throw thrown;
+        inTurn = true;
+        return this.#start(number, use, modules, inTurn);
+      }
+    };
   }
 
   /** The modules of kinds that are not quarantined. */

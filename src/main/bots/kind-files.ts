@@ -18,6 +18,7 @@ interface FileState {
 export class KindFiles {
   /** By module URL. */
   readonly #files = new Map<string, FileState>();
+  #kinds: ReadonlyMap<string, string> = new Map();
   #helpers: readonly string[] = [];
   #sources: readonly KeptSource[] | null = null;
 
@@ -38,16 +39,19 @@ export class KindFiles {
     this.#sources = sources;
   }
 
-  /** Files that are no kinds. Kinds in their directory may import them. */
-  noteHelpers(modules: readonly string[]): void {
-    this.#helpers = modules;
+  /** @param kinds the module of each. @param helpers files that are no kinds. Kinds in their directory may import them. */
+  loaded(kinds: ReadonlyMap<string, string>, helpers: readonly string[]): void {
+    this.#kinds = kinds;
+    this.#helpers = helpers;
   }
 
   /**
    * Whether a kind's module, or a file of its directory that is no kind, holds something else now than at the start. A file
    * that is gone has changed.
    */
-  hasChanged(module: string): boolean {
+  hasChanged(kind: string): boolean {
+    const module = this.#kinds.get(kind);
+    if (module === undefined) return false;
     const folder = new URL('.', module).href;
     const helpers = this.#helpers.filter((helper) => new URL('.', helper).href === folder);
     return [module, ...helpers].some((one) => this.#isOther(one));

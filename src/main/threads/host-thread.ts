@@ -213,7 +213,7 @@ export class HostThread {
   async open(modules: readonly string[], inTurn: boolean): Promise<LoadedKinds> {
     const host = {
       load: (module: string) => this.peer.call('load', { module }),
-      answers: () => this.#answers(),
+      answers: async () => (await this.#open()) !== null,
       lossReason: () => messageOf(this.#fault),
     };
     const load = inTurn ? loadInTurn : loadSideBySide;
@@ -235,14 +235,6 @@ export class HostThread {
     if (sources) files.keep(sources);
   }
 
-  #answers(): Promise<boolean> {
-    return withTimeout(
-      this.peer.call('open', null).then(() => true),
-      ANSWER_MS,
-      () => false,
-    ).catch(() => false);
-  }
-
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */
   async startBot(bot: BotStart): Promise<void> {
     this.#runs.add(bot.run, bot.id);
@@ -256,8 +248,13 @@ export class HostThread {
   }
 
   /** How many connections its bots have open, by kind, as far as it says. */
-  openByKind(): Promise<Record<string, number>> {
-    return withTimeout(this.peer.call('open', null), ANSWER_MS, () => ({})).catch(() => ({}));
+  async openByKind(): Promise<Record<string, number>> {
+    return (await this.#open()) ?? {};
+  }
+
+  /** Null when it does not answer. */
+  #open(): Promise<Record<string, number> | null> {
+    return withTimeout(this.peer.call('open', null), ANSWER_MS, () => null).catch(() => null);
   }
 
   /** Stops a bot. Resolves when it has stopped, or when the host hangs, which is for the watchdog to find. */

@@ -1,7 +1,6 @@
 // Loads the kinds of a bot host.
 
 import type { LoadedKinds } from '../../shared/contract/bots.js';
-import { Deferred } from '../../shared/deferred.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 
 /** Modules that made their host hang or end while they were loaded, or that were not loaded in time. */
@@ -43,30 +42,25 @@ export async function loadSideBySide(
   withinMs: number,
 ): Promise<LoadResult> {
   const results = new Map<string, LoadedKinds>();
-  let loaded = new Deferred();
-  const each = modules.map(async (module) => {
-    results.set(module, await host.load(module));
-    loaded.resolve();
-    loaded = new Deferred();
-  });
-  const all = Promise.all(each);
-  const next = (): Promise<unknown> => Promise.race([all, loaded.promise]);
+  const pending = new Map<string, Promise<void>>();
+  for (const module of modules) {
+    const loading = host.load(module).then((result) => {
+      results.set(module, result);
+      pending.delete(module);
+    });
+    pending.set(module, loading);
+  }
   try {
-    while (results.size < modules.length) {
-      const isLate = await withTimeout(
-        next().then(() => false),
-        withinMs,
-        () => true,
-      );
-      if (isLate) break;
+    while (pending.size > 0) {
+      const next = Promise.race(pending.values()).then(() => false);
+      if (await withTimeout(next, withinMs, () => true)) break;
     }
   } catch {
     throw new KindUnclear();
   }
-  if (results.size < modules.length && !(await host.answers())) throw new KindUnclear();
-  const late = modules.filter((module) => !results.has(module));
-  if (late.length === 0) return resultOf(modules, results);
-  throw new KindBrokeHost(late, tooLate(withinMs));
+  if (pending.size > 0 && !(await host.answers())) throw new KindUnclear();
+  if (pending.size > 0) throw new KindBrokeHost([...pending.keys()], tooLate(withinMs));
+  return resultOf(modules, results);
 }
 
 /** Loads one after the other. @param withinMs for each. @throws KindBrokeHost */
