@@ -4,6 +4,7 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JournalStart } from '../shared/contract/threads.js';
+import { Deferred } from '../shared/deferred.js';
 import { faultOf, setAside } from '../shared/lmdb/file-fault.js';
 import { lockFileOf } from '../shared/lmdb/lock-file.js';
 import type { RingReader } from '../shared/memory/ring-reader.js';
@@ -19,6 +20,9 @@ export interface JournalFileEvents {
   /** The check in the background has found the open file broken: {@link JournalFile.replaceBroken} replaces it. */
   foundBroken(): void;
 }
+
+/** Why the file cannot be used, undefined when it can; null when that could not be found out. */
+type Finding = string | undefined | null;
 
 export class JournalFile {
   readonly #path: string;
@@ -76,12 +80,16 @@ export class JournalFile {
       state = undefined;
     }
     const isChecked = isNew || fault !== undefined || shutdown !== 'unclean';
-    this.#opened = await orClose(tables, () => {
-      const opened = this.#memory.resume(this.#path, tables, state);
+    const opened = await orClose(tables, () => {
+      const resumed = this.#memory.resume(this.#path, tables, state);
       if (isChecked) this.#trust();
-      return opened;
+      return resumed;
     });
-    if (!isChecked) void this.#checkInBackground(tables);
+    const check = isChecked ? undefined : this.#examineBehind();
+    // Nothing is written meanwhile.
+    await check?.isOpen;
+    this.#opened = opened;
+    void check?.fault.then((fault) => this.#conclude(tables, fault));
   }
 
   /**
@@ -99,7 +107,7 @@ export class JournalFile {
       const reader = new JournalReader(tables, () => opened.recorder.changing);
       const state = await orClose(tables, () => tables.state.get('state'));
       // It must hold what was committed last; otherwise it is another file.
-      if (state?.next !== opened.state.next) {
+      if (state?.next !== opened.kept) {
         await tables.close();
         return false;
       }
@@ -166,28 +174,39 @@ export class JournalFile {
     this.#stopping.abort();
   }
 
-  #examine(scope: 'all' | 'newest' | 'behind'): Promise<string | undefined> {
-    return faultOf(
-      this.#path,
-      PROGRAMS.verifyJournal,
-      this.#stopping.signal,
-      scope,
-      scope === 'behind',
-    );
+  #examine(scope: 'all' | 'newest'): Promise<string | undefined> {
+    const stopping = this.#stopping.signal;
+    return faultOf(this.#path, PROGRAMS.verifyJournal, { stopping, scope });
   }
 
   /**
    * An unclean shutdown leaves a whole file, unless more than the service has failed. To read all of it takes seconds for
-   * each GiB, so the service does not wait for it. If the file ends this run meanwhile, the next one reads all of it first.
+   * each GiB, so the service waits only until the examination has the file open. If the file ends this run meanwhile, the
+   * next one reads all of it first. Neither promise rejects.
    */
-  async #checkInBackground(tables: Tables): Promise<void> {
-    const fault = await this.#examine('behind').catch(() => null);
+  #examineBehind(): { isOpen: Promise<void>; fault: Promise<Finding> } {
+    const isOpen = new Deferred();
+    const fault: Promise<Finding> = faultOf(this.#path, PROGRAMS.verifyJournal, {
+      stopping: this.#stopping.signal,
+      scope: 'behind',
+      isOpen: true,
+      onOpen: isOpen.resolve,
+    })
+      .catch(() => null)
+      .finally(isOpen.resolve);
+    return { isOpen: isOpen.promise, fault };
+  }
+
+  /** What the examination of the open file has found. */
+  #conclude(tables: Tables, fault: Finding): void {
     const isOther = this.#stopping.signal.aborted || this.#opened?.tables !== tables;
-    // Null: the check itself has failed.
     if (fault === null || isOther) return;
-    if (fault === undefined) return this.#trust();
-    this.#fault = fault;
-    this.#events.foundBroken();
+    if (fault === undefined) {
+      this.#trust();
+    } else {
+      this.#fault = fault;
+      this.#events.foundBroken();
+    }
   }
 
   #trust(): void {

@@ -21,6 +21,16 @@ export interface Baseline {
   sessions: string[];
 }
 
+/**
+ * The file is not what the last write has left: another process has opened it during that write
+ * (docs/decisions/0074-nobody-opens-a-file-during-a-commit.md), or has written to it.
+ */
+export class TakenBack extends Error {
+  constructor() {
+    super('another program has opened its file, and what was written last is lost from it');
+  }
+}
+
 export interface JournalWriterHost {
   /** Frames may be written to the file as they come. */
   isOn(): boolean;
@@ -182,6 +192,7 @@ export class JournalWriter {
     try {
       this.#file.reserveNumbers();
       tables.commit(() => {
+        if (tables.state.get('state')?.next !== opened.kept) throw new TakenBack();
         const added = recorder.write(tables, state);
         more = retention.apply(tables, state, added);
         tables.state.putSync('state', state);
@@ -196,6 +207,7 @@ export class JournalWriter {
     this.#writtenAt = performance.now();
     recorder.written();
     opened.state = state;
+    opened.kept = state.next;
     this.#more = more;
     this.#host.written();
     return true;

@@ -10,7 +10,7 @@ import { eventId } from '../shared/stream/frame.js';
 import { withTimeout } from '../shared/with-timeout.js';
 import { JournalFile } from './journal-file.js';
 import { type Effect, type LifeEvent, type LifeState, transition } from './journal-life.js';
-import { type Baseline, JournalWriter } from './journal-writer.js';
+import { type Baseline, JournalWriter, TakenBack } from './journal-writer.js';
 import { JournalMemory, type OpenJournal } from './open-journal.js';
 import { type AnswerSource, Answers } from './requests.js';
 
@@ -135,7 +135,9 @@ export class Journal {
 
   #failed(event: 'openFailed' | 'writeFailed', thrown: unknown): void {
     this.#failure = thrown;
-    this.#dispatch(CORRUPT.has((thrown as { code?: unknown }).code) ? 'corrupted' : event);
+    const isCorrupt =
+      thrown instanceof TakenBack || CORRUPT.has((thrown as { code?: unknown }).code);
+    this.#dispatch(isCorrupt ? 'corrupted' : event);
   }
 
   #effectTable(): Record<Effect, () => void> {

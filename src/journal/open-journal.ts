@@ -16,6 +16,8 @@ import { FORM, SEGMENT, type State, type Tables } from './tables.js';
 export interface OpenJournal {
   tables: Tables;
   state: State;
+  /** {@link State.next} as the file has it; undefined while nothing is written. */
+  kept: number | undefined;
   recorder: Recorder;
   retention: Retention;
   reader: JournalReader;
@@ -61,7 +63,8 @@ export class JournalMemory {
       maxAgeMs: config.max_age_hours * 3_600_000,
       ...known,
     });
-    return { tables, state, recorder, retention, reader, inode: statSync(path).ino };
+    const inode = statSync(path).ino;
+    return { tables, state, kept: found?.next, recorder, retention, reader, inode };
   }
 
   #resumeLabels(tables: Tables, found: State | undefined): void {

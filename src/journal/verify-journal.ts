@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { examine } from '../shared/lmdb/examine.js';
 import { open } from '../shared/lmdb/lmdb.js';
+import { write } from '../shared/terminal.js';
 import { Block, Head } from './block.js';
 import type { State } from './tables.js';
 
@@ -15,8 +16,6 @@ const LEAST_SHARE = 0.9;
 /** Blocks that are read at the start beside those of the open segment. */
 const NEWEST = 64;
 if (path === undefined) throw new Error('usage: verify-journal <path>');
-// The service runs meanwhile, and goes first.
-if (scope === 'behind') setPriority(constants.priority.PRIORITY_LOW);
 examine(path, () => {
   const root = open({ path, noSubdir: true, readOnly: true, maxDbs: 8 });
   const state = root.openDB({ name: 'state' });
@@ -32,6 +31,11 @@ examine(path, () => {
   const { lastPageNumber, pageSize } = root.getStats() as Record<string, number>;
   if (statSync(path).size < LEAST_SHARE * (lastPageNumber ?? 0) * (pageSize ?? 0)) {
     throw new Error('it was cut short');
+  }
+  // The service writes nothing before it reads this; from here on it goes first.
+  if (scope === 'behind') {
+    write(process.stdout, 'opened\n');
+    setPriority(constants.priority.PRIORITY_LOW);
   }
   // A new file is still empty.
   const known = state.get('state') as State | undefined;

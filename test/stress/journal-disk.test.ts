@@ -74,13 +74,15 @@ const pressureOf = async (
   return answer.json as { journal: { state: string; reason: string | null } };
 };
 
-/** Holds the lock of an LMDB file's writer until standard input ends. */
+/** Holds the lock of an LMDB file's writer from the first line of standard input to its end. */
 const HOLD = `
-  import { readSync } from 'node:fs';
+  import { readSync, writeSync } from 'node:fs';
   import { open } from 'lmdb';
   const root = open({ path: process.env.HELD, noSubdir: true, maxDbs: 8 });
+  writeSync(1, 'opened');
+  readSync(0, Buffer.alloc(1));
   root.transactionSync(() => {
-    process.stdout.write('held');
+    writeSync(1, 'held');
     try { while (readSync(0, Buffer.alloc(1)) > 0); } catch {}
   });
   process.kill(process.pid, 'SIGKILL');
@@ -299,15 +301,21 @@ it('off: each run has its own epoch, there is no history, and nothing is written
 });
 
 it('a write that hangs: it is reported, everything else continues, and the journal recovers', async () => {
-  const of = await begin();
-  const stream = await watch(of, '?scope=journal,drover');
-  await eventually(async () => (await keptBy(of)) > 1000, 'journaled events');
-  // Simulates a disk that hangs: another process holds the lock that LMDB takes for each commit.
+  // Simulates a disk that hangs: another process holds the lock that LMDB takes for each commit. It opens the file before
+  // the service writes to it: during a commit that would take the commit back.
+  await begin();
+  await stopClean(service);
   const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLD], {
     env: { ...process.env, HELD: path.join(journalDir, 'journal.mdb') },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  await once(holder.stdout, 'data');
+  const of = await begin();
+  const stream = await watch(of, '?scope=journal,drover');
+  const before = await keptBy(of);
+  await eventually(async () => (await keptBy(of)) > before + 1000, 'journaled events');
   try {
+    holder.stdin.write('\n');
     await once(holder.stdout, 'data');
     await journalLine(stream, /without its journal: the disk has not answered for 5 s/);
     expect((await pressureOf(of)).journal).toMatchObject({ state: 'failed' });

@@ -24,10 +24,10 @@ export async function prepareStore(path: string, stopping?: AbortSignal): Promis
   const copy = copyOf(path);
   // What a run left that did not end well takes room.
   for (const left of [freshOf(path), freshOf(copy), probeOf(path)]) rmSync(left, { force: true });
-  const fault = await faultOf(path, PROGRAMS.verifyStore, stopping);
+  const fault = await faultOf(path, PROGRAMS.verifyStore, { stopping });
   const isNew = fault === MISSING && sizeOf(copy) === undefined;
   if (fault === undefined || isNew) return [];
-  const copyFault = await faultOf(copy, PROGRAMS.verifyStore, stopping);
+  const copyFault = await faultOf(copy, PROGRAMS.verifyStore, { stopping });
 
   let what = `the store ${path} was missing`;
   if (fault !== MISSING) what = `the store ${path} was broken (${fault}) and ${setAside(path)}`;

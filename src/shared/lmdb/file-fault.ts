@@ -20,6 +20,21 @@ const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', '
 const NO_MEMORY = /out of memory|\bOOM\b|allocation failed|bad_alloc/i;
 const run = promisify(execFile);
 
+/** What {@link faultOf} reads, and how. */
+export interface Examination {
+  /** Ends it. */
+  stopping?: AbortSignal | undefined;
+  /** Which part to read, for the verifier. Default: everything. */
+  scope?: string;
+  /**
+   * This process has the file open. It must not write before `onOpen`: when another process opens an LMDB file during a
+   * commit, that commit may be taken back (docs/decisions/0074-nobody-opens-a-file-during-a-commit.md).
+   */
+  isOpen?: boolean;
+  /** The verifier has opened the file. Not called when it ends before. */
+  onOpen?(): void;
+}
+
 /** The end of a process that failed. */
 interface Ending {
   code: unknown;
@@ -29,15 +44,12 @@ interface Ending {
 
 /**
  * Why the file cannot be used, undefined when it can. @param verifier a script that reads it in another process.
- * @param scope passed to the verifier: which part to read. @param isOpen this process has the file open with LMDB.
  * @throws Error when it could not be checked.
  */
 export async function faultOf(
   path: string,
   verifier: string,
-  stopping?: AbortSignal,
-  scope = 'all',
-  isOpen = false,
+  { stopping, scope = 'all', isOpen = false, onOpen }: Examination = {},
 ): Promise<string | undefined> {
   const size = sizeOf(path);
   if (size === undefined) return MISSING;
@@ -47,6 +59,8 @@ export async function faultOf(
   const checking = run(process.execPath, [verifier, path, scope], {
     ...(stopping && { signal: stopping }),
   });
+  // The first thing that a verifier writes.
+  if (onOpen) checking.child.stdout?.once('data', onOpen);
   try {
     await checking;
     return undefined;
