@@ -80,11 +80,11 @@ export class HostFaults {
     await stored;
   }
 
-  /** A run does not end though it was stopped long ago, and its bot is to be started again. */
+  /** A run does not end though it was stopped long ago, and its host is to be replaced. */
   async overdue(host: HostThread, bot: string): Promise<void> {
-    const reason = `bot ${bot} was stopped and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced, its other bots move`;
-    const found: Found = { type: 'overdue', reason, suspect: bot, stack: null };
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
+    const reason = `bot ${bot} was stopped and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced${others.length > 0 ? ', its other bots move' : ''}`;
+    const found: Found = { type: 'overdue', reason, suspect: bot, stack: null };
     await this.#report(found, host, [bot, ...others]);
   }
 

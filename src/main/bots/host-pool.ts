@@ -188,7 +188,9 @@ export class HostPool {
   /** A bot has left its host. */
   leave(host: HostThread): void {
     host.bots -= 1;
-    if (host.bots === 0) this.#handle(host, 'empty');
+    if (host.bots > 0) return;
+    this.#handle(host, 'empty');
+    if (host.state === 'shared' && host.someBot !== null) this.#replaceQuiet(host);
   }
 
   /** The watchdog has found a host whose loop does not turn. */
@@ -284,6 +286,16 @@ export class HostPool {
         // The broadcaster knows hosts by their numbers. But a thread that does not end holds up nobody.
         void settlesWithin(host.gone, 2 * END_WITHIN_MS).then(() => this.#replace(host.number));
     }
+  }
+
+  /** A run that ignores its signal would continue for ever, also when its bot is deleted. Now it costs no other bot to end it. */
+  #replaceQuiet(host: HostThread): void {
+    setTimeout(() => {
+      const bot = host.someBot;
+      if (host.state === 'shared' && host.bots === 0 && bot !== null) {
+        this.#handle(host, 'overdue', { bot });
+      }
+    }, this.#options.graceMs).unref();
   }
 
   async #retire(host: HostThread, bot: string): Promise<void> {

@@ -23,7 +23,7 @@ export type HostEvent =
   | 'reserve'
   /** Its last bot has left. */
   | 'empty'
-  /** A run on it did not end within the grace time, and its bot is to be started again. */
+  /** A run on it did not end within the grace time, and its bot is to be started again, or no other bot is there. */
   | 'overdue'
   /** The watchdog has seen no heartbeat for `watchdog.hang_ms`. */
   | 'hang'

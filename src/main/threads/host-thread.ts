@@ -196,6 +196,11 @@ export class HostThread {
     return this.#runs.onlyBot;
   }
 
+  /** Some bot with a run here, an abandoned one included; null when there is none. */
+  get someBot(): string | null {
+    return this.#runs.someBot;
+  }
+
   /** The last commands that began to run there, oldest first, each `<command> on <bot>`. Also known of a lost host. */
   get commands(): string[] {
     return this.#commands.list();

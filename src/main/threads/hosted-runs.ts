@@ -44,6 +44,11 @@ export class HostedRuns {
     return another === undefined ? (only ?? null) : null;
   }
 
+  /** Some bot that has a run, null when none has. */
+  get someBot(): string | null {
+    return this.#byBot.keys().next().value ?? null;
+  }
+
   /** Resolves when no run of the bot continues; undefined when none does. */
   whenFreeOf(bot: string): Promise<unknown> | undefined {
     const runs = this.#byBot.get(bot);

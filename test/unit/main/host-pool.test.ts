@@ -92,3 +92,51 @@ it('a thread that does not end holds up only the bot whose native code it runs',
   await vi.advanceTimersByTimeAsync(60_000);
   await culprit;
 });
+
+it('a host on which a run ignores its signal is replaced when no other bot is there', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const hosts: (Host & { bots: number; someBot: string | null })[] = [];
+  const overdue = vi.fn(async () => {});
+  const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1000 };
+  const pool = new HostPool(
+    options as unknown as HostPoolOptions,
+    new Quarantine(),
+    new KindQuarantine(),
+    {} as never,
+    { awake() {}, opened() {}, ending() {}, retiring() {}, overdue } as never,
+    (number) => {
+      const host = Object.assign(new Host(number), { bots: 0, someBot: null });
+      host.opened.resolve({ kinds: [], failed: [] });
+      // Its shutdown comes after it has loaded.
+      host.opened.reject = () => {};
+      hosts.push(host);
+      return host as unknown as HostThread;
+    },
+  );
+  await pool.start();
+  const [first] = hosts;
+  if (!first) throw new Error('no host was started');
+  const leave = (): void => {
+    first.bots += 1;
+    pool.leave(first as unknown as HostThread);
+  };
+  // The run ends within the grace time.
+  first.someBot = 'slow';
+  leave();
+  first.someBot = null;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(first.state).toBe('shared');
+  // Another bot has come meanwhile.
+  first.someBot = 'deaf';
+  leave();
+  first.bots = 1;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(first.state).toBe('shared');
+  expect(overdue).not.toHaveBeenCalled();
+  pool.leave(first as unknown as HostThread);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(overdue).toHaveBeenCalledExactlyOnceWith(first, 'deaf');
+  expect(first.state).toBe('gone');
+  expect(hosts.map(({ state }) => state)).toEqual(['gone', 'shared']);
+});
