@@ -31,7 +31,8 @@ export function findKinds(
   const failed: LoadedKinds['failed'] = [];
   for (const place of places) {
     try {
-      const { files, isDirectory } = filesOf(place);
+      const { files, stale, isDirectory } = filesOf(place);
+      failed.push(...stale);
       for (const file of files) {
         const module = pathToFileURL(file).href;
         if (/\.m?ts$/.test(file) && !loadsTypeScript) {
@@ -64,24 +65,40 @@ export function allFailed(
 
 const NO_TYPESCRIPT = `Node ${process.version} does not load TypeScript: compile it to JavaScript (with tsc), or use Node 22.18 or newer`;
 
-function filesOf(place: string): { files: string[]; isDirectory: boolean } {
+/** A checkout writes a file and its source in any order, within this time, in ms. */
+const CHECKOUT_MS = 10_000;
+
+interface KindPlace {
+  files: string[];
+  /** Sources that are newer than the files beside them. */
+  stale: LoadedKinds['failed'];
+  isDirectory: boolean;
+}
+
+function filesOf(place: string): KindPlace {
   const path = resolve(place);
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isFile()) return { files: [path], isDirectory: false };
+  if (stats?.isFile()) return { files: [path], stale: [], isDirectory: false };
   if (stats?.isDirectory()) {
     const names = readdirSync(path);
-    const files = names
-      .filter((name) => /\.m?[jt]s$/.test(name) && !/\.(?:d|test|spec)\.m?[jt]s$/.test(name))
-      // Not the source of a file beside it.
-      .filter((name) => !/ts$/.test(name) || !names.includes(name.replace(/ts$/, 'js')))
-      .sort()
-      .map((name) => join(path, name));
-    return { files, isDirectory: true };
+    const files: string[] = [];
+    const stale: LoadedKinds['failed'] = [];
+    for (const name of names.sort()) {
+      if (!/\.m?[jt]s$/.test(name) || /\.(?:d|test|spec)\.m?[jt]s$/.test(name)) continue;
+      const file = join(path, name);
+      const built = name.replace(/ts$/, 'js');
+      if (built === name || !names.includes(built)) files.push(file);
+      else if (statSync(file).mtimeMs > statSync(join(path, built)).mtimeMs + CHECKOUT_MS) {
+        const error = `it is newer than ${built}, which is loaded: compile it`;
+        stale.push({ module: pathToFileURL(file).href, error });
+      }
+    }
+    return { files, stale, isDirectory: true };
   }
   // Resolved as from a file in the working directory.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
   try {
-    return { files: [from.resolve(place)], isDirectory: false };
+    return { files: [from.resolve(place)], stale: [], isDirectory: false };
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw thrown;
     throw new Error(`there is no file, directory or package ${place} (seen from ${process.cwd()})`);

@@ -1,6 +1,6 @@
 // Where kinds are looked for.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -23,6 +23,26 @@ it('the modules of a directory, TypeScript too where Node loads it, but not the 
   expect(names(own)).toEqual(['a.js', 'b.mjs', 'c.ts', 'd.mjs']);
   expect([...perhaps]).toEqual(own);
   expect(failed).toEqual([]);
+});
+
+it('a source that is newer than the file beside it is named: that file is an older version', () => {
+  const dir = directory('a.mts', 'a.mjs', 'b.ts', 'b.js');
+  const seconds = Date.now() / 1000;
+  const at = (name: string, age: number): void =>
+    utimesSync(path.join(dir, name), seconds - age, seconds - age);
+  at('a.mts', 0);
+  at('a.mjs', 60);
+  // As a checkout leaves them.
+  at('b.ts', 0);
+  at('b.js', 1);
+  const { modules, failed } = findKinds([dir], true);
+  expect(names(modules.slice(SHIPPED.length))).toEqual(['a.mjs', 'b.js']);
+  expect(failed).toEqual([
+    {
+      module: pathToFileURL(path.join(dir, 'a.mts')).href,
+      error: 'it is newer than a.mjs, which is loaded: compile it',
+    },
+  ]);
 });
 
 it('TypeScript is named with the reason where Node does not load it', () => {
