@@ -8,7 +8,7 @@ import { loadModule } from '../../src/bot-host/kinds.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
 import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
-import type { Cleared, HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
+import type { HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
@@ -104,10 +104,10 @@ export class InjectedHost {
   }
 
   /** Waits for earlier runs of a bot, as the pool does; a run that ignores its signal needs a service as a process. */
-  async #clear(id: string): Promise<Cleared> {
+  async #clear(id: string): Promise<null> {
     const free = this.#runs.whenFreeOf(id);
     if (free) await withTimeout(free, this.#graceMs, () => {});
-    return { replaced: false, stuck: null };
+    return null;
   }
 
   async stopBot(id: string, graceMs: number): Promise<void> {

@@ -145,6 +145,23 @@ it('a bot that was abandoned on stop never runs twice', async () => {
   expectSingle(stream);
 });
 
+it('a host that has nothing but the run of a deleted bot is replaced', async () => {
+  const running = await start({ hosts: { stop_grace_ms: 300 } });
+  const { host } = await createGuarded(running, 'deaf', NEVER);
+  const from = stream.frames.length;
+  expect((await remove(running, 'deaf')).status).toBe(204);
+  await eventually(async () => (await incidents(running)).length > 0, 'the incident report');
+  expect((await incidents(running))[0]).toMatchObject({
+    type: 'overdue',
+    suspect: 'deaf',
+    host,
+    bots: ['deaf'],
+    reason: `bot deaf was stopped and still runs after 300 ms; bot host ${host} is replaced`,
+  });
+  await createGuarded(running, 'next', 0, from);
+  expectSingle(stream);
+});
+
 it('the successors of a lost host’s bots wait until its thread has ended', async () => {
   const running = await start({ hosts: { stop_grace_ms: 20_000 } });
   for (const id of ['one', 'two']) await createGuarded(running, id, 0);

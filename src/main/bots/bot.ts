@@ -224,6 +224,11 @@ export class Bot {
     }
   }
 
+  /** A run of it does not stop: from its next start on it has its own host. */
+  didNotStop(): void {
+    this.#isolate('its last run did not stop');
+  }
+
   /** Gives it its own host, where it shares one. It stays when there can be no further host. */
   async isolate(host: HostThread, reason: string): Promise<void> {
     const isAlone = this.#spec.dedicated || this.#isIsolated || host.onlyBot === this.id;
@@ -372,8 +377,7 @@ export class Bot {
     const { hosts } = this.#dependencies;
     try {
       const config = this.#dependencies.configFor(this.#spec);
-      const { replaced, stuck } = await hosts.clear(id);
-      if (replaced) this.#isolate('its last run did not stop');
+      const stuck = await hosts.clear(id);
       if (stuck !== null) {
         this.#log(
           'warn',

@@ -85,6 +85,7 @@ export class HostFaults {
     const others = this.#registry.idsOn(host).filter((id) => id !== bot);
     const reason = `bot ${bot} was stopped and still runs after ${this.#graceMs} ms; bot host ${host.number} is replaced${others.length > 0 ? ', its other bots move' : ''}`;
     const found: Found = { type: 'overdue', reason, suspect: bot, stack: null };
+    this.#registry.didNotStop(bot);
     await this.#report(found, host, [bot, ...others]);
   }
 

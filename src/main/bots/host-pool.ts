@@ -75,14 +75,6 @@ const RETIRE_MS = 2000;
 /** How much longer than the grace time it may take until a retired host has exited, in ms: its report is written first. */
 const RETIRED_WITHIN_MS = 3 * RETIRE_MS;
 
-/** What became of the earlier runs of a bot. */
-export interface Cleared {
-  /** A host had to be replaced. */
-  replaced: boolean;
-  /** The host whose thread does not end. The bot's code runs there no more, except in threads that it has made; what it had open still is. */
-  stuck: number | null;
-}
-
 /** Starts a host. */
 function createHost(...args: ConstructorParameters<typeof HostThread>): HostThread {
   return new HostThread(...args);
@@ -201,11 +193,12 @@ export class HostPool {
   /**
    * Makes sure that no earlier run of the bot continues anywhere, so that a bot never runs twice. A run that ignores its signal
    * has the grace time; then its host is replaced, because nothing else can end it. The other bots of that host move.
+   * @returns a host whose thread does not end, null when there is none. The bot's code runs there no more, except in threads that
+   * it has made; what it had open still is.
    * @throws DroverError `unavailable` when a thread does not end and the bot's code may still run there.
    */
-  async clear(id: string): Promise<Cleared> {
+  async clear(id: string): Promise<number | null> {
     const { graceMs } = this.#options;
-    let replaced = false;
     let stuck: number | null = null;
     for (const host of this.#hosts) {
       const free = host.whenFreeOf(id);
@@ -216,17 +209,14 @@ export class HostPool {
         continue;
       }
       if (await settlesWithin(free, graceMs)) continue;
-      if (!isEnding(host.state)) {
-        replaced = true;
-        this.#handle(host, 'overdue', { bot: id });
-      }
+      if (!isEnding(host.state)) this.#handle(host, 'overdue', { bot: id });
       if (await settlesWithin(free, graceMs + RETIRED_WITHIN_MS)) continue;
       throw new DroverError(
         'unavailable',
         `an earlier run of bot ${id} still runs in bot host ${host.number}, whose thread does not end`,
       );
     }
-    return { replaced, stuck };
+    return stuck;
   }
 
   /** Gives every host a channel to a new broadcaster, those that are starting too. See reattachHosts. */

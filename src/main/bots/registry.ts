@@ -403,6 +403,11 @@ export class BotRegistry {
     void this.#bots.get(id)?.isolate(host, reason);
   }
 
+  /** A run of the bot, or of an earlier one with its id, does not stop. */
+  didNotStop(id: string): void {
+    this.#bots.get(id)?.didNotStop();
+  }
+
   /** Ids of the bots that a host runs. */
   idsOn(host: HostThread): string[] {
     return this.#on(host).map(({ id }) => id);

@@ -45,7 +45,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const dependencies = {
     pace: new StartPace({ total: null, byKind: {} }),
     hosts: {
-      clear: async () => ({ replaced: false, stuck: null }),
+      clear: async () => null,
       place: async () => host,
       leave: () => {},
       threads: () => [],

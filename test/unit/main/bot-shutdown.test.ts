@@ -19,7 +19,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
   const dependencies = {
     pace: new StartPace({ total: null, byKind: {} }),
     hosts: {
-      clear: async () => ({ replaced: false, stuck: null }),
+      clear: async () => null,
       place: async () => host,
       leave: () => {},
     },

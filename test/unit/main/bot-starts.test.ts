@@ -43,7 +43,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   };
   const dependencies = {
     hosts: {
-      clear: async () => ({ replaced: false, stuck: null }),
+      clear: async () => null,
       place: async () => host,
       leave: () => {},
       threads: () => [],
