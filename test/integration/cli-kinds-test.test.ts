@@ -1,6 +1,6 @@
 // `drover kinds test` and what `drover doctor` says of kinds: both load kinds in a real bot host, without a service.
 
-import { writeFileSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +13,9 @@ const MESSY = fileURLToPath(new URL('../fixtures/trial-kinds/messy.mjs', import.
 /** A kind that ends its host while it is loaded. */
 const BREAKS_HOST =
   "setTimeout(() => { throw new Error('boom'); }, 1); await new Promise(() => {});";
+/** A kind in JavaScript, which is TypeScript too. */
+const PLAIN =
+  "export default { kind: 'plain', description: '', config: {}, commands: {}, state() {}, run() {} };";
 /** Bots stop as soon as everything was said: nothing waits for the default of 2 s. */
 const BRIEF = ['--for', '1ms'];
 
@@ -118,6 +121,22 @@ describe('kinds test', () => {
       await test([breaks]),
       EXIT.failed,
       /it ended its bot host while it was loaded: .*boom/,
+    );
+  });
+
+  it('tests what a TypeScript file was compiled to, where Node does not load it, and says so', async () => {
+    const typed = file('kind.mts', PLAIN);
+    const compiled = file('kind.mjs', PLAIN);
+    const isLoaded = Boolean((process.features as { typescript?: unknown }).typescript);
+    const says = `drover: Node ${process.version} does not load TypeScript: this tests kind.mjs beside kind.mts`;
+    utimesSync(typed, 1000, 1000);
+    const { code, stderr } = await test([typed, ...BRIEF]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: isLoaded ? '' : `${says}\n` });
+    utimesSync(compiled, 900, 900);
+    const old = await test([typed, ...BRIEF]);
+    const tsc = 'npx tsc --module nodenext --target es2023 --types node --strict --noEmitOnError';
+    expect(old.stderr).toBe(
+      isLoaded ? '' : `${says}; it is older: compile again with ${tsc} ${typed}\n`,
     );
   });
 

@@ -372,7 +372,7 @@ describe('concurrent operations', () => {
           expectError(
             answer,
             409,
-            /is busy with another operation \((start|stop|restart|update)\)/,
+            /is busy with another operation \((start|stop|restart|update)\), try again when it has ended$/,
           );
         }
       }

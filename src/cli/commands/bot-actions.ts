@@ -14,6 +14,7 @@ import { type BotSelectors, isSelecting, selectedIds } from '../flags/bot-select
 import { complain } from '../terminal/action.js';
 import { printJson, printLine } from '../terminal/output.js';
 import { showProgress } from '../terminal/progress.js';
+import { complainOfChanges } from './changed-kinds.js';
 
 /** Bots per request: few enough for its time limit and for progress output. */
 const BATCH = 50;
@@ -33,8 +34,7 @@ export async function actOnBots(
 ): Promise<number> {
   const connection = connect(options);
   const ids = await selectedIds(connection, given, options);
-  const isStart = verb === 'start' || verb === 'restart';
-  const failed = isStart ? await FailedBots.watch(connection, ids) : undefined;
+  const failed = isStart(verb) ? await FailedBots.watch(connection, ids) : undefined;
   try {
     const [first] = ids;
     // For a single bot the exit code tells the kind of error.
@@ -47,6 +47,10 @@ export async function actOnBots(
   }
 }
 
+function isStart(verb: BotAction): boolean {
+  return verb === 'start' || verb === 'restart';
+}
+
 async function actOnOne(
   connection: Connection,
   verb: BotAction,
@@ -57,6 +61,7 @@ async function actOnOne(
   const { client, call } = connection;
   const bot = await client.bots[verb](id, call());
   const outcome = await settled(connection, id, bot?.status ?? 'deleted', failed);
+  if (isStart(verb)) await complainOfChanges(connection, [id]);
   if ('error' in outcome) throw new CliError(EXIT.failed, `${id} ${outcome.error}`);
   if (options.json) await printJson({ [id]: outcome });
   else await printLine(`${id} ${outcome.status}`);
@@ -94,6 +99,7 @@ async function actOnMany(
   for (const [id, status] of later) {
     await report(id, await settled(connection, id, status, failed));
   }
+  if (isStart(verb)) await complainOfChanges(connection, ids);
   if (options.json) await printJson(all);
   return errors === 0 ? EXIT.ok : EXIT.failed;
 }

@@ -7,6 +7,7 @@ import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
 import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
+import { complainOfChange } from './changed-kinds.js';
 import { addGroup, addHelp } from './help.js';
 import { addKindTest } from './kind-test.js';
 
@@ -56,9 +57,7 @@ async function listKinds(options: ConnectionOptions & { json?: true }): Promise<
   ]);
   await print(table(HEAD, rows));
   for (const { kind, quarantine, changed } of loaded.kinds) {
-    if (changed) {
-      complain(`the file of ${kind} has changed: restart the service to run the new version`);
-    }
+    if (changed) complainOfChange(kind);
     if (quarantine === null) continue;
     const since = timeText(quarantine.since_ms);
     complain(

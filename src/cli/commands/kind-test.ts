@@ -1,11 +1,11 @@
 // `drover kinds test`: runs a kind alone, in a bot host without a service.
 
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Json, JsonObject } from '../../client/index.js';
-import { findKinds } from '../../main/bots/kind-modules.js';
+import { findKinds, isNewer } from '../../main/bots/kind-modules.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
 import type { LeftBehind } from '../../shared/contract/threads.js';
@@ -23,6 +23,8 @@ import { isColored, print, printJson, printLine, safeJson } from '../terminal/ou
 
 type KindTrial = import('../../main/bots/kind-trial.js').KindTrial;
 
+/** As docs/BOTS.md has it. */
+const COMPILE = 'npx tsc --module nodenext --target es2023 --types node --strict --noEmitOnError';
 const DEFAULT_RUN_MS = 2000;
 /** How long a run that publishes nothing has to begin before the first command, in ms. */
 const BEGIN_MS = 1000;
@@ -93,7 +95,22 @@ function moduleOf(file: string): string {
   const { modules, failed } = findKinds([path]);
   const module = modules.at(-1);
   if (failed.length === 0 && module !== undefined) return module;
-  throw new CliError(EXIT.failed, `it does not load: ${failed[0]?.error}`);
+  const compiled = compiledFrom(path);
+  if (compiled === undefined) {
+    throw new CliError(EXIT.failed, `it does not load: ${failed[0]?.error}`);
+  }
+  const old = isNewer(path, compiled) ? `; it is older: compile again with ${COMPILE} ${file}` : '';
+  complain(
+    `Node ${process.version} does not load TypeScript: this tests ${basename(compiled)} beside ${basename(path)}${old}`,
+  );
+  return moduleOf(compiled);
+}
+
+/** The output of tsc for a file; undefined if there is none. */
+function compiledFrom(path: string): string | undefined {
+  const compiled = path.replace(/ts$/, 'js');
+  const isFile = statSync(compiled, { throwIfNoEntry: false })?.isFile() ?? false;
+  return isFile && compiled !== path ? compiled : undefined;
 }
 
 function commandOf(text: string): { name: string; args: JsonObject } {

@@ -68,6 +68,11 @@ const NO_TYPESCRIPT = `Node ${process.version} does not load TypeScript: compile
 /** A checkout writes a file and its source in any order, within this time, in ms. */
 const CHECKOUT_MS = 10_000;
 
+/** Whether a source has been changed since it was compiled. */
+export function isNewer(source: string, built: string): boolean {
+  return statSync(source).mtimeMs > statSync(built).mtimeMs + CHECKOUT_MS;
+}
+
 interface KindPlace {
   files: string[];
   /** Sources that are newer than the files beside them. */
@@ -88,7 +93,7 @@ function filesOf(place: string): KindPlace {
       const file = join(path, name);
       const built = name.replace(/ts$/, 'js');
       if (built === name || !names.includes(built)) files.push(file);
-      else if (statSync(file).mtimeMs > statSync(join(path, built)).mtimeMs + CHECKOUT_MS) {
+      else if (isNewer(file, join(path, built))) {
         const error = `it is newer than ${built}, which is loaded: compile it`;
         stale.push({ module: pathToFileURL(file).href, error });
       }

@@ -28,7 +28,7 @@ export class OperationSlot {
     const current = this.#current;
     if (current) {
       if (current.name === name && name !== 'update') return current.done;
-      const message = `bot ${this.#bot} is busy with another operation (${current.name})`;
+      const message = `bot ${this.#bot} is busy with another operation (${current.name}), try again when it has ended`;
       return Promise.reject(new DroverError('conflict', message));
     }
     const done = (async () => {

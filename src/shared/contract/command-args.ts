@@ -15,7 +15,9 @@ export function kindAjv(): () => Ajv {
     const { Ajv } = require('ajv') as typeof import('ajv');
     const { default: addFormats } = require('ajv-formats') as typeof import('ajv-formats');
     // Of a format that is not known, KindSchemas tells.
-    return addFormats.default(new Ajv({ useDefaults: true, strict: false, logger: false }));
+    return addFormats.default(
+      new Ajv({ useDefaults: true, strict: false, logger: false, allErrors: true }),
+    );
   });
 }
 

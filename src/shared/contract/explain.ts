@@ -4,15 +4,58 @@ import { ONLY_VISIBLE, ONLY_VISIBLE_WORDS } from './escapes.js';
 
 type Errors = readonly ErrorObject[];
 
+/** Faults that one message tells; the others are counted. */
+const MAX_TOLD = 5;
+
 /**
- * A validation error in one line: a dotted path that begins with `what`, and what the value must be.
- * @param errors as Ajv reports them: one for each alternative, then one for all of them.
+ * What is wrong with a value, in one line: dotted paths that begin with `what`, and what the values must be. One fault for each
+ * place, at most {@link MAX_TOLD} of them.
+ * @param errors as Ajv reports them, with `allErrors` or without: one for each alternative, then one for all of them.
  */
 export function explainSchemaError(what: string, errors: Errors | null | undefined): string {
-  const first = errors?.[0];
-  const last = errors?.at(-1);
-  if (!errors || !first || !last) return `${what} is not valid`;
-  if (!isChoice(last)) return explainOne(what, first);
+  const faults = new Map<string, string>();
+  for (const group of groupsOf(errors ?? [])) {
+    const fault = explainGroup(what, group);
+    const last = group.at(-1) as ErrorObject;
+    const place = isChoice(last) ? fault : placeOf(what, last);
+    if (!faults.has(place)) faults.set(place, fault);
+  }
+  const told = [...faults.values()].slice(0, MAX_TOLD);
+  const more = faults.size - told.length;
+  if (told.length === 0) return `${what} is not valid`;
+  return more === 0 ? told.join('; ') : `${told.join('; ')}; and ${more} more`;
+}
+
+/** Each fault with the errors of its alternatives, which come before it. */
+function groupsOf(errors: Errors): Errors[] {
+  const groups: ErrorObject[][] = [];
+  for (const error of errors) {
+    const group = [error];
+    if (isChoice(error)) {
+      while (isAlternative(groups.at(-1)?.at(-1), error)) group.unshift(...(groups.pop() ?? []));
+    }
+    groups.push(group);
+  }
+  // They only repeat that one before them is wrong.
+  const telling = groups.filter(([{ keyword } = NONE]) => !(keyword in REPEATS));
+  return telling.length === 0 ? groups : telling;
+}
+
+const NONE = { keyword: '' };
+const REPEATS: Readonly<Record<string, true>> = { propertyNames: true, if: true };
+
+/** Whether the error is one of an alternative of this choice, also behind a `$ref`, where the schema's path begins again. */
+function isAlternative(error: ErrorObject | undefined, choice: ErrorObject): boolean {
+  if (!error || !`${error.instancePath}/`.startsWith(`${choice.instancePath}/`)) return false;
+  return error.schemaPath.startsWith(`${choice.schemaPath}/`) || REFERRED.test(error.schemaPath);
+}
+
+const REFERRED = /^(?!#\/)|^#\/(?:\$defs|definitions)\//;
+
+/** One fault. @param errors that of a value, or those of all alternatives and one for the choice. */
+function explainGroup(what: string, errors: Errors): string {
+  const last = errors.at(-1) as ErrorObject;
+  if (!isChoice(last)) return explainOne(what, last);
   const tried = errors.filter((error) => !isChoice(error));
   if (tried.length === 0) return explainOne(what, last);
   const path = pathOf(what, last);
@@ -95,6 +138,14 @@ function count(number: number, what: string): string {
 
 function pathOf(what: string, { instancePath }: ErrorObject): string {
   return [what, ...instancePath.split('/').slice(1)].filter(Boolean).join('.');
+}
+
+/** Of several errors at one place, only the first is told. */
+function placeOf(what: string, error: ErrorObject): string {
+  const path = pathOf(what, error);
+  const { keyword, propertyName } = error;
+  if (keyword === 'required' || keyword === 'additionalProperties') return keyOf(path, error);
+  return propertyName === undefined ? path : `${path} ${propertyName}`;
 }
 
 /** The path of the key in an error. */

@@ -6,9 +6,10 @@ import { CreateBotBody } from '../../../src/shared/contract/bots.js';
 import { explainSchemaError } from '../../../src/shared/contract/explain.js';
 
 const ajv = new Ajv({ allowUnionTypes: true });
+const thorough = new Ajv({ allowUnionTypes: true, allErrors: true });
 
-function explain(schema: object, value: unknown, what = 'body'): string {
-  const validate = ajv.compile(schema);
+function explain(schema: object, value: unknown, what = 'body', by = ajv): string {
+  const validate = by.compile(schema);
   expect(validate(value)).toBe(false);
   return explainSchemaError(what, validate.errors);
 }
@@ -61,6 +62,56 @@ describe('a value that does not fit', () => {
     [{ type: 'object', additionalProperties: false }, { x: 1 }, 'unknown key body.x'],
   ])('%j refuses %j: %s', (schema, value, message) => {
     expect(explain(schema, value)).toBe(message);
+    expect(explain(schema, value, 'body', thorough)).toBe(message);
+  });
+
+  it('is told with all its faults, one for each place, in one line', () => {
+    const all = (schema: object, value: unknown): string =>
+      explain(schema, value, 'config', thorough);
+    const schema = {
+      type: 'object',
+      required: ['host', 'port', 'nick'],
+      additionalProperties: false,
+      properties: {
+        host: { type: 'string', minLength: 3, pattern: '^[a-z]+$' },
+        port: { type: 'integer' },
+        nick: { type: 'string' },
+        mode: literals,
+        limit: text,
+        inner: nested,
+      },
+    };
+    expect(all(schema, { host: '', port: 'x', mode: 'no', pot: 1 })).toBe(
+      'config.nick is missing; unknown key config.pot; config.host must have 3 characters at least; ' +
+        'config.port must be integer; config.mode must be one of always, never, 3',
+    );
+    const fine = { host: 'abc', port: 1, nick: 'a' };
+    expect(all(schema, { ...fine, limit: 5, inner: { n: 'x' } })).toBe(
+      'config.limit must be string or null; config.inner.n must be integer',
+    );
+    expect(all(schema, { a: 1, b: 1, c: 1, d: 1 })).toBe(
+      'config.host is missing; config.port is missing; config.nick is missing; unknown key config.a; ' +
+        'unknown key config.b; and 2 more',
+    );
+  });
+
+  it('keeps the faults of two choices apart, and takes those behind $ref to theirs', () => {
+    const all = (schema: object, value: unknown): string =>
+      explain(schema, value, 'body', thorough);
+    const either = (...keys: string[]) => ({ anyOf: keys.map((key) => ({ required: [key] })) });
+    const schema = { allOf: [either('ids', 'labels'), either('from', 'since')] };
+    expect(all(schema, {})).toBe(
+      'body.ids or body.labels is missing; body.from or body.since is missing',
+    );
+    const alike = { properties: { modes: { type: 'string' }, mode: literals } };
+    expect(all(alike, { modes: 1, mode: 'no' })).toBe(
+      'body.modes must be string; body.mode must be one of always, never, 3',
+    );
+    const $defs = { text: { type: 'string', minLength: 2 } };
+    const b = { anyOf: [{ $ref: '#/$defs/text' }, { type: 'null' }] };
+    expect(all({ $defs, required: ['a'], properties: { b } }, { b: 'x' })).toBe(
+      'body.a is missing; body.b must have 2 characters at least',
+    );
   });
 
   it('says where, also without a name for the whole', () => {
