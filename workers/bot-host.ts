@@ -9,9 +9,16 @@ import { BotHost } from '../src/bot-host/host.js';
 import { useSources } from '../src/bot-host/kind-sources.js';
 import { loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
-import { endChildren, noteOpeners, noteWorker, openByKind } from '../src/bot-host/open-handles.js';
+import {
+  endChildren,
+  noteOpeners,
+  noteWorker,
+  openByKind,
+  openByRun,
+} from '../src/bot-host/open-handles.js';
 import { Outbox } from '../src/bot-host/outbox.js';
 import { Pulse } from '../src/bot-host/pulse.js';
+import { UsageMeter } from '../src/bot-host/usage.js';
 import type { BotKind } from '../src/bot-sdk/index.js';
 import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
@@ -28,7 +35,7 @@ import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { Quota } from '../src/shared/memory/quota.js';
-import { ownThread } from '../src/shared/thread-waits.js';
+import { ownThread, threadTimes } from '../src/shared/thread-waits.js';
 
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
@@ -50,24 +57,35 @@ export default function runHost(start: HostStart): Promise<void> {
       configurable: true,
     });
     const log = new CommandLog(start.commandLog);
+    const thread = ownThread();
+    const usage = new UsageMeter({
+      report: (report) => main.tell('used', report),
+      connections: openByRun,
+      times: () => threadTimes(thread),
+    });
     const events = {
       exited: (exit: BotExit) => main.tell('exited', exit),
       settled: (run: number) => main.tell('settled', { run }),
       lateError: (error: LateError) => main.tell('lateError', error),
       flooded: (flood: BotFlood) => main.tell('flooded', flood),
+      wrote: (run: number, bytes: number) => usage.wrote(run, bytes),
     };
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
     const lastRun = new LastRun(start.lastRun);
     const heartbeat = new Heartbeat(start.heartbeat);
-    heartbeat.thread = ownThread();
+    heartbeat.thread = thread;
     const pulse = new Pulse({
       heartbeat,
       lag: new LoopLag(start.lag),
       limit: start.maxHeapMb * 2 ** 20,
+      usage,
       woke: () => main.tell('awake', null),
     });
-    watchRuns(pulse.note, (run) => lastRun.set(run));
+    watchRuns(pulse.note, (run) => {
+      lastRun.set(run);
+      usage.change(run);
+    });
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
     leftBehind?.start();
     const methods: Serves<HostMethods> = {

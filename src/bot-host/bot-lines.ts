@@ -39,6 +39,7 @@ export class BotLines {
   readonly #id: string;
   readonly #budgets: Readonly<Record<Level, LineBudget>>;
   readonly #flooded: (reason: string) => void;
+  readonly #wrote: (bytes: number) => void;
   /** For everything else that the bot publishes. */
   readonly mask: SecretMask;
   /** Skipped lines by what the report says of them. */
@@ -53,7 +54,8 @@ export class BotLines {
 
   /**
    * @param perSecond of its info lines, 0 for no limit. @param secrets are masked in everything that the bot publishes.
-   * @param flooded is called once for each flood, with what is skipped, in a line.
+   * @param flooded is called once for each flood, with what is skipped, in a line. @param wrote is called for each line that is
+   * published, with the size of its message as JSON.
    */
   constructor(
     outbox: Outbox,
@@ -61,11 +63,13 @@ export class BotLines {
     perSecond: number,
     secrets: readonly string[] = [],
     flooded: (reason: string) => void = () => {},
+    wrote: (bytes: number) => void = () => {},
   ) {
     this.#outbox = outbox;
     this.#id = id;
     this.mask = new SecretMask(secrets);
     this.#flooded = flooded;
+    this.#wrote = wrote;
     const other = (): LineBudget => new LineBudget(Math.ceil(perSecond * OTHER_LEVELS));
     this.#budgets = {
       info: new LineBudget(perSecond),
@@ -144,6 +148,8 @@ export class BotLines {
     message: string | (() => string),
     now: number,
   ): void {
+    const text = messageJson(this.mask.text(typeof message === 'string' ? message : message()));
+    this.#wrote(Buffer.byteLength(text));
     this.#outbox.add({
       kind: 'log',
       timestamp_ms: now,
@@ -152,7 +158,7 @@ export class BotLines {
       session_id: this.#id,
       transport,
       direction,
-      message_json: messageJson(this.mask.text(typeof message === 'string' ? message : message())),
+      message_json: text,
     });
   }
 

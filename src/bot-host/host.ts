@@ -39,6 +39,8 @@ export interface BotHostEvents {
   settled(run: number): void;
   flooded(flood: BotFlood): void;
   lateError(error: LateError): void;
+  /** The run has published a line, with a message of so many bytes. */
+  wrote(run: number, bytes: number): void;
 }
 
 export class BotHost {
@@ -99,8 +101,13 @@ export class BotHost {
     if (this.#runs.has(id)) throw new DroverError('conflict', `bot ${id} runs already`);
     const secrets = secretStrings(config, kind.config);
     const { botLinesPerSecond } = this.#limits;
-    const lines = new BotLines(this.#outbox, id, botLinesPerSecond, secrets, (reason) =>
-      this.#events.flooded({ id, run: number, reason }),
+    const lines = new BotLines(
+      this.#outbox,
+      id,
+      botLinesPerSecond,
+      secrets,
+      (reason) => this.#events.flooded({ id, run: number, reason }),
+      (bytes) => this.#events.wrote(number, bytes),
     );
     const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network, (error) =>
       this.#events.lateError({ id, run: number, error }),

@@ -79,6 +79,13 @@ export function openByKind(): Record<string, number> {
   return open;
 }
 
+/** The same by the number of the run; only runs that have some. A pooled connection of `fetch` is that of the run which was first. */
+export function openByRun(): Map<number, number> {
+  const open = new Map<number, number>();
+  for (const [, { number }] of openHandles()) open.set(number, (open.get(number) ?? 0) + 1);
+  return open;
+}
+
 /** Ends the child processes that bots have left: the thread ends, and nobody else knows them. */
 export function endChildren(): void {
   for (const [handle, run] of openHandles()) {

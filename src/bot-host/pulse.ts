@@ -12,6 +12,8 @@ export interface PulseParts {
   lag: Pick<LoopLag, 'observe'>;
   /** What the host may use, in bytes. */
   limit: number;
+  /** Counts what bots use: ticks with each beat, ends when no more follow. */
+  usage: { tick(): void; end(): void };
   /** Tells main that the host beats again: main does not look at hosts that are asleep. */
   woke(): void;
 }
@@ -64,9 +66,11 @@ export class Pulse {
   #tick(lateMs: number): void {
     this.#parts.lag.observe(lateMs / 1000);
     this.#beat(lateMs);
+    this.#parts.usage.tick();
   }
 
   #sleep(): void {
+    this.#parts.usage.end();
     this.#isAwake = false;
     this.#parts.heartbeat.isAwake = false;
   }

@@ -16,6 +16,8 @@ function blank(id: string): BotSnapshot {
     last_error: null,
     labels: {},
     data: {},
+    usage: null,
+    over_quota: [],
   };
 }
 

@@ -16,6 +16,7 @@ export type {
 export type { Level } from '../shared/contract/event-kinds.js';
 export type {
   BotSnapshot,
+  BotUsage,
   GapEvent,
   LogEvent,
   SessionEvent,

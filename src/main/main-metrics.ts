@@ -3,6 +3,7 @@ import type { TokenRegistry } from './access/token-registry.js';
 import type { HostPool } from './bots/host-pool.js';
 import type { Incidents } from './bots/incidents.js';
 import type { KindSchemas } from './bots/kind-schemas.js';
+import type { UsageWatch } from './bots/usage-watch.js';
 import type { ThreadCounts } from './thread-counts.js';
 import type { BroadcasterThread } from './threads/broadcaster-thread.js';
 import type { FrontPool } from './threads/front-pool.js';
@@ -18,12 +19,14 @@ export interface MeasuredParts {
   fronts: FrontPool;
   hosts: HostPool;
   tokens: TokenRegistry;
+  usage: UsageWatch;
   journal: JournalThread;
 }
 
 /** What main counts and measures, for `GET /metrics`. */
 export function mainMetrics(parts: MeasuredParts): MainMetrics {
-  const { restarts, kinds, incidents, counts, broadcaster, fronts, hosts, tokens, journal } = parts;
+  const { restarts, kinds, incidents, counts, broadcaster, fronts, hosts, tokens, usage, journal } =
+    parts;
   const up = hosts.all();
   // Reserved hosts come and go: a sum over them would not only grow.
   const shared = up.filter(({ number }) => number < hosts.count);
@@ -44,6 +47,7 @@ export function mainMetrics(parts: MeasuredParts): MainMetrics {
     queue: hosts.queueFill,
     hosts: up.length,
     tokens: tokens.all().length,
+    usage: usage.byKind(),
     journal: journal.status,
   };
 }

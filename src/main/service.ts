@@ -28,6 +28,7 @@ import { Quarantine } from './bots/quarantine.js';
 import { BotRegistry } from './bots/registry.js';
 import { SlowBots } from './bots/slow-bots.js';
 import { StartPace } from './bots/start-pace.js';
+import { UsageWatch } from './bots/usage-watch.js';
 import { Watchdog } from './bots/watchdog.js';
 import { createController } from './controller.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from './data-dir.js';
@@ -101,6 +102,7 @@ export class Service {
   readonly #faults: HostFaults;
   readonly #watchdog: Watchdog;
   readonly #loops: LoopWatch<HostThread>;
+  readonly #usage: UsageWatch;
   readonly #files = new FileReserve(maxOpenFiles(), {
     say: (level, line) => {
       this.#say(level, line);
@@ -192,6 +194,7 @@ export class Service {
       (host, forMs) => this.#hosts.hung(host, forMs),
     );
     this.#loops = this.#createLoopWatch();
+    this.#usage = new UsageWatch(config.quota, this.#registry);
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess(quota);
@@ -299,6 +302,7 @@ export class Service {
     const { bots_ms: botsMs, streams_ms: streamsMs } = this.#config.shutdown;
     this.#watchdog.stop();
     this.#loops.stop();
+    this.#usage.stop();
     this.#memoryGuard.stop();
     this.#counts.stop();
     this.#access.beginStop();
@@ -344,13 +348,17 @@ export class Service {
       exited: (exit) => this.#registry.exited(exit),
       lateError: (error) => this.#registry.lateError(error),
       flooded: (flood) => this.#registry.flooded(flood),
+      used: (host, report) => this.#usage.report(host, report),
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),
       kindDropped: (host, module, reason) =>
         this.#say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
       opened: (host) => this.#warnOfVersions(host),
-      ending: ({ number }) => this.#fronts.detachHost(number),
+      ending: (host) => {
+        this.#usage.forget(host);
+        this.#fronts.detachHost(host.number);
+      },
       retiring: (host) => this.#registry.hostRetiring(host),
     });
   }
@@ -483,6 +491,7 @@ export class Service {
             fronts: this.#fronts,
             hosts: this.#hosts,
             tokens: this.#access.tokens,
+            usage: this.#usage,
             journal: this.#journal,
           }),
       }),

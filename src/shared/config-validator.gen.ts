@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","start","watchdog","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -20,7 +20,7 @@ let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.bots === undefined) && (missing0 = "bots"))){
+if(((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.quota === undefined) && (missing0 = "quota"))) || ((data.bots === undefined) && (missing0 = "bots"))){
 validate0.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
@@ -3499,51 +3499,107 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.bots !== undefined){
-let data100 = data.bots;
+if(data.quota !== undefined){
+let data100 = data.quota;
 const _errs279 = errors;
 if(errors === _errs279){
-if(Array.isArray(data100)){
-var valid43 = true;
-const len6 = data100.length;
-for(let i10=0; i10<len6; i10++){
-let data101 = data100[i10];
-const _errs281 = errors;
-if(errors === _errs281){
-if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
-if(data101.config === undefined){
-data101.config = {};
-}
-if(data101.labels === undefined){
-data101.labels = {};
-}
-if(data101.dedicated === undefined){
-data101.dedicated = false;
-}
-if(data101.desired === undefined){
-data101.desired = "running";
-}
+if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
 let missing18;
-if(((((((data101.id === undefined) && (missing18 = "id")) || ((data101.kind === undefined) && (missing18 = "kind"))) || ((data101.config === undefined) && (missing18 = "config"))) || ((data101.labels === undefined) && (missing18 = "labels"))) || ((data101.dedicated === undefined) && (missing18 = "dedicated"))) || ((data101.desired === undefined) && (missing18 = "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+if((data100.window_ms === undefined) && (missing18 = "window_ms")){
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs283 = errors;
-for(const key19 in data101){
-if(!(((((((key19 === "id") || (key19 === "kind")) || (key19 === "config")) || (key19 === "labels")) || (key19 === "restart")) || (key19 === "dedicated")) || (key19 === "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
+const _errs281 = errors;
+for(const key19 in data100){
+if(!(key19 === "window_ms")){
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs283 === errors){
-if(data101.id !== undefined){
-let data102 = data101.id;
+if(_errs281 === errors){
+if(data100.window_ms !== undefined){
+let data101 = data100.window_ms;
+const _errs282 = errors;
+if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
+validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs282){
+if((typeof data101 == "number") && (isFinite(data101))){
+if(data101 > 600000 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
+return false;
+}
+else {
+if(data101 < 1000 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs279 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.bots !== undefined){
+let data102 = data.bots;
 const _errs284 = errors;
 if(errors === _errs284){
-if(typeof data102 === "string"){
-if(!pattern4.test(data102)){
+if(Array.isArray(data102)){
+var valid44 = true;
+const len6 = data102.length;
+for(let i10=0; i10<len6; i10++){
+let data103 = data102[i10];
+const _errs286 = errors;
+if(errors === _errs286){
+if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
+if(data103.config === undefined){
+data103.config = {};
+}
+if(data103.labels === undefined){
+data103.labels = {};
+}
+if(data103.dedicated === undefined){
+data103.dedicated = false;
+}
+if(data103.desired === undefined){
+data103.desired = "running";
+}
+let missing19;
+if(((((((data103.id === undefined) && (missing19 = "id")) || ((data103.kind === undefined) && (missing19 = "kind"))) || ((data103.config === undefined) && (missing19 = "config"))) || ((data103.labels === undefined) && (missing19 = "labels"))) || ((data103.dedicated === undefined) && (missing19 = "dedicated"))) || ((data103.desired === undefined) && (missing19 = "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+return false;
+}
+else {
+const _errs288 = errors;
+for(const key20 in data103){
+if(!(((((((key20 === "id") || (key20 === "kind")) || (key20 === "config")) || (key20 === "labels")) || (key20 === "restart")) || (key20 === "dedicated")) || (key20 === "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs288 === errors){
+if(data103.id !== undefined){
+let data104 = data103.id;
+const _errs289 = errors;
+if(errors === _errs289){
+if(typeof data104 === "string"){
+if(!pattern4.test(data104)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -3553,77 +3609,77 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"
 return false;
 }
 }
-var valid44 = _errs284 === errors;
+var valid45 = _errs289 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data101.kind !== undefined){
-const _errs286 = errors;
-if(typeof data101.kind !== "string"){
+if(valid45){
+if(data103.kind !== undefined){
+const _errs291 = errors;
+if(typeof data103.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid44 = _errs286 === errors;
+var valid45 = _errs291 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-let data104 = data101.config;
-const _errs288 = errors;
-if(errors === _errs288){
-if(!(data104 && typeof data104 == "object" && !Array.isArray(data104))){
+if(valid45){
+let data106 = data103.config;
+const _errs293 = errors;
+if(errors === _errs293){
+if(!(data106 && typeof data106 == "object" && !Array.isArray(data106))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid44 = _errs288 === errors;
-if(valid44){
-let data105 = data101.labels;
-const _errs290 = errors;
-if(errors === _errs290){
-if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
-if(Object.keys(data105).length > 32){
+var valid45 = _errs293 === errors;
+if(valid45){
+let data107 = data103.labels;
+const _errs295 = errors;
+if(errors === _errs295){
+if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
+if(Object.keys(data107).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs292 = errors;
-for(const key20 in data105){
-if(!(pattern5.test(key20))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
+const _errs297 = errors;
+for(const key21 in data107){
+if(!(pattern5.test(key21))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs292 === errors){
-var valid45 = true;
-for(const key21 in data105){
-if(pattern5.test(key21)){
-let data106 = data105[key21];
-const _errs293 = errors;
-if(errors === _errs293){
-if(typeof data106 === "string"){
-if(func2(data106) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(_errs297 === errors){
+var valid46 = true;
+for(const key22 in data107){
+if(pattern5.test(key22)){
+let data108 = data107[key22];
+const _errs298 = errors;
+if(errors === _errs298){
+if(typeof data108 === "string"){
+if(func2(data108) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern7.test(data106)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern7.test(data108)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid45 = _errs293 === errors;
-if(!valid45){
+var valid46 = _errs298 === errors;
+if(!valid46){
 break;
 }
 }
@@ -3636,29 +3692,29 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPa
 return false;
 }
 }
-var valid44 = _errs290 === errors;
-if(valid44){
-if(data101.restart !== undefined){
-let data107 = data101.restart;
-const _errs295 = errors;
-if(errors === _errs295){
-if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
-const _errs297 = errors;
-for(const key22 in data107){
-if(!((((((key22 === "policy") || (key22 === "max_restarts")) || (key22 === "window_ms")) || (key22 === "backoff_ms")) || (key22 === "backoff_cap_ms")) || (key22 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"}];
+var valid45 = _errs295 === errors;
+if(valid45){
+if(data103.restart !== undefined){
+let data109 = data103.restart;
+const _errs300 = errors;
+if(errors === _errs300){
+if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
+const _errs302 = errors;
+for(const key23 in data109){
+if(!((((((key23 === "policy") || (key23 === "max_restarts")) || (key23 === "window_ms")) || (key23 === "backoff_ms")) || (key23 === "backoff_cap_ms")) || (key23 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs297 === errors){
-if(data107.policy !== undefined){
-let data108 = data107.policy;
-const _errs298 = errors;
-const _errs299 = errors;
-let valid47 = false;
-const _errs300 = errors;
-if(typeof data108 !== "string"){
+if(_errs302 === errors){
+if(data109.policy !== undefined){
+let data110 = data109.policy;
+const _errs303 = errors;
+const _errs304 = errors;
+let valid48 = false;
+const _errs305 = errors;
+if(typeof data110 !== "string"){
 const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err68];
@@ -3668,7 +3724,7 @@ vErrors.push(err68);
 }
 errors++;
 }
-if("always" !== data108){
+if("always" !== data110){
 const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err69];
@@ -3678,11 +3734,11 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid14 = _errs300 === errors;
-valid47 = valid47 || _valid14;
-if(!valid47){
-const _errs302 = errors;
-if(typeof data108 !== "string"){
+var _valid14 = _errs305 === errors;
+valid48 = valid48 || _valid14;
+if(!valid48){
+const _errs307 = errors;
+if(typeof data110 !== "string"){
 const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err70];
@@ -3692,7 +3748,7 @@ vErrors.push(err70);
 }
 errors++;
 }
-if("on-failure" !== data108){
+if("on-failure" !== data110){
 const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err71];
@@ -3702,11 +3758,11 @@ vErrors.push(err71);
 }
 errors++;
 }
-var _valid14 = _errs302 === errors;
-valid47 = valid47 || _valid14;
-if(!valid47){
-const _errs304 = errors;
-if(typeof data108 !== "string"){
+var _valid14 = _errs307 === errors;
+valid48 = valid48 || _valid14;
+if(!valid48){
+const _errs309 = errors;
+if(typeof data110 !== "string"){
 const err72 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err72];
@@ -3716,7 +3772,7 @@ vErrors.push(err72);
 }
 errors++;
 }
-if("never" !== data108){
+if("never" !== data110){
 const err73 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err73];
@@ -3726,11 +3782,11 @@ vErrors.push(err73);
 }
 errors++;
 }
-var _valid14 = _errs304 === errors;
-valid47 = valid47 || _valid14;
+var _valid14 = _errs309 === errors;
+valid48 = valid48 || _valid14;
 }
 }
-if(!valid47){
+if(!valid48){
 const err74 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err74];
@@ -3743,29 +3799,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs299;
+errors = _errs304;
 if(vErrors !== null){
-if(_errs299){
-vErrors.length = _errs299;
+if(_errs304){
+vErrors.length = _errs304;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid46 = _errs298 === errors;
+var valid47 = _errs303 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
-if(valid46){
-if(data107.max_restarts !== undefined){
-let data109 = data107.max_restarts;
-const _errs306 = errors;
-const _errs307 = errors;
-let valid48 = false;
-const _errs308 = errors;
-if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
+if(valid47){
+if(data109.max_restarts !== undefined){
+let data111 = data109.max_restarts;
+const _errs311 = errors;
+const _errs312 = errors;
+let valid49 = false;
+const _errs313 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 const err75 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err75];
@@ -3775,9 +3831,9 @@ vErrors.push(err75);
 }
 errors++;
 }
-if(errors === _errs308){
-if((typeof data109 == "number") && (isFinite(data109))){
-if(data109 > 1000 || isNaN(data109)){
+if(errors === _errs313){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 > 1000 || isNaN(data111)){
 const err76 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err76];
@@ -3788,7 +3844,7 @@ vErrors.push(err76);
 errors++;
 }
 else {
-if(data109 < 0 || isNaN(data109)){
+if(data111 < 0 || isNaN(data111)){
 const err77 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err77];
@@ -3801,11 +3857,11 @@ errors++;
 }
 }
 }
-var _valid15 = _errs308 === errors;
-valid48 = valid48 || _valid15;
-if(!valid48){
-const _errs310 = errors;
-if(data109 !== null){
+var _valid15 = _errs313 === errors;
+valid49 = valid49 || _valid15;
+if(!valid49){
+const _errs315 = errors;
+if(data111 !== null){
 const err78 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err78];
@@ -3815,10 +3871,10 @@ vErrors.push(err78);
 }
 errors++;
 }
-var _valid15 = _errs310 === errors;
-valid48 = valid48 || _valid15;
+var _valid15 = _errs315 === errors;
+valid49 = valid49 || _valid15;
 }
-if(!valid48){
+if(!valid49){
 const err79 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err79];
@@ -3831,104 +3887,104 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs307;
+errors = _errs312;
 if(vErrors !== null){
-if(_errs307){
-vErrors.length = _errs307;
+if(_errs312){
+vErrors.length = _errs312;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid46 = _errs306 === errors;
+var valid47 = _errs311 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
-if(valid46){
-if(data107.window_ms !== undefined){
-let data110 = data107.window_ms;
-const _errs312 = errors;
-if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
+if(valid47){
+if(data109.window_ms !== undefined){
+let data112 = data109.window_ms;
+const _errs317 = errors;
+if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs312){
-if((typeof data110 == "number") && (isFinite(data110))){
-if(data110 < 1000 || isNaN(data110)){
+if(errors === _errs317){
+if((typeof data112 == "number") && (isFinite(data112))){
+if(data112 < 1000 || isNaN(data112)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid46 = _errs312 === errors;
+var valid47 = _errs317 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
-if(valid46){
-if(data107.backoff_ms !== undefined){
-let data111 = data107.backoff_ms;
-const _errs314 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
+if(valid47){
+if(data109.backoff_ms !== undefined){
+let data113 = data109.backoff_ms;
+const _errs319 = errors;
+if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs314){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 < 0 || isNaN(data111)){
+if(errors === _errs319){
+if((typeof data113 == "number") && (isFinite(data113))){
+if(data113 < 0 || isNaN(data113)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid46 = _errs314 === errors;
+var valid47 = _errs319 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
-if(valid46){
-if(data107.backoff_cap_ms !== undefined){
-let data112 = data107.backoff_cap_ms;
-const _errs316 = errors;
-if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
+if(valid47){
+if(data109.backoff_cap_ms !== undefined){
+let data114 = data109.backoff_cap_ms;
+const _errs321 = errors;
+if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs316){
-if((typeof data112 == "number") && (isFinite(data112))){
-if(data112 < 0 || isNaN(data112)){
+if(errors === _errs321){
+if((typeof data114 == "number") && (isFinite(data114))){
+if(data114 < 0 || isNaN(data114)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid46 = _errs316 === errors;
+var valid47 = _errs321 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
-if(valid46){
-if(data107.healthy_ms !== undefined){
-let data113 = data107.healthy_ms;
-const _errs318 = errors;
-if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
+if(valid47){
+if(data109.healthy_ms !== undefined){
+let data115 = data109.healthy_ms;
+const _errs323 = errors;
+if(!(((typeof data115 == "number") && (!(data115 % 1) && !isNaN(data115))) && (isFinite(data115)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs318){
-if((typeof data113 == "number") && (isFinite(data113))){
-if(data113 < 0 || isNaN(data113)){
+if(errors === _errs323){
+if((typeof data115 == "number") && (isFinite(data115))){
+if(data115 < 0 || isNaN(data115)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid46 = _errs318 === errors;
+var valid47 = _errs323 === errors;
 }
 else {
-var valid46 = true;
+var valid47 = true;
 }
 }
 }
@@ -3942,25 +3998,25 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaP
 return false;
 }
 }
-var valid44 = _errs295 === errors;
+var valid45 = _errs300 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-const _errs320 = errors;
-if(typeof data101.dedicated !== "boolean"){
+if(valid45){
+const _errs325 = errors;
+if(typeof data103.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid44 = _errs320 === errors;
-if(valid44){
-let data115 = data101.desired;
-const _errs322 = errors;
-const _errs323 = errors;
-let valid49 = false;
-const _errs324 = errors;
-if(typeof data115 !== "string"){
+var valid45 = _errs325 === errors;
+if(valid45){
+let data117 = data103.desired;
+const _errs327 = errors;
+const _errs328 = errors;
+let valid50 = false;
+const _errs329 = errors;
+if(typeof data117 !== "string"){
 const err80 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err80];
@@ -3970,7 +4026,7 @@ vErrors.push(err80);
 }
 errors++;
 }
-if("running" !== data115){
+if("running" !== data117){
 const err81 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err81];
@@ -3980,11 +4036,11 @@ vErrors.push(err81);
 }
 errors++;
 }
-var _valid16 = _errs324 === errors;
-valid49 = valid49 || _valid16;
-if(!valid49){
-const _errs326 = errors;
-if(typeof data115 !== "string"){
+var _valid16 = _errs329 === errors;
+valid50 = valid50 || _valid16;
+if(!valid50){
+const _errs331 = errors;
+if(typeof data117 !== "string"){
 const err82 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err82];
@@ -3994,7 +4050,7 @@ vErrors.push(err82);
 }
 errors++;
 }
-if("stopped" !== data115){
+if("stopped" !== data117){
 const err83 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err83];
@@ -4004,10 +4060,10 @@ vErrors.push(err83);
 }
 errors++;
 }
-var _valid16 = _errs326 === errors;
-valid49 = valid49 || _valid16;
+var _valid16 = _errs331 === errors;
+valid50 = valid50 || _valid16;
 }
-if(!valid49){
+if(!valid50){
 const err84 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err84];
@@ -4020,17 +4076,17 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs323;
+errors = _errs328;
 if(vErrors !== null){
-if(_errs323){
-vErrors.length = _errs323;
+if(_errs328){
+vErrors.length = _errs328;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid44 = _errs322 === errors;
+var valid45 = _errs327 === errors;
 }
 }
 }
@@ -4045,8 +4101,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/prop
 return false;
 }
 }
-var valid43 = _errs281 === errors;
-if(!valid43){
+var valid44 = _errs286 === errors;
+if(!valid44){
 break;
 }
 }
@@ -4056,10 +4112,11 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs279 === errors;
+var valid0 = _errs284 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }

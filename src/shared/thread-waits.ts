@@ -1,4 +1,4 @@
-// How long a thread was ready to run and had no processor. Linux says it; elsewhere it counts as never.
+// How long a thread has run, and how long it was ready to run and had no processor. Linux says it; elsewhere it is not known.
 
 import { readFileSync, readlinkSync } from 'node:fs';
 
@@ -11,13 +11,27 @@ export function ownThread(): number {
   }
 }
 
-/** Since its start, in ms. @param thread of this process, as {@link ownThread} says. */
-export function threadWaitMs(thread: number): number {
+/** Since the start of the thread, in ms. */
+export interface ThreadTimes {
+  /** With a processor. */
+  ranMs: number;
+  /** Ready to run, without one. */
+  waitedMs: number;
+}
+
+/** Null where that is not known. @param thread of this process, as {@link ownThread} says. */
+export function threadTimes(thread: number): ThreadTimes | null {
   try {
-    // Time with a processor and time without, in ns; then the number of slices.
-    const [, waited] = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ');
-    return Number(waited) / 1e6 || 0;
+    // Both in ns; then the number of slices.
+    const text = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8');
+    const [ranMs = 0, waitedMs = 0] = text.split(' ').map((time) => Number(time) / 1e6);
+    return { ranMs, waitedMs };
   } catch {
-    return 0;
+    return null;
   }
+}
+
+/** How long it had no processor since its start, in ms; 0 where that is not known. */
+export function threadWaitMs(thread: number): number {
+  return threadTimes(thread)?.waitedMs ?? 0;
 }

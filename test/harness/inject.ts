@@ -324,6 +324,7 @@ export class InjectedService implements ServiceApi {
       incidents: {},
       loops: [...this.#parts.counts.loops],
       busy: [],
+      usage: {},
       queue: 0,
       hosts: HOSTS,
       tokens: this.#access.tokens.all().length,

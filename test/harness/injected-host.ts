@@ -64,6 +64,8 @@ export class InjectedHost {
       settled: (run: number) => void turn().then(() => this.#runs.settle(run)),
       lateError: (error: LateError) => void turn().then(() => lateError(error)),
       flooded: (flood: BotFlood) => void turn().then(() => flooded(flood)),
+      // What bots use is counted in real hosts only.
+      wrote() {},
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, events, log);
     this.#fronts = new FrontCommands(this.#host, invoke.timeout_ms);

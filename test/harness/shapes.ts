@@ -35,10 +35,12 @@ const SNAPSHOT_FIELDS = [
   'kind',
   'labels',
   'last_error',
+  'over_quota',
   'restarts',
   'since_ms',
   'started_at_ms',
   'status',
+  'usage',
 ];
 
 /** The payload of a log frame. Undefined for any other frame. */

@@ -28,6 +28,7 @@ it('a late error of the thread is reported', async () => {
     exited() {},
     lateError() {},
     flooded() {},
+    used() {},
     failed() {},
   });
   const worker = await made;

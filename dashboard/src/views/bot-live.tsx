@@ -1,4 +1,4 @@
-import type { BotSnapshot, Json } from '../../../src/client/index.js';
+import type { BotSnapshot, BotUsage, Json } from '../../../src/client/index.js';
 import { useLogAddress } from '../model/log-address.js';
 import { age, fullTime, second } from '../model/time.js';
 import { Labels } from '../parts/labels.js';
@@ -13,6 +13,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
     <div class="bot-live">
       <div class="bot-side">
         <Facts bot={bot} />
+        <Usage bot={bot} />
         <BotTimeline bot={bot} />
         <Data bot={bot} />
       </div>
@@ -72,6 +73,34 @@ function Facts({ bot }: { bot: BotSnapshot }) {
           </TextBox>
         </div>
       )}
+    </section>
+  );
+}
+
+/** Averages of the last window. Of a bot that uses nothing there is no more to say than that. */
+function Usage({ bot: { usage, over_quota: over } }: { bot: BotSnapshot }) {
+  if (!usage) return null;
+  const rows: [title: string, name: keyof BotUsage, value: string][] = [
+    ['CPU', 'cpu', `${(usage.cpu * 100).toFixed(1)} %`],
+    ['Memory', 'memory_mb', usage.memory_mb === null ? 'shared' : `${usage.memory_mb} MB`],
+    ['Lines per second', 'lines_per_second', String(usage.lines_per_second)],
+    ['Bytes per second', 'bytes_per_second', usage.bytes_per_second.toLocaleString('en')],
+    ['Connections', 'connections', String(usage.connections)],
+  ];
+  return (
+    <section class="card" aria-label="Usage">
+      <h2>Usage</h2>
+      <dl class="facts">
+        {rows.map(([title, name, value]) => (
+          <div key={name}>
+            <dt>{title}</dt>
+            <dd data-usage={name}>
+              {value}
+              {over.includes(name) ? <strong> over its quota</strong> : null}
+            </dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -51,6 +51,31 @@ export function exposition(sample: Sample): Promise<string> {
     Object.entries(main.incidents).map(([type, count]) => [{ type }, count]),
     ['type'],
   );
+  const kinds = Object.entries(main.usage);
+  gauge(
+    'drover_bot_cpu_cores',
+    'Cores that bots use, by kind.',
+    kinds.map(([kind, { cpu }]) => [{ kind }, cpu]),
+    ['kind'],
+  );
+  gauge(
+    'drover_bot_lines_per_second',
+    'Lines that bots publish, by kind.',
+    kinds.map(([kind, { lines }]) => [{ kind }, lines]),
+    ['kind'],
+  );
+  gauge(
+    'drover_bot_bytes_per_second',
+    'Bytes of the messages of these lines, by kind.',
+    kinds.map(([kind, { bytes }]) => [{ kind }, bytes]),
+    ['kind'],
+  );
+  gauge(
+    'drover_bot_connections',
+    'Open connections, servers and child processes of bots, by kind.',
+    kinds.map(([kind, { connections }]) => [{ kind }, connections]),
+    ['kind'],
+  );
   gauge('drover_hosts', 'Threads that run bots.', main.hosts);
   gauge(
     'drover_host_queue_ratio',

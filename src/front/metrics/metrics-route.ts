@@ -40,7 +40,7 @@ export interface MetricsRouteParts {
   metrics: MetricsSources;
 }
 
-/** `GET /metrics`: what all threads have counted. The cost does not depend on the number of bots. */
+/** `GET /metrics`: what all threads have counted. The cost depends on the number of bots only where main adds up what they use. */
 export function metricsRoute({ control, mirror, metrics }: MetricsRouteParts): CallerHandler {
   return async (exchange, { record }) => {
     if (record.reach !== null) {

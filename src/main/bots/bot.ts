@@ -16,6 +16,7 @@ import { type Operation, OperationSlot } from './operation-slot.js';
 import { PublishedSnapshot } from './published-snapshot.js';
 import { RestartBackoff, type RunEnd } from './restart-backoff.js';
 import type { Lane, StartPace } from './start-pace.js';
+import type { ShownUsage } from './usage-snapshots.js';
 
 export interface BotDependencies {
   hosts: HostPool;
@@ -55,6 +56,8 @@ const MAX_ERROR_UNITS = 1024;
 const LATE_MS = 250;
 /** A bot that waits less for its turn to start says nothing about it, in ms. */
 const SHORT_WAIT_MS = 1000;
+/** Of the snapshot of a bot that does not run. */
+const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [] };
 /** Number of the last run of any bot. */
 let lastRun = 0;
 
@@ -270,6 +273,11 @@ export class Bot {
     else this.#log('error', `error after the end of its run: ${error}`);
   }
 
+  /** Puts into its snapshot what it uses, while it runs. */
+  showUsage(shown: ShownUsage): void {
+    if (this.isRunning) this.#snapshot.change(shown).catch(() => {});
+  }
+
   /** Whether this is the number of the run that its host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
@@ -461,7 +469,7 @@ export class Bot {
   #announce(patch: Partial<BotSnapshot>): Promise<void> {
     if (this.#state !== 'announcing') {
       const status = this.#state === 'queued' ? 'starting' : this.#state;
-      return this.#snapshot.transition(status, { started_at_ms: null, host: null, ...patch });
+      return this.#snapshot.transition(status, { ...AT_REST, ...patch });
     }
     const { kind, desired, labels } = this.#spec;
     return this.#snapshot.transition('starting', {
@@ -470,6 +478,7 @@ export class Bot {
       desired,
       labels,
       data: {},
+      ...AT_REST,
       started_at_ms: this.#startedAt,
       host: this.#host?.number ?? null,
     });

@@ -4,6 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
 import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
+import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 import { withTimeout } from '../../shared/with-timeout.js';
@@ -40,6 +41,8 @@ export interface PoolEvents {
   lateError(error: LateError): void;
   /** A bot has been above its limits of lines or statuses for a while. */
   flooded(flood: BotFlood): void;
+  /** What bots of a host have used since its last report. */
+  used(host: HostThread, report: UsageReport): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
   /** A host's loop has not turned for so long. To be killed when that is reported. */
@@ -325,6 +328,7 @@ export class HostPool {
       exited: this.#events.exited,
       lateError: this.#events.lateError,
       flooded: this.#events.flooded,
+      used: (report) => this.#events.used(host, report),
       failed: (error) => this.#handle(host, 'fail', { error }),
     });
     this.#hosts.add(host);

@@ -87,6 +87,7 @@ export class KindTrial {
         if (isLeftOpen) return;
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
       },
+      used() {},
       flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
       failed: (error) => {
         this.#fault = error;

@@ -24,6 +24,8 @@ export class PublishedSnapshot {
       last_error: null,
       labels,
       data: {},
+      usage: null,
+      over_quota: [],
     };
   }
 

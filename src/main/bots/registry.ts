@@ -32,6 +32,7 @@ import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
 import type { Lane } from './start-pace.js';
+import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 
 /** Bots that are shown or started at once when the service starts: with all at once, hosts would wait until main has asked for all. */
 const SLICE_BOTS = 128;
@@ -321,6 +322,21 @@ export class BotRegistry {
     const bot = this.#get(id);
     const checked = this.#schemas.checkArgs(bot.spec.kind, command, args);
     return bot.invoke(command, checked, cancelled);
+  }
+
+  /** What the snapshot of a running bot says of its usage; undefined for others. */
+  usageOf(id: string): ShownUsage | undefined {
+    const bot = this.#bots.get(id);
+    return bot?.isRunning ? bot.snapshot : undefined;
+  }
+
+  showUsage({ id, usage, over_quota }: BotWithUsage): void {
+    this.#bots.get(id)?.showUsage({ usage, over_quota });
+  }
+
+  /** Undefined for an unknown bot. */
+  kindOf(id: string): string | undefined {
+    return this.#bots.get(id)?.spec.kind;
   }
 
   /** The host that runs the bot, if one does. */

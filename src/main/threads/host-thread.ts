@@ -13,6 +13,7 @@ import type {
   HostStart,
   LateError,
 } from '../../shared/contract/threads.js';
+import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { CommandLog } from '../../shared/memory/command-log.js';
 import { type HeapFigures, Heartbeat } from '../../shared/memory/heartbeat.js';
@@ -61,6 +62,7 @@ export interface HostEvents {
   lateError(error: LateError): void;
   /** A bot has been above its limits of lines or statuses for a while. */
   flooded(flood: BotFlood): void;
+  used(report: UsageReport): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
 }
@@ -115,6 +117,7 @@ export class HostThread {
         lateError: events.lateError,
         flooded: events.flooded,
         settled: ({ run }) => this.#runs.settle(run),
+        used: events.used,
       },
       lost: () => new DroverError('unavailable', `bot host ${number} was lost`),
       ended: (error) => this.#ended(error),
@@ -174,6 +177,11 @@ export class HostThread {
   /** The bot whose code ran last, null when that was the code of no bot. Also known of a lost host. */
   get lastBot(): string | null {
     return this.#runs.botOf(this.#lastRun.get());
+  }
+
+  /** The bot of a run that it has, an abandoned one included; null for another. */
+  botOf(run: number): string | null {
+    return this.#runs.botOf(run);
   }
 
   /** How often the code that runs there has become that of another bot, or of none. */

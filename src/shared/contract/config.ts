@@ -486,6 +486,17 @@ export const Config = Type.Object(
       },
       closed,
     ),
+    quota: Type.Object(
+      {
+        window_ms: Type.Integer({
+          minimum: 1000,
+          maximum: 600_000,
+          description:
+            'Over how long what a bot uses is averaged, in ms, for its snapshot, for metrics and for quotas.',
+        }),
+      },
+      closed,
+    ),
     bots: Type.Array(CreateBotBody, {
       description: 'Bots to create at startup, unless a bot with the same id exists.',
     }),

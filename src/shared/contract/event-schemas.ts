@@ -3,6 +3,7 @@
 import { LEVELS } from './event-kinds.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
+import { USAGE_NAMES } from './usage.js';
 
 /** Data of a `log` frame (interface-seed §2.5). */
 export const LogEvent = Type.Object(
@@ -37,6 +38,28 @@ export const LogEvent = Type.Object(
 );
 export type LogEvent = Static<typeof LogEvent>;
 
+/** What a bot uses, as an average over the last window. */
+export const BotUsage = Type.Object(
+  {
+    cpu: Type.Number({ minimum: 0, description: 'Share of a core.' }),
+    memory_mb: nullable(
+      Type.Number({ minimum: 0 }),
+      'Heap and Buffers of its bot host in MB (2^20 bytes) when it is alone there; null for a bot that shares its host: nobody can tell its part.',
+    ),
+    lines_per_second: Type.Number({ minimum: 0, description: 'Its lines on the stream.' }),
+    bytes_per_second: Type.Number({
+      minimum: 0,
+      description: 'Bytes of the messages of these lines.',
+    }),
+    connections: Type.Integer({
+      minimum: 0,
+      description: 'Open connections, servers and child processes.',
+    }),
+  },
+  { description: 'What a bot uses.' },
+);
+export type BotUsage = Static<typeof BotUsage>;
+
 /** State of one bot: body of `GET /api/bots/{id}` and `snapshot` of a `session` frame (interface-seed §2.6). */
 export const BotSnapshot = Type.Object(
   {
@@ -57,6 +80,13 @@ export const BotSnapshot = Type.Object(
     last_error: nullable(Type.String(), 'Why it failed.'),
     labels: named(Type.String(), 'Given when it was added or changed.'),
     data: freeObject("The bot's own."),
+    usage: nullable(
+      BotUsage,
+      'What it uses; null when it uses nothing, or does not run. Averages over `quota.window_ms`; changes when that is notable, at most once in 10 s.',
+    ),
+    over_quota: Type.Array(oneOf(USAGE_NAMES), {
+      description: 'Of what it uses more than a quota of it allows. Changes with `usage`.',
+    }),
   },
   {
     description: 'The state of one bot.',
@@ -73,6 +103,14 @@ export const BotSnapshot = Type.Object(
         last_error: null,
         labels: { demo: 'true' },
         data: { x: 94, y: 49 },
+        usage: {
+          cpu: 0.012,
+          memory_mb: null,
+          lines_per_second: 4.5,
+          bytes_per_second: 410,
+          connections: 1,
+        },
+        over_quota: [],
       },
     ],
   },

@@ -1,8 +1,8 @@
 // The types of events. Their schemas are in event-schemas.ts, so that threads which validate nothing do not load TypeBox.
 
-import type { BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
+import type { BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 
-export type { BotSnapshot, GapEvent, LogEvent, SessionEvent };
+export type { BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
 
 /** Statuses that the service itself gives; while a bot runs, the bot names its own. */
 export const SERVICE_STATUSES = [

@@ -47,6 +47,14 @@ export function blockCells(routes: number): number {
   return FRONT_CELLS.http + routes * STATUSES.length;
 }
 
+/** What the bots of a kind use together: cores, lines and bytes per second, open connections. */
+export interface KindUsage {
+  cpu: number;
+  lines: number;
+  bytes: number;
+  connections: number;
+}
+
 /** Main's metrics, for `GET /metrics`. */
 export interface MainMetrics {
   /** Restarts of bots by the service, for each loaded kind. */
@@ -62,5 +70,7 @@ export interface MainMetrics {
   /** Threads that run bots. */
   hosts: number;
   tokens: number;
+  /** By kind, of kinds whose bots use anything. */
+  usage: Record<string, KindUsage>;
   journal: JournalStatus;
 }

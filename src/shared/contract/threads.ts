@@ -38,6 +38,7 @@ import type { Json, JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
+import type { UsageReport } from './usage.js';
 
 /** Where a thread counts its metrics. */
 export interface Counts {
@@ -408,6 +409,8 @@ export type HostControlMethods = {
    * its signal: until then it keeps running in the thread, unheard.
    */
   settled(input: { run: number }): void;
+  /** What bots have used since the last report, about once a second while they use something. */
+  used(input: UsageReport): void;
   /** A run that has ended, or was abandoned, has thrown, at most 10 times for each run; or it has left something open, once. */
   lateError(input: LateError): void;
 };

@@ -86,6 +86,7 @@ beforeEach(() => {
     settled: () => {},
     lateError: () => {},
     flooded: () => {},
+    wrote: () => {},
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
@@ -279,6 +280,7 @@ it('the line about a command that its bot’s end interrupts is published before
       settled: () => {},
       lateError: () => {},
       flooded: () => {},
+      wrote: () => {},
     };
     const own = new BotHost(
       new Map([['ending', ending]]),

@@ -22,10 +22,12 @@ it('beats before the first code after a pause runs, tells main once, and stops w
   const heartbeat = new Heartbeat(Heartbeat.create());
   let told = 0;
   const contexts: unknown[] = [];
+  const usage: string[] = [];
   pulse = new Pulse({
     heartbeat,
     lag: { observe: () => void contexts.push(currentRun()) },
     limit: 2 ** 40,
+    usage: { tick: () => usage.push('tick'), end: () => usage.push('end') },
     woke: () => {
       told += 1;
     },
@@ -42,6 +44,7 @@ it('beats before the first code after a pause runs, tells main once, and stops w
     clearInterval(noting);
     await expect.poll(() => heartbeat.isAwake).toBe(false);
   }
+  expect(usage.join()).toMatch(/^(tick,)+end,(tick,)+end$/);
   // Though a bot's code has started it, the timer is not the bot's.
   expect(new Set(contexts)).toEqual(new Set([undefined]));
 });

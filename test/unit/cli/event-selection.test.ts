@@ -15,6 +15,8 @@ const bot = (id: string, over: Partial<BotSnapshot> = {}): BotSnapshot => ({
   last_error: null,
   labels: {},
   data: {},
+  usage: null,
+  over_quota: [],
   ...over,
 });
 const session = (snapshot: BotSnapshot): StreamEvent => ({

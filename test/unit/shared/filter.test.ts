@@ -100,6 +100,8 @@ const snapshotOf = (id: string): BotSnapshot => ({
   last_error: null,
   labels: {},
   data: {},
+  usage: null,
+  over_quota: [],
 });
 
 describe('a filter', () => {

@@ -8,6 +8,7 @@ import {
   MAX_MESSAGE_UNITS,
   messageJson,
 } from '../../../src/shared/contract/line-text.js';
+import { USAGE_NAMES } from '../../../src/shared/contract/usage.js';
 import { MAX_FRAME_BYTES } from '../../../src/shared/memory/layout.js';
 import {
   eventId,
@@ -69,6 +70,16 @@ const snapshots: fc.Arbitrary<BotSnapshot> = fc.record({
   last_error: fc.option(anyText),
   labels: fc.dictionary(fc.string(), anyText, { noNullPrototype: true }),
   data: fc.dictionary(fc.string(), anyText, { noNullPrototype: true }),
+  usage: fc.option(
+    fc.record({
+      cpu: fc.nat(),
+      memory_mb: fc.option(fc.nat()),
+      lines_per_second: fc.nat(),
+      bytes_per_second: fc.nat(),
+      connections: fc.nat(),
+    }),
+  ),
+  over_quota: fc.subarray([...USAGE_NAMES]),
 });
 
 describe('a frame on the wire', () => {
