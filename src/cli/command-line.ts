@@ -17,6 +17,7 @@ import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
 import { addStart } from './commands/start.js';
 import { addTokens } from './commands/token-commands.js';
+import { addTop } from './commands/top.js';
 import { addWait } from './commands/wait.js';
 import { EXIT, EXIT_MEANING } from './exit-codes.js';
 
@@ -41,6 +42,7 @@ export function createProgram(): Command {
     addInvoke,
     addKinds,
     addIncidents,
+    addTop,
     addPressure,
     addTokens,
     addWait,

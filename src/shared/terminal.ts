@@ -13,7 +13,17 @@ export interface Painted {
 /** Empties the line of the cursor. */
 export const CLEAR_LINE = Symbol('clear line');
 
-export type Printed = string | Painted | typeof CLEAR_LINE;
+/** What a live table does to the terminal: its second screen without a cursor, and parts of that. */
+export const SCREEN = {
+  open: { control: '\u001b[?1049h\u001b[?25l' },
+  close: { control: '\u001b[?25h\u001b[?1049l' },
+  top: { control: '\u001b[H' },
+  clearRight: { control: '\u001b[K' },
+  clearBelow: { control: '\u001b[J' },
+} as const;
+type Control = (typeof SCREEN)[keyof typeof SCREEN];
+
+export type Printed = string | Painted | typeof CLEAR_LINE | Control;
 
 /** Text without invisible characters, on one line: they are escaped as in JSON, which stays the same value. */
 export function safeText(text: string): string {
@@ -38,6 +48,7 @@ export function complain(message: string): void {
 function shown(part: Printed): string {
   if (part === CLEAR_LINE) return '\r\u001b[K';
   if (typeof part === 'string') return safeLines(part);
+  if ('control' in part) return part.control;
   return `\u001b[${part.color}m${safeText(part.text)}\u001b[0m`;
 }
 

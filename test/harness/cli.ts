@@ -20,7 +20,7 @@ import {
   stopClean,
 } from './service.js';
 
-const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+export const CLI = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 /** Only ends a command that hangs. */
 const LIMIT_MS = 45_000;
 

@@ -1,11 +1,13 @@
 // The commands that act on many bots, and those that say what became of them, on one built service.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import { type BotConfig, type BotSnapshot, DroverClient } from '../../src/client/index.js';
 import { FIXTURE_KINDS } from '../harness/bots.js';
-import { expectFailure, startCliHere, startOperator } from '../harness/cli.js';
+import { CLI, expectFailure, startCliHere, startOperator } from '../harness/cli.js';
 
 const { home, env, drover, done } = await startOperator({
   config: { kinds: [FIXTURE_KINDS, '/nowhere/kinds'], hosts: { count: 1 } },
@@ -251,5 +253,50 @@ describe('reports', () => {
       expect(text).toMatch(new RegExp(`^${resource} +\\S`, 'm'));
     }
     expect(await json(['pressure'])).toMatchObject({ short: [], bots: { limit: 20000 } });
+  });
+});
+
+describe('top', () => {
+  it('prints the table once where there is no terminal', async () => {
+    const lines = (await done(['top', '--sort', 'name', '--label', 'team=x']))
+      .trimEnd()
+      .split('\n');
+    expect(lines[0]).toMatch(/^ *CPU +MEMORY +LINES\/S +BYTES\/S +CONN +BOT +KIND +STATUS +HOST$/);
+    const rows = lines.slice(1).map((line) => line.trim().split(/ +/).slice(5));
+    expect(rows).toContainEqual(['a', 'faulty', 'online', '0']);
+    expect(await done(['top', '--limit', '1', '--kind', 'faulty', '--sort', 'name'])).toMatch(
+      /^[^\n]+\n[^\n]+ a +faulty[^\n]+\n$/,
+    );
+    const listed = await json<BotSnapshot[]>(['top', '--sort', 'name', '--limit', '2']);
+    expect(listed.map((bot) => Object.keys(bot))).toEqual(
+      [1, 2].map(() => ['id', 'kind', 'status', 'host', 'usage', 'over_quota']),
+    );
+  });
+
+  it('refuses a column that there is not, and a limit that is no number', async () => {
+    expectFailure(await drover(['top', '--sort', 'age']), EXIT.usage, /cpu, memory, lines/);
+    expectFailure(await drover(['top', '--limit', '0']), EXIT.usage, /at least 1/);
+  });
+
+  it('is live on a terminal: keys sort, q ends it, and the screen is as before', async () => {
+    const command = `"${process.execPath}" "${CLI}" top --kind faulty`;
+    // From Debian's bsdutils: gives the command a terminal.
+    const child = spawn('script', ['-qec', command, '/dev/null'], {
+      env: { ...env, PATH: process.env['PATH'], HOME: home, TERM: 'xterm' },
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let screen = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text;
+    });
+    await vi.waitFor(() => expect(screen).toContain('bots: '), { timeout: 20_000 });
+    expect(screen).toContain('by cpu');
+    child.stdin.write('n');
+    await vi.waitFor(() => expect(screen).toContain('by name'), { timeout: 20_000 });
+    child.stdin.write('q');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+    expect(screen.startsWith('\u001b[?1049h\u001b[?25l')).toBe(true);
+    expect(screen.endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);
   });
 });
