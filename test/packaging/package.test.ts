@@ -79,11 +79,12 @@ it('contains everything that it needs to run, and nothing else', () => {
     'docs/API.md',
     'docs/systemd/drover.service',
     'docs/grafana/drover.json',
+    'sdk/python/drover_bot.py',
   ]) {
     expect(paths).toContain(needed);
   }
   const known =
-    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|package\.json|(config|dist|docs)\/.+)$/;
+    /^(LICENSE|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|package\.json|(config|dist|docs|sdk)\/.+)$/;
   expect(paths.filter((file) => !known.test(file))).toEqual([]);
   // From dist: the code that runs, and the types of importable modules.
   const unwanted = /\.map$|\.tsbuildinfo$|^dist\/(bench|test|config)\//;
