@@ -7,7 +7,7 @@ import { FrontCommands } from '../src/bot-host/front-commands.js';
 import { fixGlobals, forbidEnd, guardDescriptors, keepListeners } from '../src/bot-host/guards.js';
 import { BotHost } from '../src/bot-host/host.js';
 import { useSources } from '../src/bot-host/kind-sources.js';
-import { loadModule } from '../src/bot-host/kinds.js';
+import { importKind, loadModule } from '../src/bot-host/kinds.js';
 import { LeftBehindList } from '../src/bot-host/left-behind.js';
 import {
   endChildren,
@@ -24,6 +24,7 @@ import { Rpc, type Serves } from '../src/shared/contract/rpc.js';
 import type {
   BotExit,
   BotFlood,
+  CommandOffer,
   HostControlMethods,
   HostMethods,
   HostStart,
@@ -35,6 +36,8 @@ import { InFlight } from '../src/shared/memory/in-flight.js';
 import { LastRun } from '../src/shared/memory/last-run.js';
 import { LoopLag } from '../src/shared/memory/loop-lag.js';
 import { Quota } from '../src/shared/memory/quota.js';
+// Not used here: it takes process.kill before that is taken from bots.
+import '../src/shared/process-group.js';
 import { ownThread, threadTimes } from '../src/shared/thread-waits.js';
 
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
@@ -69,6 +72,7 @@ export default function runHost(start: HostStart): Promise<void> {
       lateError: (error: LateError) => main.tell('lateError', error),
       flooded: (flood: BotFlood) => main.tell('flooded', flood),
       wrote: (run: number, bytes: number) => usage.wrote(run, bytes),
+      offered: (offer: CommandOffer) => main.tell('offered', offer),
     };
     const host = new BotHost(kinds, outbox, start, events, log);
     const fronts = new FrontCommands(host, start.commandTimeoutMs);
@@ -89,7 +93,7 @@ export default function runHost(start: HostStart): Promise<void> {
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
     leftBehind?.start();
     const methods: Serves<HostMethods> = {
-      load: ({ module }) => loadModule(module, loaded),
+      load: ({ module }) => loadModule(module, loaded, (url) => importKind(url, start.programs)),
       sources,
       use({ modules }) {
         for (const module of modules) {

@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BotKind, Logger } from '../bot-sdk/index.js';
+import type { RunTimeCommands } from '../bot-sdk/run-time-commands.js';
 import { type CommandOutcome, noAnswer, nobodyWaits } from '../shared/contract/command-messages.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { answerable } from '../shared/contract/rpc.js';
@@ -15,6 +16,7 @@ import { BotLogger } from './bot-logger.js';
 import { CommandCall } from './command-call.js';
 import { type CurrentRun, runAsBot } from './current-bot.js';
 import { errorText, failedRun, type RunEnd } from './error-text.js';
+import { OfferedCommands } from './offered-commands.js';
 import type { Outbox } from './outbox.js';
 import { type BotPlatform, RunContext } from './run-context.js';
 import { RunStatus } from './run-status.js';
@@ -31,7 +33,7 @@ export interface CommandInput {
 /** Errors of a run that is over, or is to stop, that are reported: code that it has left behind may throw for ever. */
 const MAX_LATE_ERRORS = 10;
 
-export class BotRun implements CurrentRun {
+export class BotRun implements CurrentRun, RunTimeCommands {
   readonly kind: BotKind;
   readonly id: string;
   readonly number: number;
@@ -39,6 +41,10 @@ export class BotRun implements CurrentRun {
   /** What the bot's code gets. */
   readonly context: RunContext;
   isGone = false;
+  /** Set when the run has offered commands. */
+  offered: OfferedCommands | undefined;
+  /** Is called then. */
+  onOffer: (offered: OfferedCommands) => void = () => {};
   /** Resolves when the run has ended. Never rejects. */
   readonly ended: Promise<RunEnd>;
   readonly #lines: BotLines;
@@ -131,7 +137,7 @@ export class BotRun implements CurrentRun {
       call.abort(answerable(`the command ${name}`, thrown));
       return call;
     }
-    call.start(this.kind, name, this.context, args);
+    call.start(this.offered ?? this.kind, name, this.context, args);
     if (call.isOpen) this.#calls.add(call);
     return call;
   }
@@ -175,6 +181,11 @@ export class BotRun implements CurrentRun {
     const error = `${errorText(thrown, this.#lines)}${last}`;
     if (this.#lines.isClosed) this.#reportLate(error);
     else this.log.error(`error after the signal to stop: ${error}`);
+  }
+
+  offerCommands(commands: BotKind['commands']): void {
+    this.offered = OfferedCommands.of(this.kind.kind, commands);
+    this.onOffer(this.offered);
   }
 
   /** Writes a line of the host about the run. */

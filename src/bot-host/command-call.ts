@@ -41,7 +41,12 @@ export class CommandCall {
     return this.#settle !== undefined;
   }
 
-  start({ commands }: BotKind, name: string, context: BotContext, args: JsonObject): void {
+  start(
+    { commands }: Pick<BotKind, 'commands'>,
+    name: string,
+    context: BotContext,
+    args: JsonObject,
+  ): void {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) {
       this.#end(new DroverError('not_found', `no command ${JSON.stringify(name)}`));

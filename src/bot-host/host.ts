@@ -11,6 +11,7 @@ import type {
   BotExit,
   BotFlood,
   BotStart,
+  CommandOffer,
   HostedState,
   HostMethods,
   HostStart,
@@ -41,6 +42,7 @@ export interface BotHostEvents {
   lateError(error: LateError): void;
   /** The run has published a line, with a message of so many bytes. */
   wrote(run: number, bytes: number): void;
+  offered(offer: CommandOffer): void;
 }
 
 export class BotHost {
@@ -112,6 +114,7 @@ export class BotHost {
     const run = new BotRun(kind, id, number, config, this.#outbox, lines, this.#network, (error) =>
       this.#events.lateError({ id, run: number, error }),
     );
+    run.onOffer = ({ infos }) => this.#events.offered({ kind: name, commands: infos });
     this.#runs.set(id, run);
     void run.ended.then((end) => {
       // After stop() the run is no longer here, and a later run may have its id.
@@ -146,6 +149,8 @@ export class BotHost {
   async invoke({ id, command, args }: Input<'invoke'>, cancelled?: AbortSignal): Promise<Json> {
     const run = this.#runs.get(id);
     if (!run) throw new DroverError('conflict', `bot ${id} is not running`);
+    // Main does not know the commands of a run that has offered its own.
+    run.offered?.args.check(command, args);
     this.#log.note(command, id);
     const timeoutMs = this.#limits.commandTimeoutMs;
     try {
@@ -174,7 +179,7 @@ export class BotHost {
       command,
       () => {
         const given = JSON.parse(args) as JsonObject;
-        this.#argsOf(run.kind).check(command, given);
+        (run.offered?.args ?? this.#argsOf(run.kind)).check(command, given);
         this.#log.note(command, id);
         return given;
       },

@@ -1,20 +1,23 @@
 import type { BotKind } from '../bot-sdk/index.js';
 import type { KindInfo, LoadedKinds } from '../shared/contract/bots.js';
+import type { Program, Programs } from '../shared/contract/programs.js';
 import { messageOf } from '../shared/errors.js';
+import { PROGRAM_KIND } from '../shared/package-paths.js';
 import { checkKind, isMeantAsKind } from './kind-faults.js';
 import { explainLoadError } from './load-error.js';
 
 /**
  * Loads a kind from a module URL.
- * @param loaded gets the kind, by its module. @returns its description, or why it does not load, in one line.
+ * @param loaded gets the kind, by its module. @param importModule makes its exports. @returns its description, or why it does not load, in one line.
  */
 export async function loadModule(
   module: string,
   loaded: Map<string, BotKind>,
+  importModule: (module: string) => Promise<object> = (url) => import(url),
 ): Promise<LoadedKinds> {
   let exports: Record<string, unknown>;
   try {
-    exports = (await import(module)) as Record<string, unknown>;
+    exports = (await importModule(module)) as Record<string, unknown>;
   } catch (thrown) {
     return { kinds: [], failed: [{ module, error: await explainLoadError(thrown, module) }] };
   }
@@ -28,6 +31,17 @@ export async function loadModule(
   } catch (thrown) {
     return { kinds: [], failed: [{ module, error: messageOf(thrown) }] };
   }
+}
+
+/** The exports of a module. A program has none, so its kind is made. */
+export async function importKind(module: string, programs: Programs): Promise<object> {
+  const program = Object.hasOwn(programs, module) ? programs[module] : undefined;
+  if (!program) return import(module);
+  // Loaded when there is one: it is not this folder's code, and a host without programs does not need it.
+  const { programKind } = (await import(PROGRAM_KIND.href)) as {
+    programKind: (program: Program) => BotKind;
+  };
+  return { default: programKind(program) };
 }
 
 function noKind(module: string, exports: Record<string, unknown>): LoadedKinds['failed'][number] {

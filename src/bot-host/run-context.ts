@@ -12,6 +12,7 @@ import type {
   TcpConnection,
   TcpOptions,
 } from '../bot-sdk/index.js';
+import type { RunTimeCommands } from '../bot-sdk/run-time-commands.js';
 import type { JsonObject } from '../shared/contract/json.js';
 import { MAX_TIMER_MS } from '../shared/contract/timers.js';
 import type { NetworkRules } from '../shared/network-rules.js';
@@ -48,13 +49,13 @@ export const PLATFORM: BotPlatform = {
 const MAX_LATE_PAUSE_MS = 1000;
 
 /** What a bot's code gets; the same object for `run` and for every command of one run. */
-export class RunContext implements BotContext {
+export class RunContext implements BotContext, RunTimeCommands {
   readonly id: string;
   readonly config: JsonObject;
   readonly state: unknown;
   readonly signal: AbortSignal;
   readonly log: Logger;
-  readonly #run: CurrentRun;
+  readonly #run: CurrentRun & RunTimeCommands;
   readonly #status: RunStatus;
   readonly #network: NetworkRules;
   readonly #platform: BotPlatform;
@@ -62,7 +63,7 @@ export class RunContext implements BotContext {
   #lateCalls = 0;
 
   constructor(
-    run: CurrentRun,
+    run: CurrentRun & RunTimeCommands,
     own: Pick<BotContext, 'config' | 'state' | 'signal' | 'log'>,
     status: RunStatus,
     network: NetworkRules,
@@ -85,6 +86,10 @@ export class RunContext implements BotContext {
 
   updateData(patch: JsonObject): void {
     this.#status.updateData(patch);
+  }
+
+  offerCommands(commands: Parameters<RunTimeCommands['offerCommands']>[0]): void {
+    if (!this.signal.aborted) this.#run.offerCommands(commands);
   }
 
   async sleep(ms: number): Promise<void> {

@@ -178,7 +178,7 @@ export class TestBot<Config = JsonObject, State = unknown> {
    */
   async invoke(command: string, args: JsonObject = {}): Promise<Json> {
     const given = structuredClone(args);
-    this.#args.check(command, given);
+    (this.#run.offered?.args ?? this.#args).check(command, given);
     return this.#run.invoke({ command, args: given, timeoutMs: COMMAND_MS });
   }
 

@@ -10,11 +10,13 @@ import { NetworkRules } from '../shared/network-rules.js';
 import { DEFAULT_CONFIG } from '../shared/package-paths.js';
 
 const ENV_PREFIX = 'DROVER_';
-/** Of the commands that talk to a service (src/cli). They may be set where a service is started. */
-const CLIENT_VARIABLES: ReadonlySet<string> = new Set([
+/** Of the commands that talk to a service (src/cli), and of programs (src/kinds/program). They may be set where a service is started. */
+const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_URL',
   'DROVER_TOKEN',
   'DROVER_PROFILE',
+  'DROVER_BOT_ID',
+  'DROVER_KIND',
 ]);
 
 /** One source of values. `source` names it in error messages. */
@@ -99,7 +101,7 @@ function envLayer(env: NodeJS.ProcessEnv): Layer {
   const flags: Flags = {};
   const used: string[] = [];
   for (const [name, text] of Object.entries(env)) {
-    if (!name.startsWith(ENV_PREFIX) || CLIENT_VARIABLES.has(name) || text === undefined) continue;
+    if (!name.startsWith(ENV_PREFIX) || OTHER_VARIABLES.has(name) || text === undefined) continue;
     const key = keys.get(name);
     if (!key)
       throw new StartupError(

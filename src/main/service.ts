@@ -19,7 +19,7 @@ import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
 import { KEEPS_SOURCES, KindFiles } from './bots/kind-files.js';
-import { allFailed, findKinds, type KindModules } from './bots/kind-modules.js';
+import { allFailed, findKinds, type KindModules, programOptions } from './bots/kind-modules.js';
 import { KindQuarantine } from './bots/kind-quarantine.js';
 import { KindSchemas } from './bots/kind-schemas.js';
 import { LoopWatch } from './bots/loop-watch.js';
@@ -156,7 +156,7 @@ export class Service {
     );
     this.#events = new ServiceEvents(this.#broadcaster);
     store.report = (level, line) => this.#say(level, line);
-    this.#kinds = findKinds(config.kinds);
+    this.#kinds = findKinds(config.kinds, programOptions(config));
     this.#kindFiles = new KindFiles(this.#kinds.modules);
     const quota = newQuota(config);
     this.#hosts = this.#createHosts(hosts, quota);
@@ -335,6 +335,7 @@ export class Service {
       networkAllow: network.allow,
       commandTimeoutMs: invoke.timeout_ms,
       modules: this.#kinds.modules,
+      programs: this.#kinds.programs,
       kindLoadMs: hosts.kind_load_ms,
       graceMs: hosts.stop_grace_ms,
       files: this.#kindFiles,
@@ -349,6 +350,7 @@ export class Service {
       lateError: (error) => this.#registry.lateError(error),
       flooded: (flood) => this.#registry.flooded(flood),
       used: (host, report) => this.#usage.report(host, report),
+      offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
       lost: (host, error) => void this.#faults.lost(host, error),
       stuck: (host, forMs) => void this.#faults.hung(host, forMs),
       overdue: (host, bot) => this.#faults.overdue(host, bot),

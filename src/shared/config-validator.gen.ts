@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -11,8 +11,9 @@ const pattern1 = new RegExp("^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$", "u")
 const pattern2 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
 const pattern3 = new RegExp("^.*$", "u");
 const pattern4 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern5 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern7 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const pattern6 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
+const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern13 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -20,7 +21,7 @@ let errors = 0;
 if(errors === 0){
 if(data && typeof data == "object" && !Array.isArray(data)){
 let missing0;
-if(((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.quota === undefined) && (missing0 = "quota"))) || ((data.bots === undefined) && (missing0 = "bots"))){
+if((((((((((((((((((((((((data.engine === undefined) && (missing0 = "engine")) || ((data.http === undefined) && (missing0 = "http"))) || ((data.tls === undefined) && (missing0 = "tls"))) || ((data.data_dir === undefined) && (missing0 = "data_dir"))) || ((data.auth === undefined) && (missing0 = "auth"))) || ((data.pin === undefined) && (missing0 = "pin"))) || ((data.stream === undefined) && (missing0 = "stream"))) || ((data.hosts === undefined) && (missing0 = "hosts"))) || ((data.network === undefined) && (missing0 = "network"))) || ((data.invoke === undefined) && (missing0 = "invoke"))) || ((data.shutdown === undefined) && (missing0 = "shutdown"))) || ((data.log === undefined) && (missing0 = "log"))) || ((data.pressure === undefined) && (missing0 = "pressure"))) || ((data.journal === undefined) && (missing0 = "journal"))) || ((data.demo === undefined) && (missing0 = "demo"))) || ((data.drills === undefined) && (missing0 = "drills"))) || ((data.kinds === undefined) && (missing0 = "kinds"))) || ((data.programs === undefined) && (missing0 = "programs"))) || ((data.restart === undefined) && (missing0 = "restart"))) || ((data.start === undefined) && (missing0 = "start"))) || ((data.watchdog === undefined) && (missing0 = "watchdog"))) || ((data.quota === undefined) && (missing0 = "quota"))) || ((data.bots === undefined) && (missing0 = "bots"))){
 validate0.errors = [{instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: missing0},message:"must have required property '"+missing0+"'"}];
 return false;
 }
@@ -2896,34 +2897,167 @@ else {
 var valid0 = true;
 }
 if(valid0){
-if(data.restart !== undefined){
-let data86 = data.restart;
+if(data.programs !== undefined){
+let data86 = data.programs;
 const _errs230 = errors;
 if(errors === _errs230){
 if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
-let missing15;
-if(((((((data86.policy === undefined) && (missing15 = "policy")) || ((data86.max_restarts === undefined) && (missing15 = "max_restarts"))) || ((data86.window_ms === undefined) && (missing15 = "window_ms"))) || ((data86.backoff_ms === undefined) && (missing15 = "backoff_ms"))) || ((data86.backoff_cap_ms === undefined) && (missing15 = "backoff_cap_ms"))) || ((data86.healthy_ms === undefined) && (missing15 = "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
-return false;
-}
-else {
 const _errs232 = errors;
 for(const key16 in data86){
-if(!((((((key16 === "policy") || (key16 === "max_restarts")) || (key16 === "window_ms")) || (key16 === "backoff_ms")) || (key16 === "backoff_cap_ms")) || (key16 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
+if(!(pattern4.test(key16))){
+validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
 if(_errs232 === errors){
-if(data86.policy !== undefined){
-let data87 = data86.policy;
+var valid36 = true;
+for(const key17 in data86){
+if(pattern4.test(key17)){
+let data87 = data86[key17];
 const _errs233 = errors;
-const _errs234 = errors;
-let valid37 = false;
+if(errors === _errs233){
+if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
+let missing15;
+if(((data87.command === undefined) && (missing15 = "command")) || ((data87.protocol === undefined) && (missing15 = "protocol"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
+return false;
+}
+else {
 const _errs235 = errors;
-if(typeof data87 !== "string"){
-const err48 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key18 in data87){
+if(!((((((((key18 === "command") || (key18 === "protocol")) || (key18 === "description")) || (key18 === "cwd")) || (key18 === "env")) || (key18 === "config")) || (key18 === "commands")) || (key18 === "start_timeout_ms"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs235 === errors){
+if(data87.command !== undefined){
+let data88 = data87.command;
+const _errs236 = errors;
+if(errors === _errs236){
+if(Array.isArray(data88)){
+if(data88.length > 256){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
+return false;
+}
+else {
+if(data88.length < 1){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid38 = true;
+const len6 = data88.length;
+for(let i10=0; i10<len6; i10++){
+const _errs238 = errors;
+if(typeof data88[i10] !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid38 = _errs238 === errors;
+if(!valid38){
+break;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid37 = _errs236 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.protocol !== undefined){
+let data90 = data87.protocol;
+const _errs240 = errors;
+if(typeof data90 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!(((data90 === "raw") || (data90 === "jsonl")) || (data90 === "mcp"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid37 = _errs240 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.description !== undefined){
+let data91 = data87.description;
+const _errs242 = errors;
+if(errors === _errs242){
+if(typeof data91 === "string"){
+if(func2(data91) > 1000){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid37 = _errs242 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.cwd !== undefined){
+let data92 = data87.cwd;
+const _errs244 = errors;
+if(errors === _errs244){
+if(typeof data92 === "string"){
+if(func2(data92) < 1){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid37 = _errs244 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.env !== undefined){
+let data93 = data87.env;
+const _errs246 = errors;
+if(errors === _errs246){
+if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
+const _errs248 = errors;
+for(const key19 in data93){
+if(!(pattern6.test(key19))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs248 === errors){
+var valid39 = true;
+for(const key20 in data93){
+if(pattern6.test(key20)){
+let data94 = data93[key20];
+const _errs249 = errors;
+const _errs250 = errors;
+let valid40 = false;
+const _errs251 = errors;
+if(typeof data94 !== "string"){
+const err48 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2932,8 +3066,15 @@ vErrors.push(err48);
 }
 errors++;
 }
-if("always" !== data87){
-const err49 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+var _valid10 = _errs251 === errors;
+valid40 = valid40 || _valid10;
+if(!valid40){
+const _errs253 = errors;
+if(errors === _errs253){
+if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+let missing16;
+if((data94.config === undefined) && (missing16 = "config")){
+const err49 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2942,12 +3083,11 @@ vErrors.push(err49);
 }
 errors++;
 }
-var _valid10 = _errs235 === errors;
-valid37 = valid37 || _valid10;
-if(!valid37){
-const _errs237 = errors;
-if(typeof data87 !== "string"){
-const err50 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+const _errs255 = errors;
+for(const key21 in data94){
+if(!(key21 === "config")){
+const err50 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2955,9 +3095,17 @@ else {
 vErrors.push(err50);
 }
 errors++;
+break;
 }
-if("on-failure" !== data87){
-const err51 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+}
+if(_errs255 === errors){
+if(data94.config !== undefined){
+let data95 = data94.config;
+const _errs256 = errors;
+if(errors === _errs256){
+if(typeof data95 === "string"){
+if(func2(data95) < 1){
+const err51 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2966,12 +3114,9 @@ vErrors.push(err51);
 }
 errors++;
 }
-var _valid10 = _errs237 === errors;
-valid37 = valid37 || _valid10;
-if(!valid37){
-const _errs239 = errors;
-if(typeof data87 !== "string"){
-const err52 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+else {
+const err52 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2980,8 +3125,13 @@ vErrors.push(err52);
 }
 errors++;
 }
-if("never" !== data87){
-const err53 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+}
+}
+}
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2990,12 +3140,12 @@ vErrors.push(err53);
 }
 errors++;
 }
-var _valid10 = _errs239 === errors;
-valid37 = valid37 || _valid10;
 }
+var _valid10 = _errs253 === errors;
+valid40 = valid40 || _valid10;
 }
-if(!valid37){
-const err54 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid40){
+const err54 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3007,30 +3157,217 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs234;
+errors = _errs250;
 if(vErrors !== null){
-if(_errs234){
-vErrors.length = _errs234;
+if(_errs250){
+vErrors.length = _errs250;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid36 = _errs233 === errors;
+var valid39 = _errs249 === errors;
+if(!valid39){
+break;
+}
+}
+}
+}
 }
 else {
-var valid36 = true;
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
 }
-if(valid36){
-if(data86.max_restarts !== undefined){
-let data88 = data86.max_restarts;
-const _errs241 = errors;
-const _errs242 = errors;
-let valid38 = false;
-const _errs243 = errors;
-if(!(((typeof data88 == "number") && (!(data88 % 1) && !isNaN(data88))) && (isFinite(data88)))){
-const err55 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+}
+var valid37 = _errs246 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.config !== undefined){
+let data96 = data87.config;
+const _errs258 = errors;
+if(!(data96 && typeof data96 == "object" && !Array.isArray(data96))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+var valid37 = _errs258 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.commands !== undefined){
+let data97 = data87.commands;
+const _errs260 = errors;
+if(errors === _errs260){
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
+const _errs262 = errors;
+for(const key22 in data97){
+if(!(pattern4.test(key22))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs262 === errors){
+var valid42 = true;
+for(const key23 in data97){
+if(pattern4.test(key23)){
+let data98 = data97[key23];
+const _errs263 = errors;
+if(errors === _errs263){
+if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
+const _errs265 = errors;
+for(const key24 in data98){
+if(!((key24 === "description") || (key24 === "args"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key24},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs265 === errors){
+if(data98.description !== undefined){
+const _errs266 = errors;
+if(typeof data98.description !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid43 = _errs266 === errors;
+}
+else {
+var valid43 = true;
+}
+if(valid43){
+if(data98.args !== undefined){
+let data100 = data98.args;
+const _errs268 = errors;
+if(!(data100 && typeof data100 == "object" && !Array.isArray(data100))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+var valid43 = _errs268 === errors;
+}
+else {
+var valid43 = true;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid42 = _errs263 === errors;
+if(!valid42){
+break;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid37 = _errs260 === errors;
+}
+else {
+var valid37 = true;
+}
+if(valid37){
+if(data87.start_timeout_ms !== undefined){
+let data101 = data87.start_timeout_ms;
+const _errs270 = errors;
+if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs270){
+if((typeof data101 == "number") && (isFinite(data101))){
+if(data101 > 600000 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
+return false;
+}
+else {
+if(data101 < 100 || isNaN(data101)){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+return false;
+}
+}
+}
+}
+var valid37 = _errs270 === errors;
+}
+else {
+var valid37 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid36 = _errs233 === errors;
+if(!valid36){
+break;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs230 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.restart !== undefined){
+let data102 = data.restart;
+const _errs272 = errors;
+if(errors === _errs272){
+if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+let missing17;
+if(((((((data102.policy === undefined) && (missing17 = "policy")) || ((data102.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data102.window_ms === undefined) && (missing17 = "window_ms"))) || ((data102.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data102.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data102.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+return false;
+}
+else {
+const _errs274 = errors;
+for(const key25 in data102){
+if(!((((((key25 === "policy") || (key25 === "max_restarts")) || (key25 === "window_ms")) || (key25 === "backoff_ms")) || (key25 === "backoff_cap_ms")) || (key25 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs274 === errors){
+if(data102.policy !== undefined){
+let data103 = data102.policy;
+const _errs275 = errors;
+const _errs276 = errors;
+let valid45 = false;
+const _errs277 = errors;
+if(typeof data103 !== "string"){
+const err55 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3039,10 +3376,8 @@ vErrors.push(err55);
 }
 errors++;
 }
-if(errors === _errs243){
-if((typeof data88 == "number") && (isFinite(data88))){
-if(data88 > 1000 || isNaN(data88)){
-const err56 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if("always" !== data103){
+const err56 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3051,9 +3386,12 @@ vErrors.push(err56);
 }
 errors++;
 }
-else {
-if(data88 < 0 || isNaN(data88)){
-const err57 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid11 = _errs277 === errors;
+valid45 = valid45 || _valid11;
+if(!valid45){
+const _errs279 = errors;
+if(typeof data103 !== "string"){
+const err57 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -3062,15 +3400,8 @@ vErrors.push(err57);
 }
 errors++;
 }
-}
-}
-}
-var _valid11 = _errs243 === errors;
-valid38 = valid38 || _valid11;
-if(!valid38){
-const _errs245 = errors;
-if(data88 !== null){
-const err58 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("on-failure" !== data103){
+const err58 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -3079,11 +3410,12 @@ vErrors.push(err58);
 }
 errors++;
 }
-var _valid11 = _errs245 === errors;
-valid38 = valid38 || _valid11;
-}
-if(!valid38){
-const err59 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid11 = _errs279 === errors;
+valid45 = valid45 || _valid11;
+if(!valid45){
+const _errs281 = errors;
+if(typeof data103 !== "string"){
+const err59 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -3091,108 +3423,220 @@ else {
 vErrors.push(err59);
 }
 errors++;
+}
+if("never" !== data103){
+const err60 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+var _valid11 = _errs281 === errors;
+valid45 = valid45 || _valid11;
+}
+}
+if(!valid45){
+const err61 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs242;
+errors = _errs276;
 if(vErrors !== null){
-if(_errs242){
-vErrors.length = _errs242;
+if(_errs276){
+vErrors.length = _errs276;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid36 = _errs241 === errors;
+var valid44 = _errs275 === errors;
 }
 else {
-var valid36 = true;
+var valid44 = true;
 }
-if(valid36){
-if(data86.window_ms !== undefined){
-let data89 = data86.window_ms;
-const _errs247 = errors;
-if(!(((typeof data89 == "number") && (!(data89 % 1) && !isNaN(data89))) && (isFinite(data89)))){
+if(valid44){
+if(data102.max_restarts !== undefined){
+let data104 = data102.max_restarts;
+const _errs283 = errors;
+const _errs284 = errors;
+let valid46 = false;
+const _errs285 = errors;
+if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+const err62 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+if(errors === _errs285){
+if((typeof data104 == "number") && (isFinite(data104))){
+if(data104 > 1000 || isNaN(data104)){
+const err63 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+else {
+if(data104 < 0 || isNaN(data104)){
+const err64 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+}
+}
+}
+var _valid12 = _errs285 === errors;
+valid46 = valid46 || _valid12;
+if(!valid46){
+const _errs287 = errors;
+if(data104 !== null){
+const err65 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+var _valid12 = _errs287 === errors;
+valid46 = valid46 || _valid12;
+}
+if(!valid46){
+const err66 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs284;
+if(vErrors !== null){
+if(_errs284){
+vErrors.length = _errs284;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid44 = _errs283 === errors;
+}
+else {
+var valid44 = true;
+}
+if(valid44){
+if(data102.window_ms !== undefined){
+let data105 = data102.window_ms;
+const _errs289 = errors;
+if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs247){
-if((typeof data89 == "number") && (isFinite(data89))){
-if(data89 < 1000 || isNaN(data89)){
+if(errors === _errs289){
+if((typeof data105 == "number") && (isFinite(data105))){
+if(data105 < 1000 || isNaN(data105)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid36 = _errs247 === errors;
+var valid44 = _errs289 === errors;
 }
 else {
-var valid36 = true;
+var valid44 = true;
 }
-if(valid36){
-if(data86.backoff_ms !== undefined){
-let data90 = data86.backoff_ms;
-const _errs249 = errors;
-if(!(((typeof data90 == "number") && (!(data90 % 1) && !isNaN(data90))) && (isFinite(data90)))){
+if(valid44){
+if(data102.backoff_ms !== undefined){
+let data106 = data102.backoff_ms;
+const _errs291 = errors;
+if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs249){
-if((typeof data90 == "number") && (isFinite(data90))){
-if(data90 < 0 || isNaN(data90)){
+if(errors === _errs291){
+if((typeof data106 == "number") && (isFinite(data106))){
+if(data106 < 0 || isNaN(data106)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid36 = _errs249 === errors;
+var valid44 = _errs291 === errors;
 }
 else {
-var valid36 = true;
+var valid44 = true;
 }
-if(valid36){
-if(data86.backoff_cap_ms !== undefined){
-let data91 = data86.backoff_cap_ms;
-const _errs251 = errors;
-if(!(((typeof data91 == "number") && (!(data91 % 1) && !isNaN(data91))) && (isFinite(data91)))){
+if(valid44){
+if(data102.backoff_cap_ms !== undefined){
+let data107 = data102.backoff_cap_ms;
+const _errs293 = errors;
+if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs251){
-if((typeof data91 == "number") && (isFinite(data91))){
-if(data91 < 0 || isNaN(data91)){
+if(errors === _errs293){
+if((typeof data107 == "number") && (isFinite(data107))){
+if(data107 < 0 || isNaN(data107)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid36 = _errs251 === errors;
+var valid44 = _errs293 === errors;
 }
 else {
-var valid36 = true;
+var valid44 = true;
 }
-if(valid36){
-if(data86.healthy_ms !== undefined){
-let data92 = data86.healthy_ms;
-const _errs253 = errors;
-if(!(((typeof data92 == "number") && (!(data92 % 1) && !isNaN(data92))) && (isFinite(data92)))){
+if(valid44){
+if(data102.healthy_ms !== undefined){
+let data108 = data102.healthy_ms;
+const _errs295 = errors;
+if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs253){
-if((typeof data92 == "number") && (isFinite(data92))){
-if(data92 < 0 || isNaN(data92)){
+if(errors === _errs295){
+if((typeof data108 == "number") && (isFinite(data108))){
+if(data108 < 0 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid36 = _errs253 === errors;
+var valid44 = _errs295 === errors;
 }
 else {
-var valid36 = true;
+var valid44 = true;
 }
 }
 }
@@ -3207,74 +3651,74 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs230 === errors;
+var valid0 = _errs272 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.start !== undefined){
-let data93 = data.start;
-const _errs255 = errors;
-if(errors === _errs255){
-if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
-let missing16;
-if(((data93.bots === undefined) && (missing16 = "bots")) || ((data93.safe_after === undefined) && (missing16 = "safe_after"))){
-validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"}];
+let data109 = data.start;
+const _errs297 = errors;
+if(errors === _errs297){
+if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
+let missing18;
+if(((data109.bots === undefined) && (missing18 = "bots")) || ((data109.safe_after === undefined) && (missing18 = "safe_after"))){
+validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs257 = errors;
-for(const key17 in data93){
-if(!((key17 === "bots") || (key17 === "safe_after"))){
-validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
+const _errs299 = errors;
+for(const key26 in data109){
+if(!((key26 === "bots") || (key26 === "safe_after"))){
+validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs257 === errors){
-if(data93.bots !== undefined){
-let data94 = data93.bots;
-const _errs258 = errors;
-if(typeof data94 !== "string"){
+if(_errs299 === errors){
+if(data109.bots !== undefined){
+let data110 = data109.bots;
+const _errs300 = errors;
+if(typeof data110 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data94 === "all") || (data94 === "safe")) || (data94 === "none"))){
+if(!(((data110 === "all") || (data110 === "safe")) || (data110 === "none"))){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/enum",keyword:"enum",params:{allowedValues: schema0.properties.start.properties.bots.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid39 = _errs258 === errors;
+var valid47 = _errs300 === errors;
 }
 else {
-var valid39 = true;
+var valid47 = true;
 }
-if(valid39){
-if(data93.safe_after !== undefined){
-let data95 = data93.safe_after;
-const _errs260 = errors;
-if(!(((typeof data95 == "number") && (!(data95 % 1) && !isNaN(data95))) && (isFinite(data95)))){
+if(valid47){
+if(data109.safe_after !== undefined){
+let data111 = data109.safe_after;
+const _errs302 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs260){
-if((typeof data95 == "number") && (isFinite(data95))){
-if(data95 > 20 || isNaN(data95)){
+if(errors === _errs302){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 > 20 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20"}];
 return false;
 }
 else {
-if(data95 < 0 || isNaN(data95)){
+if(data111 < 0 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid39 = _errs260 === errors;
+var valid47 = _errs302 === errors;
 }
 else {
-var valid39 = true;
+var valid47 = true;
 }
 }
 }
@@ -3285,178 +3729,61 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs255 === errors;
+var valid0 = _errs297 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data96 = data.watchdog;
-const _errs262 = errors;
-if(errors === _errs262){
-if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
-let missing17;
-if((((data96.hang_ms === undefined) && (missing17 = "hang_ms")) || ((data96.slow_ms === undefined) && (missing17 = "slow_ms"))) || ((data96.isolate_ms === undefined) && (missing17 = "isolate_ms"))){
-validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
+let data112 = data.watchdog;
+const _errs304 = errors;
+if(errors === _errs304){
+if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
+let missing19;
+if((((data112.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data112.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data112.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
+validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
-const _errs264 = errors;
-for(const key18 in data96){
-if(!(((key18 === "hang_ms") || (key18 === "slow_ms")) || (key18 === "isolate_ms"))){
-validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
+const _errs306 = errors;
+for(const key27 in data112){
+if(!(((key27 === "hang_ms") || (key27 === "slow_ms")) || (key27 === "isolate_ms"))){
+validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs264 === errors){
-if(data96.hang_ms !== undefined){
-let data97 = data96.hang_ms;
-const _errs265 = errors;
-if(!(((typeof data97 == "number") && (!(data97 % 1) && !isNaN(data97))) && (isFinite(data97)))){
+if(_errs306 === errors){
+if(data112.hang_ms !== undefined){
+let data113 = data112.hang_ms;
+const _errs307 = errors;
+if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs265){
-if((typeof data97 == "number") && (isFinite(data97))){
-if(data97 < 500 || isNaN(data97)){
+if(errors === _errs307){
+if((typeof data113 == "number") && (isFinite(data113))){
+if(data113 < 500 || isNaN(data113)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
 }
 }
-var valid40 = _errs265 === errors;
+var valid48 = _errs307 === errors;
 }
 else {
-var valid40 = true;
+var valid48 = true;
 }
-if(valid40){
-if(data96.slow_ms !== undefined){
-let data98 = data96.slow_ms;
-const _errs267 = errors;
-const _errs268 = errors;
-let valid41 = false;
-const _errs269 = errors;
-if(!(((typeof data98 == "number") && (!(data98 % 1) && !isNaN(data98))) && (isFinite(data98)))){
-const err60 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-if(errors === _errs269){
-if((typeof data98 == "number") && (isFinite(data98))){
-if(data98 < 50 || isNaN(data98)){
-const err61 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-}
-}
-}
-var _valid12 = _errs269 === errors;
-valid41 = valid41 || _valid12;
-if(!valid41){
-const _errs271 = errors;
-if(data98 !== null){
-const err62 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-var _valid12 = _errs271 === errors;
-valid41 = valid41 || _valid12;
-}
-if(!valid41){
-const err63 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs268;
-if(vErrors !== null){
-if(_errs268){
-vErrors.length = _errs268;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid40 = _errs267 === errors;
-}
-else {
-var valid40 = true;
-}
-if(valid40){
-if(data96.isolate_ms !== undefined){
-let data99 = data96.isolate_ms;
-const _errs273 = errors;
-const _errs274 = errors;
-let valid42 = false;
-const _errs275 = errors;
-if(!(((typeof data99 == "number") && (!(data99 % 1) && !isNaN(data99))) && (isFinite(data99)))){
-const err64 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err64];
-}
-else {
-vErrors.push(err64);
-}
-errors++;
-}
-if(errors === _errs275){
-if((typeof data99 == "number") && (isFinite(data99))){
-if(data99 < 100 || isNaN(data99)){
-const err65 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
-if(vErrors === null){
-vErrors = [err65];
-}
-else {
-vErrors.push(err65);
-}
-errors++;
-}
-}
-}
-var _valid13 = _errs275 === errors;
-valid42 = valid42 || _valid13;
-if(!valid42){
-const _errs277 = errors;
-if(data99 !== null){
-const err66 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err66];
-}
-else {
-vErrors.push(err66);
-}
-errors++;
-}
-var _valid13 = _errs277 === errors;
-valid42 = valid42 || _valid13;
-}
-if(!valid42){
-const err67 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(valid48){
+if(data112.slow_ms !== undefined){
+let data114 = data112.slow_ms;
+const _errs309 = errors;
+const _errs310 = errors;
+let valid49 = false;
+const _errs311 = errors;
+if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
+const err67 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -3464,24 +3791,141 @@ else {
 vErrors.push(err67);
 }
 errors++;
+}
+if(errors === _errs311){
+if((typeof data114 == "number") && (isFinite(data114))){
+if(data114 < 50 || isNaN(data114)){
+const err68 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+}
+}
+var _valid13 = _errs311 === errors;
+valid49 = valid49 || _valid13;
+if(!valid49){
+const _errs313 = errors;
+if(data114 !== null){
+const err69 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+var _valid13 = _errs313 === errors;
+valid49 = valid49 || _valid13;
+}
+if(!valid49){
+const err70 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs274;
+errors = _errs310;
 if(vErrors !== null){
-if(_errs274){
-vErrors.length = _errs274;
+if(_errs310){
+vErrors.length = _errs310;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid40 = _errs273 === errors;
+var valid48 = _errs309 === errors;
 }
 else {
-var valid40 = true;
+var valid48 = true;
+}
+if(valid48){
+if(data112.isolate_ms !== undefined){
+let data115 = data112.isolate_ms;
+const _errs315 = errors;
+const _errs316 = errors;
+let valid50 = false;
+const _errs317 = errors;
+if(!(((typeof data115 == "number") && (!(data115 % 1) && !isNaN(data115))) && (isFinite(data115)))){
+const err71 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(errors === _errs317){
+if((typeof data115 == "number") && (isFinite(data115))){
+if(data115 < 100 || isNaN(data115)){
+const err72 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+var _valid14 = _errs317 === errors;
+valid50 = valid50 || _valid14;
+if(!valid50){
+const _errs319 = errors;
+if(data115 !== null){
+const err73 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid14 = _errs319 === errors;
+valid50 = valid50 || _valid14;
+}
+if(!valid50){
+const err74 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs316;
+if(vErrors !== null){
+if(_errs316){
+vErrors.length = _errs316;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid48 = _errs315 === errors;
+}
+else {
+var valid48 = true;
 }
 }
 }
@@ -3493,47 +3937,47 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs262 === errors;
+var valid0 = _errs304 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.quota !== undefined){
-let data100 = data.quota;
-const _errs279 = errors;
-if(errors === _errs279){
-if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
-let missing18;
-if((data100.window_ms === undefined) && (missing18 = "window_ms")){
-validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
+let data116 = data.quota;
+const _errs321 = errors;
+if(errors === _errs321){
+if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
+let missing20;
+if((data116.window_ms === undefined) && (missing20 = "window_ms")){
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
-const _errs281 = errors;
-for(const key19 in data100){
-if(!(key19 === "window_ms")){
-validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
+const _errs323 = errors;
+for(const key28 in data116){
+if(!(key28 === "window_ms")){
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs281 === errors){
-if(data100.window_ms !== undefined){
-let data101 = data100.window_ms;
-const _errs282 = errors;
-if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
+if(_errs323 === errors){
+if(data116.window_ms !== undefined){
+let data117 = data116.window_ms;
+const _errs324 = errors;
+if(!(((typeof data117 == "number") && (!(data117 % 1) && !isNaN(data117))) && (isFinite(data117)))){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs282){
-if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 > 600000 || isNaN(data101)){
+if(errors === _errs324){
+if((typeof data117 == "number") && (isFinite(data117))){
+if(data117 > 600000 || isNaN(data117)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data101 < 1000 || isNaN(data101)){
+if(data117 < 1000 || isNaN(data117)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
@@ -3549,137 +3993,137 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs279 === errors;
+var valid0 = _errs321 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data102 = data.bots;
-const _errs284 = errors;
-if(errors === _errs284){
-if(Array.isArray(data102)){
-var valid44 = true;
-const len6 = data102.length;
-for(let i10=0; i10<len6; i10++){
-let data103 = data102[i10];
-const _errs286 = errors;
-if(errors === _errs286){
-if(data103 && typeof data103 == "object" && !Array.isArray(data103)){
-if(data103.config === undefined){
-data103.config = {};
+let data118 = data.bots;
+const _errs326 = errors;
+if(errors === _errs326){
+if(Array.isArray(data118)){
+var valid52 = true;
+const len7 = data118.length;
+for(let i11=0; i11<len7; i11++){
+let data119 = data118[i11];
+const _errs328 = errors;
+if(errors === _errs328){
+if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
+if(data119.config === undefined){
+data119.config = {};
 }
-if(data103.labels === undefined){
-data103.labels = {};
+if(data119.labels === undefined){
+data119.labels = {};
 }
-if(data103.dedicated === undefined){
-data103.dedicated = false;
+if(data119.dedicated === undefined){
+data119.dedicated = false;
 }
-if(data103.desired === undefined){
-data103.desired = "running";
+if(data119.desired === undefined){
+data119.desired = "running";
 }
-let missing19;
-if(((((((data103.id === undefined) && (missing19 = "id")) || ((data103.kind === undefined) && (missing19 = "kind"))) || ((data103.config === undefined) && (missing19 = "config"))) || ((data103.labels === undefined) && (missing19 = "labels"))) || ((data103.dedicated === undefined) && (missing19 = "dedicated"))) || ((data103.desired === undefined) && (missing19 = "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
+let missing21;
+if(((((((data119.id === undefined) && (missing21 = "id")) || ((data119.kind === undefined) && (missing21 = "kind"))) || ((data119.config === undefined) && (missing21 = "config"))) || ((data119.labels === undefined) && (missing21 = "labels"))) || ((data119.dedicated === undefined) && (missing21 = "dedicated"))) || ((data119.desired === undefined) && (missing21 = "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs288 = errors;
-for(const key20 in data103){
-if(!(((((((key20 === "id") || (key20 === "kind")) || (key20 === "config")) || (key20 === "labels")) || (key20 === "restart")) || (key20 === "dedicated")) || (key20 === "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs288 === errors){
-if(data103.id !== undefined){
-let data104 = data103.id;
-const _errs289 = errors;
-if(errors === _errs289){
-if(typeof data104 === "string"){
-if(!pattern4.test(data104)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid45 = _errs289 === errors;
-}
-else {
-var valid45 = true;
-}
-if(valid45){
-if(data103.kind !== undefined){
-const _errs291 = errors;
-if(typeof data103.kind !== "string"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid45 = _errs291 === errors;
-}
-else {
-var valid45 = true;
-}
-if(valid45){
-let data106 = data103.config;
-const _errs293 = errors;
-if(errors === _errs293){
-if(!(data106 && typeof data106 == "object" && !Array.isArray(data106))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid45 = _errs293 === errors;
-if(valid45){
-let data107 = data103.labels;
-const _errs295 = errors;
-if(errors === _errs295){
-if(data107 && typeof data107 == "object" && !Array.isArray(data107)){
-if(Object.keys(data107).length > 32){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
-return false;
-}
-else {
-const _errs297 = errors;
-for(const key21 in data107){
-if(!(pattern5.test(key21))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"}];
+const _errs330 = errors;
+for(const key29 in data119){
+if(!(((((((key29 === "id") || (key29 === "kind")) || (key29 === "config")) || (key29 === "labels")) || (key29 === "restart")) || (key29 === "dedicated")) || (key29 === "desired"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs297 === errors){
-var valid46 = true;
-for(const key22 in data107){
-if(pattern5.test(key22)){
-let data108 = data107[key22];
-const _errs298 = errors;
-if(errors === _errs298){
-if(typeof data108 === "string"){
-if(func2(data108) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(_errs330 === errors){
+if(data119.id !== undefined){
+let data120 = data119.id;
+const _errs331 = errors;
+if(errors === _errs331){
+if(typeof data120 === "string"){
+if(!pattern4.test(data120)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
-}
-else {
-if(!pattern7.test(data108)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
-return false;
-}
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels/" + key22.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid46 = _errs298 === errors;
-if(!valid46){
+var valid53 = _errs331 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+if(data119.kind !== undefined){
+const _errs333 = errors;
+if(typeof data119.kind !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid53 = _errs333 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+let data122 = data119.config;
+const _errs335 = errors;
+if(errors === _errs335){
+if(!(data122 && typeof data122 == "object" && !Array.isArray(data122))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid53 = _errs335 === errors;
+if(valid53){
+let data123 = data119.labels;
+const _errs337 = errors;
+if(errors === _errs337){
+if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
+if(Object.keys(data123).length > 32){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
+return false;
+}
+else {
+const _errs339 = errors;
+for(const key30 in data123){
+if(!(pattern11.test(key30))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs339 === errors){
+var valid54 = true;
+for(const key31 in data123){
+if(pattern11.test(key31)){
+let data124 = data123[key31];
+const _errs340 = errors;
+if(errors === _errs340){
+if(typeof data124 === "string"){
+if(func2(data124) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+return false;
+}
+else {
+if(!pattern13.test(data124)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+return false;
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid54 = _errs340 === errors;
+if(!valid54){
 break;
 }
 }
@@ -3688,141 +4132,34 @@ break;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid45 = _errs295 === errors;
-if(valid45){
-if(data103.restart !== undefined){
-let data109 = data103.restart;
-const _errs300 = errors;
-if(errors === _errs300){
-if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
-const _errs302 = errors;
-for(const key23 in data109){
-if(!((((((key23 === "policy") || (key23 === "max_restarts")) || (key23 === "window_ms")) || (key23 === "backoff_ms")) || (key23 === "backoff_cap_ms")) || (key23 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
+var valid53 = _errs337 === errors;
+if(valid53){
+if(data119.restart !== undefined){
+let data125 = data119.restart;
+const _errs342 = errors;
+if(errors === _errs342){
+if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
+const _errs344 = errors;
+for(const key32 in data125){
+if(!((((((key32 === "policy") || (key32 === "max_restarts")) || (key32 === "window_ms")) || (key32 === "backoff_ms")) || (key32 === "backoff_cap_ms")) || (key32 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs302 === errors){
-if(data109.policy !== undefined){
-let data110 = data109.policy;
-const _errs303 = errors;
-const _errs304 = errors;
-let valid48 = false;
-const _errs305 = errors;
-if(typeof data110 !== "string"){
-const err68 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err68];
-}
-else {
-vErrors.push(err68);
-}
-errors++;
-}
-if("always" !== data110){
-const err69 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err69];
-}
-else {
-vErrors.push(err69);
-}
-errors++;
-}
-var _valid14 = _errs305 === errors;
-valid48 = valid48 || _valid14;
-if(!valid48){
-const _errs307 = errors;
-if(typeof data110 !== "string"){
-const err70 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err70];
-}
-else {
-vErrors.push(err70);
-}
-errors++;
-}
-if("on-failure" !== data110){
-const err71 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err71];
-}
-else {
-vErrors.push(err71);
-}
-errors++;
-}
-var _valid14 = _errs307 === errors;
-valid48 = valid48 || _valid14;
-if(!valid48){
-const _errs309 = errors;
-if(typeof data110 !== "string"){
-const err72 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
-}
-errors++;
-}
-if("never" !== data110){
-const err73 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
-if(vErrors === null){
-vErrors = [err73];
-}
-else {
-vErrors.push(err73);
-}
-errors++;
-}
-var _valid14 = _errs309 === errors;
-valid48 = valid48 || _valid14;
-}
-}
-if(!valid48){
-const err74 = {instancePath:instancePath+"/bots/" + i10+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err74];
-}
-else {
-vErrors.push(err74);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs304;
-if(vErrors !== null){
-if(_errs304){
-vErrors.length = _errs304;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid47 = _errs303 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
-if(data109.max_restarts !== undefined){
-let data111 = data109.max_restarts;
-const _errs311 = errors;
-const _errs312 = errors;
-let valid49 = false;
-const _errs313 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
-const err75 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(_errs344 === errors){
+if(data125.policy !== undefined){
+let data126 = data125.policy;
+const _errs345 = errors;
+const _errs346 = errors;
+let valid56 = false;
+const _errs347 = errors;
+if(typeof data126 !== "string"){
+const err75 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -3831,10 +4168,8 @@ vErrors.push(err75);
 }
 errors++;
 }
-if(errors === _errs313){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 > 1000 || isNaN(data111)){
-const err76 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if("always" !== data126){
+const err76 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -3843,9 +4178,12 @@ vErrors.push(err76);
 }
 errors++;
 }
-else {
-if(data111 < 0 || isNaN(data111)){
-const err77 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+var _valid15 = _errs347 === errors;
+valid56 = valid56 || _valid15;
+if(!valid56){
+const _errs349 = errors;
+if(typeof data126 !== "string"){
+const err77 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -3854,15 +4192,8 @@ vErrors.push(err77);
 }
 errors++;
 }
-}
-}
-}
-var _valid15 = _errs313 === errors;
-valid49 = valid49 || _valid15;
-if(!valid49){
-const _errs315 = errors;
-if(data111 !== null){
-const err78 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if("on-failure" !== data126){
+const err78 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -3871,11 +4202,12 @@ vErrors.push(err78);
 }
 errors++;
 }
-var _valid15 = _errs315 === errors;
-valid49 = valid49 || _valid15;
-}
-if(!valid49){
-const err79 = {instancePath:instancePath+"/bots/" + i10+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+var _valid15 = _errs349 === errors;
+valid56 = valid56 || _valid15;
+if(!valid56){
+const _errs351 = errors;
+if(typeof data126 !== "string"){
+const err79 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -3883,141 +4215,9 @@ else {
 vErrors.push(err79);
 }
 errors++;
-validate0.errors = vErrors;
-return false;
 }
-else {
-errors = _errs312;
-if(vErrors !== null){
-if(_errs312){
-vErrors.length = _errs312;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid47 = _errs311 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
-if(data109.window_ms !== undefined){
-let data112 = data109.window_ms;
-const _errs317 = errors;
-if(!(((typeof data112 == "number") && (!(data112 % 1) && !isNaN(data112))) && (isFinite(data112)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs317){
-if((typeof data112 == "number") && (isFinite(data112))){
-if(data112 < 1000 || isNaN(data112)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
-return false;
-}
-}
-}
-var valid47 = _errs317 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
-if(data109.backoff_ms !== undefined){
-let data113 = data109.backoff_ms;
-const _errs319 = errors;
-if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs319){
-if((typeof data113 == "number") && (isFinite(data113))){
-if(data113 < 0 || isNaN(data113)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid47 = _errs319 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
-if(data109.backoff_cap_ms !== undefined){
-let data114 = data109.backoff_cap_ms;
-const _errs321 = errors;
-if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs321){
-if((typeof data114 == "number") && (isFinite(data114))){
-if(data114 < 0 || isNaN(data114)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid47 = _errs321 === errors;
-}
-else {
-var valid47 = true;
-}
-if(valid47){
-if(data109.healthy_ms !== undefined){
-let data115 = data109.healthy_ms;
-const _errs323 = errors;
-if(!(((typeof data115 == "number") && (!(data115 % 1) && !isNaN(data115))) && (isFinite(data115)))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs323){
-if((typeof data115 == "number") && (isFinite(data115))){
-if(data115 < 0 || isNaN(data115)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
-var valid47 = _errs323 === errors;
-}
-else {
-var valid47 = true;
-}
-}
-}
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
-return false;
-}
-}
-var valid45 = _errs300 === errors;
-}
-else {
-var valid45 = true;
-}
-if(valid45){
-const _errs325 = errors;
-if(typeof data103.dedicated !== "boolean"){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
-return false;
-}
-var valid45 = _errs325 === errors;
-if(valid45){
-let data117 = data103.desired;
-const _errs327 = errors;
-const _errs328 = errors;
-let valid50 = false;
-const _errs329 = errors;
-if(typeof data117 !== "string"){
-const err80 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if("never" !== data126){
+const err80 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4026,8 +4226,12 @@ vErrors.push(err80);
 }
 errors++;
 }
-if("running" !== data117){
-const err81 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+var _valid15 = _errs351 === errors;
+valid56 = valid56 || _valid15;
+}
+}
+if(!valid56){
+const err81 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -4035,13 +4239,34 @@ else {
 vErrors.push(err81);
 }
 errors++;
+validate0.errors = vErrors;
+return false;
 }
-var _valid16 = _errs329 === errors;
-valid50 = valid50 || _valid16;
-if(!valid50){
-const _errs331 = errors;
-if(typeof data117 !== "string"){
-const err82 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+else {
+errors = _errs346;
+if(vErrors !== null){
+if(_errs346){
+vErrors.length = _errs346;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid55 = _errs345 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data125.max_restarts !== undefined){
+let data127 = data125.max_restarts;
+const _errs353 = errors;
+const _errs354 = errors;
+let valid57 = false;
+const _errs355 = errors;
+if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+const err82 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -4050,8 +4275,10 @@ vErrors.push(err82);
 }
 errors++;
 }
-if("stopped" !== data117){
-const err83 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(errors === _errs355){
+if((typeof data127 == "number") && (isFinite(data127))){
+if(data127 > 1000 || isNaN(data127)){
+const err83 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4060,11 +4287,9 @@ vErrors.push(err83);
 }
 errors++;
 }
-var _valid16 = _errs331 === errors;
-valid50 = valid50 || _valid16;
-}
-if(!valid50){
-const err84 = {instancePath:instancePath+"/bots/" + i10+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+if(data127 < 0 || isNaN(data127)){
+const err84 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -4072,21 +4297,240 @@ else {
 vErrors.push(err84);
 }
 errors++;
+}
+}
+}
+}
+var _valid16 = _errs355 === errors;
+valid57 = valid57 || _valid16;
+if(!valid57){
+const _errs357 = errors;
+if(data127 !== null){
+const err85 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+var _valid16 = _errs357 === errors;
+valid57 = valid57 || _valid16;
+}
+if(!valid57){
+const err86 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
+}
+errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs328;
+errors = _errs354;
 if(vErrors !== null){
-if(_errs328){
-vErrors.length = _errs328;
+if(_errs354){
+vErrors.length = _errs354;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid45 = _errs327 === errors;
+var valid55 = _errs353 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data125.window_ms !== undefined){
+let data128 = data125.window_ms;
+const _errs359 = errors;
+if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs359){
+if((typeof data128 == "number") && (isFinite(data128))){
+if(data128 < 1000 || isNaN(data128)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
+return false;
+}
+}
+}
+var valid55 = _errs359 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data125.backoff_ms !== undefined){
+let data129 = data125.backoff_ms;
+const _errs361 = errors;
+if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs361){
+if((typeof data129 == "number") && (isFinite(data129))){
+if(data129 < 0 || isNaN(data129)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid55 = _errs361 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data125.backoff_cap_ms !== undefined){
+let data130 = data125.backoff_cap_ms;
+const _errs363 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs363){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 < 0 || isNaN(data130)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid55 = _errs363 === errors;
+}
+else {
+var valid55 = true;
+}
+if(valid55){
+if(data125.healthy_ms !== undefined){
+let data131 = data125.healthy_ms;
+const _errs365 = errors;
+if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs365){
+if((typeof data131 == "number") && (isFinite(data131))){
+if(data131 < 0 || isNaN(data131)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+var valid55 = _errs365 === errors;
+}
+else {
+var valid55 = true;
+}
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid53 = _errs342 === errors;
+}
+else {
+var valid53 = true;
+}
+if(valid53){
+const _errs367 = errors;
+if(typeof data119.dedicated !== "boolean"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
+return false;
+}
+var valid53 = _errs367 === errors;
+if(valid53){
+let data133 = data119.desired;
+const _errs369 = errors;
+const _errs370 = errors;
+let valid58 = false;
+const _errs371 = errors;
+if(typeof data133 !== "string"){
+const err87 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+if("running" !== data133){
+const err88 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+}
+var _valid17 = _errs371 === errors;
+valid58 = valid58 || _valid17;
+if(!valid58){
+const _errs373 = errors;
+if(typeof data133 !== "string"){
+const err89 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+}
+if("stopped" !== data133){
+const err90 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err90];
+}
+else {
+vErrors.push(err90);
+}
+errors++;
+}
+var _valid17 = _errs373 === errors;
+valid58 = valid58 || _valid17;
+}
+if(!valid58){
+const err91 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err91];
+}
+else {
+vErrors.push(err91);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs370;
+if(vErrors !== null){
+if(_errs370){
+vErrors.length = _errs370;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid53 = _errs369 === errors;
 }
 }
 }
@@ -4097,12 +4541,12 @@ var valid45 = _errs327 === errors;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i10,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid44 = _errs286 === errors;
-if(!valid44){
+var valid52 = _errs328 === errors;
+if(!valid52){
 break;
 }
 }
@@ -4112,10 +4556,11 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs284 === errors;
+var valid0 = _errs326 === errors;
 }
 else {
 var valid0 = true;
+}
 }
 }
 }

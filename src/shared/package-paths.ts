@@ -31,6 +31,9 @@ export const CODE_DIR = at('../');
 /** The module of a kind that ships. */
 export const shippedKind = (kind: string): URL => at(`../../workers/kinds/${kind}.js`);
 
+/** Makes kinds of programs. */
+export const PROGRAM_KIND = at('../kinds/program/program-kind.js');
+
 /** `dist/dashboard`, as vite leaves it (dashboard/vite.config.ts). */
 export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 

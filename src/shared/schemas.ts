@@ -4,6 +4,7 @@
 import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, UpdateBotBody } from './contract/bots.js';
 import { Config } from './contract/config.js';
+import { ProgramDefinition } from './contract/programs.js';
 import { CreateTokenBody, TokenFile } from './contract/tokens.js';
 import type { Static } from './contract/typebox.js';
 
@@ -14,6 +15,7 @@ export const SCHEMAS = {
   CreateTokenBody,
   InvokeBody,
   PinBody,
+  ProgramDefinition,
   TokenFile,
   UpdateBotBody,
 };

@@ -12,7 +12,7 @@ import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
-import { findKinds, SHIPPED } from '../../src/main/bots/kind-modules.js';
+import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../src/main/bots/registry.js';
@@ -132,6 +132,7 @@ export class InjectedService implements ServiceApi {
       exited: (exit) => this.#registry.exited(exit),
       lateError: (error) => this.#registry.lateError(error),
       flooded: (flood) => this.#registry.flooded(flood),
+      offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
     });
     const incidents = new Incidents(new IncidentStore(store), this.#events, (id) =>
       this.#registry.identityOf(id),
@@ -172,9 +173,10 @@ export class InjectedService implements ServiceApi {
   async start(): Promise<void> {
     const { config } = this.#parts;
     // Vitest loads TypeScript.
-    const given = findKinds(config.kinds, true).modules.slice(SHIPPED.length);
-    for (const module of [SYNTHETIC, ...given]) {
-      this.#schemas.add(await this.#host.load(module));
+    const found = findKinds(config.kinds, { ...programOptions(config), loadsTypeScript: true });
+    if (found.failed[0]) throw new Error(JSON.stringify(found.failed));
+    for (const module of [SYNTHETIC, ...found.modules.slice(SHIPPED.length)]) {
+      this.#schemas.add(await this.#host.load(module, found.programs));
     }
     await this.#access.adoptTokens();
     this.#access.start();
@@ -287,7 +289,7 @@ export class InjectedService implements ServiceApi {
         dispatcher,
         hosts: this.#host.pool,
         schemas: this.#schemas,
-        kinds: { modules: [], perhaps: new Set(), failed: [] },
+        kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
         quarantine: this.#kindQuarantine,
         hasChanged: () => false,
         metrics: () => this.#metrics(),

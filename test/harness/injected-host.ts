@@ -8,16 +8,19 @@ import { loadModule } from '../../src/bot-host/kinds.js';
 import { Outbox } from '../../src/bot-host/outbox.js';
 import type { BotKind } from '../../src/bot-sdk/index.js';
 import type { Broadcaster } from '../../src/broadcaster/broadcaster.js';
+import { programKind } from '../../src/kinds/program/program-kind.js';
 import type { HostPool, PoolEvents } from '../../src/main/bots/host-pool.js';
 import { HostedRuns } from '../../src/main/threads/hosted-runs.js';
 import { LastCommands } from '../../src/main/threads/last-commands.js';
 import { type Batch, decodeBatch } from '../../src/shared/contract/batch.js';
 import type { KindInfo } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
+import type { Programs } from '../../src/shared/contract/programs.js';
 import type {
   BotExit,
   BotFlood,
   BotStart,
+  CommandOffer,
   HostMethods,
   LateError,
 } from '../../src/shared/contract/threads.js';
@@ -39,7 +42,12 @@ export class InjectedHost {
   constructor(
     { hosts, network, invoke }: Config,
     broadcaster: Broadcaster,
-    { exited, lateError, flooded }: Pick<PoolEvents, 'exited' | 'lateError' | 'flooded'>,
+    {
+      exited,
+      lateError,
+      flooded,
+      offered,
+    }: Pick<PoolEvents, 'exited' | 'lateError' | 'flooded' | 'offered'>,
   ) {
     this.#graceMs = hosts.stop_grace_ms;
     const inFlight = new InFlight(InFlight.create());
@@ -66,6 +74,7 @@ export class InjectedHost {
       flooded: (flood: BotFlood) => void turn().then(() => flooded(flood)),
       // What bots use is counted in real hosts only.
       wrote() {},
+      offered: (offer: CommandOffer) => void turn().then(() => offered(offer)),
     };
     this.#host = new BotHost(this.#kinds, outbox, limits, events, log);
     this.#fronts = new FrontCommands(this.#host, invoke.timeout_ms);
@@ -86,9 +95,12 @@ export class InjectedHost {
     return pool as unknown as HostPool;
   }
 
-  async load(module: string): Promise<KindInfo[]> {
+  async load(module: string, programs: Programs): Promise<KindInfo[]> {
     const loaded = new Map<string, BotKind>();
-    const { kinds, failed } = await loadModule(module, loaded);
+    const { kinds, failed } = await loadModule(module, loaded, async (url) => {
+      const program = programs[url];
+      return program ? { default: programKind(program) } : import(url);
+    });
     for (const kind of loaded.values()) this.#kinds.set(kind.kind, kind);
     if (failed[0]) throw new Error(`${module}: ${failed[0].error}`);
     return kinds;

@@ -29,6 +29,7 @@ it('a late error of the thread is reported', async () => {
     lateError() {},
     flooded() {},
     used() {},
+    offered() {},
     failed() {},
   });
   const worker = await made;

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { DroverClient } from '../../client/index.js';
 import { loadEngine } from '../../front/engine/load.js';
-import { allFailed, findKinds } from '../../main/bots/kind-modules.js';
+import { allFailed, findKinds, programOptions } from '../../main/bots/kind-modules.js';
 import { defaultDataDir, expectPrivate } from '../../main/data-dir.js';
 import { fitToOpenFiles } from '../../main/open-files.js';
 import { checkTls } from '../../main/tls-snapshot.js';
@@ -184,8 +184,8 @@ function dataDirectory(dir: string): Found {
 /** Loads them as the service does, in a bot host. */
 async function kinds(config: Config): Promise<Found> {
   const { tryKinds } = await import('../../main/bots/kind-trial.js');
-  const found = findKinds(config.kinds);
-  const loaded = await tryKinds(config, found.modules);
+  const found = findKinds(config.kinds, programOptions(config));
+  const loaded = await tryKinds(config, found.modules, found.programs);
   const names = loaded.kinds.map(({ kind }) => kind).join(', ');
   const failed = allFailed(found, loaded.failed).filter(({ helper }) => !helper);
   if (failed.length === 0) return ok(names);

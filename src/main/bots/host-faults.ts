@@ -167,6 +167,8 @@ function causeOf(error: Error, host: Pick<HostThread, 'kinds'>): Cause {
 function kindIn(stack: string, { kinds }: Pick<HostThread, 'kinds'>): string | null {
   let [first, found]: [number, string | null] = [Number.POSITIVE_INFINITY, null];
   for (const [kind, module] of kinds) {
+    // A program of the configuration has no file.
+    if (!module.startsWith('file:')) continue;
     for (const name of [module, fileURLToPath(module)]) {
       const at = stack.indexOf(name);
       if (at >= 0 && at < first) [first, found] = [at, kind];

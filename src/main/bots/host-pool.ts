@@ -3,7 +3,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
-import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
+import type {
+  BotExit,
+  BotFlood,
+  CommandOffer,
+  HostedState,
+  LateError,
+} from '../../shared/contract/threads.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
@@ -43,6 +49,8 @@ export interface PoolEvents {
   flooded(flood: BotFlood): void;
   /** What bots of a host have used since its last report. */
   used(host: HostThread, report: UsageReport): void;
+  /** A run has other commands than its kind had until now. */
+  offered(offer: CommandOffer): void;
   /** A host is lost and all of its bots with it. A shared one is being replaced. */
   lost(host: HostThread, error: Error): void;
   /** A host's loop has not turned for so long. To be killed when that is reported. */
@@ -329,6 +337,7 @@ export class HostPool {
       lateError: this.#events.lateError,
       flooded: this.#events.flooded,
       used: (report) => this.#events.used(host, report),
+      offered: this.#events.offered,
       failed: (error) => this.#handle(host, 'fail', { error }),
     });
     this.#hosts.add(host);

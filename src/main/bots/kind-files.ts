@@ -51,7 +51,8 @@ export class KindFiles {
    */
   hasChanged(kind: string): boolean {
     const module = this.#kinds.get(kind);
-    if (module === undefined) return false;
+    // A program of the configuration has no file.
+    if (module === undefined || !URL.canParse(module)) return false;
     const folder = new URL('.', module).href;
     const helpers = this.#helpers.filter((helper) => new URL('.', helper).href === folder);
     return [module, ...helpers].some((one) => this.#isOther(one));

@@ -3,8 +3,11 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { LoadedKinds } from '../../shared/contract/bots.js';
+import type { Config } from '../../shared/contract/config.js';
+import type { Program, ProgramDefinition } from '../../shared/contract/programs.js';
 import { messageOf } from '../../shared/errors.js';
 import { shippedKind } from '../../shared/package-paths.js';
+import { MANIFEST, programModule, programOf, readManifest } from './program-definitions.js';
 
 /** The kinds that ship. */
 export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
@@ -14,28 +17,61 @@ export interface KindModules {
   modules: string[];
   /** Those of them that may be no kinds: they were found in a directory, where kinds may keep the files that they import. */
   perhaps: ReadonlySet<string>;
+  /** Those of them that stand for programs. */
+  programs: Record<string, Program>;
   failed: LoadedKinds['failed'];
 }
 
+const LOADS_TYPESCRIPT = Boolean((process.features as { typescript?: unknown }).typescript);
+
+export interface FindOptions {
+  /** Programs of the configuration, by kind. */
+  programs?: Readonly<Record<string, ProgramDefinition>>;
+  /** Of a stop of a program, in ms. */
+  graceMs?: number;
+  /** Whether this Node does. */
+  loadsTypeScript?: boolean;
+}
+
+/** The programs of a configuration. */
+export function programOptions({
+  programs,
+  hosts,
+}: Pick<Config, 'programs' | 'hosts'>): FindOptions {
+  return { programs, graceMs: hosts.stop_grace_ms };
+}
+
 /**
- * @param places files, directories in which every .js, .mjs, .ts and .mts file but declarations and tests is a kind, and names
- *   of packages.
- * @param loadsTypeScript whether this Node does.
+ * @param places files, directories in which every .js, .mjs, .ts and .mts file but declarations and tests is a kind, and every
+ *   .program.json file, and names of packages.
  */
 export function findKinds(
   places: readonly string[],
-  loadsTypeScript = Boolean((process.features as { typescript?: unknown }).typescript),
+  { programs = {}, graceMs = 0, loadsTypeScript = LOADS_TYPESCRIPT }: FindOptions = {},
 ): KindModules {
   const modules = SHIPPED.map((kind) => shippedKind(kind).href);
   const perhaps = new Set<string>();
+  const found: Record<string, Program> = {};
   const failed: LoadedKinds['failed'] = [];
+  const addProgram = (module: string, read: () => Program): void => {
+    try {
+      found[module] = read();
+      modules.push(module);
+    } catch (thrown) {
+      failed.push({ module, error: messageOf(thrown) });
+    }
+  };
+  for (const [kind, definition] of Object.entries(programs)) {
+    addProgram(programModule(kind), () => programOf(kind, definition, process.cwd(), graceMs));
+  }
   for (const place of places) {
     try {
       const { files, stale, isDirectory } = filesOf(place);
       failed.push(...stale);
       for (const file of files) {
         const module = pathToFileURL(file).href;
-        if (/\.m?ts$/.test(file) && !loadsTypeScript) {
+        if (file.endsWith(MANIFEST)) addProgram(module, () => readManifest(file, graceMs));
+        else if (/\.m?ts$/.test(file) && !loadsTypeScript) {
           failed.push({ module, error: NO_TYPESCRIPT });
         } else {
           modules.push(module);
@@ -46,7 +82,7 @@ export function findKinds(
       failed.push({ module: place, error: messageOf(thrown) });
     }
   }
-  return { modules, perhaps, failed };
+  return { modules, perhaps, programs: found, failed };
 }
 
 /**
@@ -54,7 +90,7 @@ export function findKinds(
  * @param loaded what the host says. A file that is no kind has failed, unless it was found in a directory.
  */
 export function allFailed(
-  { failed, perhaps }: KindModules,
+  { failed, perhaps }: Pick<KindModules, 'failed' | 'perhaps'>,
   loaded: LoadedKinds['failed'],
 ): LoadedKinds['failed'] {
   const more = loaded.map(({ helper, ...one }) =>
@@ -89,6 +125,7 @@ function filesOf(place: string): KindPlace {
     const files: string[] = [];
     const stale: LoadedKinds['failed'] = [];
     for (const name of names.sort()) {
+      if (name.endsWith(MANIFEST)) files.push(join(path, name));
       if (!/\.m?[jt]s$/.test(name) || /\.(?:d|test|spec)\.m?[jt]s$/.test(name)) continue;
       const file = join(path, name);
       const built = name.replace(/ts$/, 'js');

@@ -20,6 +20,8 @@ interface CompiledKind {
   config: () => ValidateFunction;
   defaults: JsonObject;
   commands: CommandArgs;
+  /** A run has offered commands, so its host checks them. */
+  isOffered: boolean;
 }
 
 export class KindSchemas {
@@ -49,6 +51,7 @@ export class KindSchemas {
         config: this.#validator(info.config),
         defaults: {},
         commands: new CommandArgs(info.kind, info.commands, this.#ajv),
+        isOffered: false,
       };
       const { kind } = info;
       try {
@@ -72,6 +75,14 @@ export class KindSchemas {
 
   #validator(schema: KindInfo['config']): () => ValidateFunction {
     return lazy(() => this.#ajv().compile(schema));
+  }
+
+  /** A run of the kind has these commands. They are shown as those of the kind, until another offers some. */
+  offer(kind: string, commands: KindInfo['commands']): void {
+    const compiled = this.#kinds.get(kind);
+    if (!compiled) return;
+    compiled.info = { ...compiled.info, commands };
+    compiled.isOffered = true;
   }
 
   /** Values that are only known at run time, for keys that a bot's configuration leaves out. */
@@ -150,7 +161,7 @@ export class KindSchemas {
   #whyUnknown(kind: string): string {
     const broken = this.#failed.filter(({ helper }) => !helper);
     // Its file has its name, as a rule.
-    const own = broken.find(({ module }) => parse(module).name === kind);
+    const own = broken.find(({ module }) => parse(module).name.replace(/\.program$/, '') === kind);
     if (own) return `: ${own.module} did not load: ${own.error}`;
     const known = [...this.#kinds.keys()].join(', ');
     const why =
@@ -160,9 +171,14 @@ export class KindSchemas {
     return `; there are: ${known} (${why})`;
   }
 
-  /** The same for a command's arguments; `not_found` for an unknown command. @param kind of a bot that exists. */
+  /**
+   * The same for a command's arguments; `not_found` for an unknown command. Those of a kind whose runs offer commands are
+   * checked by the host. @param kind of a bot that exists.
+   */
   checkArgs(kind: string, command: string, args: JsonObject): JsonObject {
-    const commands = this.#kinds.get(kind)?.commands ?? new CommandArgs(kind, {}, this.#ajv);
+    const compiled = this.#kinds.get(kind);
+    if (compiled?.isOffered) return args;
+    const commands = compiled?.commands ?? new CommandArgs(kind, {}, this.#ajv);
     const copy = structuredClone(args);
     commands.check(command, copy);
     return copy;

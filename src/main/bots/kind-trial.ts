@@ -7,6 +7,7 @@ import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
+import type { Programs } from '../../shared/contract/programs.js';
 import { Rpc } from '../../shared/contract/rpc.js';
 import type { BotExit, BroadcasterMethods, LeftBehind } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
@@ -56,8 +57,8 @@ export class KindTrial {
   #events: { port: MessagePort; inFlight: InFlight } | undefined;
   #fault: Error | undefined;
 
-  /** @param publish is called with all that the bot publishes, in order. */
-  constructor(config: Config, publish: (item: Item) => void) {
+  /** @param publish is called with all that the bot publishes, in order. @param programs what modules of programs stand for. */
+  constructor(config: Config, publish: (item: Item) => void, programs: Programs = {}) {
     this.#config = config;
     this.#publish = publish;
     this.#broadcaster = new Rpc<HostSinkMethods, never>(this.#channel.port1, {
@@ -77,6 +78,7 @@ export class KindTrial {
       commandTimeoutMs: invoke.timeout_ms,
       kindLoadMs: hosts.kind_load_ms,
       notesResources: true,
+      programs,
     };
     const sink = { peer, ready: Promise.resolve(peer) };
     this.#host = new HostThread(0, options, sink, {
@@ -88,6 +90,7 @@ export class KindTrial {
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
       },
       used() {},
+      offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
       flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
       failed: (error) => {
         this.#fault = error;
@@ -213,12 +216,16 @@ export class KindTrial {
  * Loads kinds as a service does: what breaks a host is left out, and the rest is loaded by another.
  * @returns the kinds, and the modules that do not load, with the reason in one line.
  */
-export async function tryKinds(config: Config, modules: readonly string[]): Promise<LoadedKinds> {
+export async function tryKinds(
+  config: Config,
+  modules: readonly string[],
+  programs: Programs = {},
+): Promise<LoadedKinds> {
   const broken: LoadedKinds['failed'] = [];
   let inTurn = false;
   for (;;) {
     const left = modules.filter((one) => broken.every(({ module }) => module !== one));
-    const trial = new KindTrial(config, () => {});
+    const trial = new KindTrial(config, () => {}, programs);
     try {
       const { kinds, failed } = await trial.load(left, inTurn);
       return { kinds, failed: [...broken, ...failed] };

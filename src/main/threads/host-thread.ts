@@ -7,6 +7,7 @@ import type {
   BotExit,
   BotFlood,
   BotStart,
+  CommandOffer,
   HostControlMethods,
   HostedState,
   HostMethods,
@@ -50,6 +51,8 @@ export interface HostOptions {
   commandTimeoutMs: number;
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
+  /** What the modules of programs stand for. */
+  programs?: HostStart['programs'];
   notesResources?: HostStart['notesResources'];
   /** Gets the files of the kinds from the first host, for the others. */
   files?: Pick<KindFiles, 'sources' | 'keep'>;
@@ -63,6 +66,8 @@ export interface HostEvents {
   /** A bot has been above its limits of lines or statuses for a while. */
   flooded(flood: BotFlood): void;
   used(report: UsageReport): void;
+  /** A run has other commands than its kind had until now. */
+  offered(offer: CommandOffer): void;
   /** The host has failed or was killed, and its bots with it. Its thread has exited when {@link HostThread.gone} resolves. */
   failed(error: Error): void;
 }
@@ -116,6 +121,7 @@ export class HostThread {
         exited: events.exited,
         lateError: events.lateError,
         flooded: events.flooded,
+        offered: events.offered,
         settled: ({ run }) => this.#runs.settle(run),
         used: events.used,
       },
@@ -329,6 +335,7 @@ export class HostThread {
       lagOf,
       streams,
       commandTimeoutMs,
+      programs = {},
       notesResources = false,
       files,
     } = this.#options;
@@ -350,6 +357,7 @@ export class HostThread {
       commandLog: this.#commandLogCells,
       commandTimeoutMs,
       notesResources,
+      programs,
       sources: files?.sources ?? [],
     };
     const thread = startPiscinaTask({

@@ -1,7 +1,9 @@
 // The schema of the configuration. `npm run generate` creates config/schema.json and docs/CONFIGURATION.md from it;
 // config/default.json has a value for every key.
 
+import { BOT_ID } from './bot-id.js';
 import { CreateBotBody, RestartPolicy } from './bots.js';
+import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
 
 /**
@@ -448,7 +450,12 @@ export const Config = Type.Object(
     ),
     kinds: Type.Array(Type.String({ minLength: 1 }), {
       description:
-        'Sources of additional bot kinds: directories (each .js or .mjs file is a kind) or package names.',
+        'Sources of additional bot kinds: directories (each .js, .mjs or .program.json file is a kind), files or package names.',
+    }),
+    programs: Type.Record(Type.String({ pattern: BOT_ID.source }), ProgramDefinition, {
+      ...closed,
+      description:
+        'Programs that are kinds of bots, by the name of the kind: `{"chess": {"command": ["gnuchess", "--uci"], "protocol": "raw"}}`. See docs/STDIO.md.',
     }),
     restart: RestartPolicy,
     start: Type.Object(

@@ -18,6 +18,7 @@ import type {
   CreateBotBody,
   EndingAction,
   Incident,
+  KindInfo,
   KindList,
   KindReleased,
   LoadedKinds,
@@ -37,6 +38,7 @@ import type {
 import type { Json, JsonObject } from './json.js';
 import type { MainMetrics } from './metric-layout.js';
 import type { PressureReport, Shortage } from './pressure.js';
+import type { Programs } from './programs.js';
 import type { CreateTokenBody, Rights, TokenInfo, TokenRecord } from './tokens.js';
 import type { UsageReport } from './usage.js';
 
@@ -293,6 +295,8 @@ export interface HostStart {
   commandLog: SharedArrayBuffer;
   /** How long a command may take, in ms. */
   commandTimeoutMs: number;
+  /** What the modules of programs stand for. */
+  programs: Programs;
   /** Files of kinds that are not read again. */
   sources: readonly KeptSource[];
   /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
@@ -342,6 +346,12 @@ export interface BotFlood {
   run: number;
   /** What is skipped, in a line. */
   reason: string;
+}
+
+/** A run has other commands than its kind had until now. */
+export interface CommandOffer {
+  kind: string;
+  commands: KindInfo['commands'];
 }
 
 /** A run that is to begin. `run` is a number that no other run of any bot has. */
@@ -413,4 +423,6 @@ export type HostControlMethods = {
   used(input: UsageReport): void;
   /** A run that has ended, or was abandoned, has thrown, at most 10 times for each run; or it has left something open, once. */
   lateError(input: LateError): void;
+  /** It comes before the commands can be called. */
+  offered(input: CommandOffer): void;
 };

@@ -87,6 +87,7 @@ beforeEach(() => {
     lateError: () => {},
     flooded: () => {},
     wrote: () => {},
+    offered: () => {},
   };
   const log = { note: (command: string, bot: string) => void noted.push(`${command} on ${bot}`) };
   host = new BotHost(new Map([['tried', kind]]), outbox, limits, events, log);
@@ -281,6 +282,7 @@ it('the line about a command that its bot’s end interrupts is published before
       lateError: () => {},
       flooded: () => {},
       wrote: () => {},
+      offered: () => {},
     };
     const own = new BotHost(
       new Map([['ending', ending]]),

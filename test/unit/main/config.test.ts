@@ -67,6 +67,11 @@ function variants(path: string): Variants {
   }
   if (/^(data_dir|tls\.(cert|key))$/.test(path)) return ['one', 'two', 'three'];
   if (value === null) return [5, 6, 7];
+  if (path === 'programs') {
+    return ['one', 'two', 'three'].map((name) => ({
+      a: { command: [name], protocol: 'raw' },
+    })) as Variants;
+  }
   // Objects are merged key by key.
   if (typeof value === 'object') return [{ a: 1 }, { a: 2 }, { a: 3 }];
   const base = value as number;

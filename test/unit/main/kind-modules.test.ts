@@ -18,7 +18,7 @@ const names = (modules: readonly string[]): string[] => modules.map((one) => pat
 
 it('the modules of a directory, TypeScript too where Node loads it, but not the source of a file beside it', () => {
   const dir = directory('b.mjs', 'a.js', 'c.ts', 'd.mts', 'd.mjs', 'e.d.ts', 'f.d.mts', 'g.json');
-  const { modules, failed, perhaps } = findKinds([dir], true);
+  const { modules, failed, perhaps } = findKinds([dir], { loadsTypeScript: true });
   const own = modules.slice(SHIPPED.length);
   expect(names(own)).toEqual(['a.js', 'b.mjs', 'c.ts', 'd.mjs']);
   expect([...perhaps]).toEqual(own);
@@ -35,7 +35,7 @@ it('a source that is newer than the file beside it is named: that file is an old
   // As a checkout leaves them.
   at('b.ts', 0);
   at('b.js', 1);
-  const { modules, failed } = findKinds([dir], true);
+  const { modules, failed } = findKinds([dir], { loadsTypeScript: true });
   expect(names(modules.slice(SHIPPED.length))).toEqual(['a.mjs', 'b.js']);
   expect(failed).toEqual([
     {
@@ -48,8 +48,8 @@ it('a source that is newer than the file beside it is named: that file is an old
 it('TypeScript is named with the reason where Node does not load it', () => {
   const dir = directory('a.mjs', 'c.ts');
   const [inDirectory, alone] = [
-    findKinds([dir], false),
-    findKinds([path.join(dir, 'c.ts')], false),
+    findKinds([dir], { loadsTypeScript: false }),
+    findKinds([path.join(dir, 'c.ts')], { loadsTypeScript: false }),
   ];
   expect(names(inDirectory.modules.slice(SHIPPED.length))).toEqual(['a.mjs']);
   for (const { failed } of [inDirectory, alone]) {

@@ -1,0 +1,12 @@
+// Not part of the public package: what the kinds that ship can do beside it.
+
+import type { BotKind } from './index.js';
+
+/** A context of a kind whose commands are known when the bot runs. */
+export interface RunTimeCommands {
+  /**
+   * These are the commands of this run from now on, in place of those of the kind. Clients see those of the bot that offered
+   * some last as the commands of the kind. @throws Error for a schema that is not valid, or too many commands.
+   */
+  offerCommands(commands: BotKind['commands']): void;
+}
