@@ -62,10 +62,13 @@ export default defineConfig([
   // share modules with the kinds, which are not part of the bundle.
   {
     input: Object.fromEntries(
-      ['src/cli/main', 'workers/broadcaster', 'workers/front', 'workers/journal'].map((name) => [
-        name,
-        `dist/${name}.js`,
-      ]),
+      [
+        'src/cli/main',
+        'workers/broadcaster',
+        'workers/front',
+        'workers/host-relay',
+        'workers/journal',
+      ].map((name) => [name, `dist/${name}.js`]),
     ),
     platform: 'node',
     logLevel: 'warn',

@@ -1,4 +1,5 @@
-// Entry of a bot host: a piscina task that runs until it is told to shut down. Wiring only.
+// Entry of a bot host thread: a piscina task that runs until it is told to shut down. Wiring only; a bot host process has the same
+// (workers/bot-process.ts).
 
 import { captureConsole, captureWrites } from '../src/bot-host/bot-output.js';
 import { currentRun, watchRuns } from '../src/bot-host/current-bot.js';
@@ -40,8 +41,27 @@ import { Quota } from '../src/shared/memory/quota.js';
 import '../src/shared/process-group.js';
 import { ownThread, threadTimes } from '../src/shared/thread-waits.js';
 
+/** What differs between a thread and a process. */
+export interface HostCarrier {
+  /** A bot may end it: nothing else runs there. */
+  mayEnd: boolean;
+  /** Code runs again. Called before main is told. */
+  woke(): void;
+  /** The code of another run begins, 0 for that of none. */
+  ranRun(run: number): void;
+  /** A command is about to run. */
+  ranCommand(): void;
+}
+
+const THREAD: HostCarrier = { mayEnd: false, woke() {}, ranRun() {}, ranCommand() {} };
+
 /** Resolves after `shutdown`. A crash of the thread rejects main's promise for the task. */
 export default function runHost(start: HostStart): Promise<void> {
+  return hostBots(start, THREAD);
+}
+
+/** The same for any carrier. */
+export function hostBots(start: HostStart, carrier: HostCarrier): Promise<void> {
   return new Promise((resolve, reject) => {
     const sources = useSources(start.sources);
     const loaded = new Map<string, BotKind>();
@@ -53,13 +73,19 @@ export default function runHost(start: HostStart): Promise<void> {
       start.inFlightLimit,
       () => streams.total() > 0,
     );
-    // Called by the inspector in a thread that hangs (src/main/bots/stack-capture.ts), and when a bot ends the thread.
+    // Called by the inspector in a thread that hangs (src/shared/stack-capture.ts), and when a bot ends the thread.
     const postItems = (): void => outbox.flush();
     Object.defineProperty(globalThis, Symbol.for('drover.postItems'), {
       value: postItems,
       configurable: true,
     });
-    const log = new CommandLog(start.commandLog);
+    const commands = new CommandLog(start.commandLog);
+    const log = {
+      note(command: string, bot: string): void {
+        commands.note(command, bot);
+        carrier.ranCommand();
+      },
+    };
     const thread = ownThread();
     const usage = new UsageMeter({
       report: (report) => main.tell('used', report),
@@ -84,10 +110,14 @@ export default function runHost(start: HostStart): Promise<void> {
       lag: new LoopLag(start.lag),
       limit: start.maxHeapMb * 2 ** 20,
       usage,
-      woke: () => main.tell('awake', null),
+      woke() {
+        carrier.woke();
+        main.tell('awake', null);
+      },
     });
     watchRuns(pulse.note, (run) => {
       lastRun.set(run);
+      carrier.ranRun(run);
       usage.change(run);
     });
     const leftBehind = start.notesResources ? new LeftBehindList() : undefined;
@@ -144,7 +174,7 @@ export default function runHost(start: HostStart): Promise<void> {
     captureConsole(console);
     captureWrites(process.stdout, 'stdout', 'info');
     captureWrites(process.stderr, 'stderr', 'warn');
-    forbidEnd();
+    if (!carrier.mayEnd) forbidEnd();
     guardDescriptors();
     noteOpeners();
     fixGlobals();

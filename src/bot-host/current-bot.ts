@@ -82,7 +82,7 @@ export function currentRun(): CurrentRun | undefined {
   return current.getStore();
 }
 
-// Read by the inspector in a thread that hangs (src/main/bots/stack-capture.ts).
+// Read by the inspector in a thread that hangs (src/shared/stack-capture.ts).
 Object.defineProperty(globalThis, Symbol.for('drover.currentBot'), {
   value: () => currentRun()?.id,
 });

@@ -1,6 +1,5 @@
 // Runs in a bot host thread. Owns the channels of the fronts: takes their commands, and answers with the outcomes.
 
-import type { MessagePort } from 'node:worker_threads';
 import {
   addOutcome,
   type CommandMessage,
@@ -12,6 +11,7 @@ import {
   type OutcomeList,
   TAKEN,
 } from '../shared/contract/command-messages.js';
+import type { HostPort } from '../shared/contract/threads.js';
 import { Deadlines } from '../shared/deadlines.js';
 import type { CommandCall } from './command-call.js';
 import type { BotHost } from './host.js';
@@ -41,7 +41,7 @@ export class FrontCommands {
   }
 
   /** Takes commands from a front until it closes its end or is gone. */
-  attach(port: MessagePort): void {
+  attach(port: HostPort): void {
     const channel = new FrontChannel(port, this.#host, this.#timeoutMs, this.#deadlines);
     this.#channels.add(channel);
     // When the front's thread ends, this event is all that comes.
@@ -62,7 +62,7 @@ export class FrontCommands {
  * messages that wait in the port and the calls here.
  */
 class FrontChannel {
-  readonly #port: MessagePort;
+  readonly #port: HostPort;
   readonly #host: Dispatching;
   readonly #timeoutMs: number;
   readonly #deadlines: Deadlines<OpenCommand>;
@@ -73,7 +73,7 @@ class FrontChannel {
   #scheduled = false;
 
   constructor(
-    port: MessagePort,
+    port: HostPort,
     host: Dispatching,
     timeoutMs: number,
     deadlines: Deadlines<OpenCommand>,

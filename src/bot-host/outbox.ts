@@ -9,9 +9,9 @@
 //     front (an exit, a stop, the result of a command): flush().
 // A kill -9 of the service loses what is gathered, so the time without streams is bounded too.
 
-import type { MessagePort } from 'node:worker_threads';
 import { type Batch, encodeBatch } from '../shared/contract/batch.js';
 import type { Item } from '../shared/contract/events.js';
+import type { HostPort } from '../shared/contract/threads.js';
 import type { InFlight } from '../shared/memory/in-flight.js';
 
 /** A batch with this many items is full. */
@@ -30,7 +30,7 @@ const IDLE_GATHER_MS = 100;
  * items are never skipped, and the host is blocked until there is room.
  */
 export class Outbox {
-  #port: MessagePort;
+  #port: HostPort;
   #inFlight: InFlight;
   readonly #limit: number;
   readonly #hasStreams: () => boolean;
@@ -42,7 +42,7 @@ export class Outbox {
   #postedAt = Number.NEGATIVE_INFINITY;
 
   /** @param hasStreams whether a stream is open, at any front. */
-  constructor(port: MessagePort, inFlight: InFlight, limit: number, hasStreams: () => boolean) {
+  constructor(port: HostPort, inFlight: InFlight, limit: number, hasStreams: () => boolean) {
     this.#port = port;
     this.#inFlight = inFlight;
     this.#limit = limit;
@@ -50,7 +50,7 @@ export class Outbox {
   }
 
   /** Posts to a new broadcaster from now on. Batches that the old one has not processed are lost. */
-  attach(port: MessagePort, inFlight: InFlight): void {
+  attach(port: HostPort, inFlight: InFlight): void {
     this.#port.close();
     this.#port = port;
     this.#inFlight = inFlight;

@@ -1,6 +1,8 @@
 import { type Batch, decodeBatch } from '../shared/contract/batch.js';
 import type { Item } from '../shared/contract/events.js';
+import { messageOf } from '../shared/errors.js';
 import type { InFlight } from '../shared/memory/in-flight.js';
+import { complain } from '../shared/terminal.js';
 
 /** The end of a MessagePort that batches arrive on. */
 export interface BatchPort {
@@ -65,7 +67,14 @@ export class HostPorts<P extends BatchPort> {
   }
 
   #take({ bytes }: Batch, inFlight: InFlight): void {
-    this.#publish(decodeBatch(bytes));
+    let items: Item[] = [];
+    try {
+      items = decodeBatch(bytes);
+    } catch (thrown) {
+      // Of a host process whose memory is damaged. The others' events continue.
+      complain(`a batch of events was lost, it cannot be read: ${messageOf(thrown)}`);
+    }
+    this.#publish(items);
     inFlight.subtract(bytes.byteLength);
   }
 }

@@ -2,6 +2,7 @@ import type {
   ActionOutcome,
   BotAction,
   CreateBotBody,
+  Isolation,
   RestartPolicy,
   UpdateBotBody,
 } from '../shared/contract/bots.js';
@@ -25,6 +26,8 @@ export interface BotConfig {
   config: JsonObject;
   restart: RestartPolicy;
   dedicated: boolean;
+  isolation: Isolation;
+  host_group: string | null;
 }
 
 /** Calls about bots. */

@@ -18,6 +18,7 @@ import { Dispatcher } from './bots/dispatcher.js';
 import { HostFaults } from './bots/host-faults.js';
 import { HostPool } from './bots/host-pool.js';
 import { Incidents } from './bots/incidents.js';
+import { isolationOf } from './bots/isolation.js';
 import { KEEPS_SOURCES, KindFiles } from './bots/kind-files.js';
 import { allFailed, findKinds, type KindModules, programOptions } from './bots/kind-modules.js';
 import { KindQuarantine } from './bots/kind-quarantine.js';
@@ -50,6 +51,8 @@ import { DemoWorldThread } from './threads/demo-world-thread.js';
 import { FrontPool } from './threads/front-pool.js';
 import type { HostThread } from './threads/host-thread.js';
 import { JournalThread } from './threads/journal-thread.js';
+import { ProcessLinks } from './threads/process-link.js';
+import { startThreadLink } from './threads/thread-link.js';
 import { checkTls } from './tls-snapshot.js';
 
 /** How long the journal may take to write its last events, in ms. */
@@ -94,6 +97,7 @@ export class Service {
   readonly #events: ServiceEvents;
   readonly #quarantine = new Quarantine();
   readonly #kindQuarantine = new KindQuarantine();
+  readonly #processes = new ProcessLinks();
   readonly #hosts: HostPool;
   readonly #schemas = new KindSchemas();
   readonly #kinds: KindModules;
@@ -172,6 +176,7 @@ export class Service {
         }),
         events: this.#events,
         graceMs: config.hosts.stop_grace_ms,
+        isolationOf: (spec) => isolationOf(spec, config.hosts),
         restarted: (kind) => this.#restarts.set(kind, (this.#restarts.get(kind) ?? 0) + 1),
       },
       this.#schemas,
@@ -310,6 +315,7 @@ export class Service {
     await this.#registry.stopAll(botsMs);
     await this.#demoWorld?.close();
     const stuck = await this.#hosts.stop();
+    await this.#processes.close();
     const head = await this.#events.publish(logItem('info', SERVICE_SCOPE, 'stopped'));
     await this.#fronts.close(head, streamsMs);
     await this.#access.stop();
@@ -326,6 +332,8 @@ export class Service {
     const { hosts, network, invoke } = this.#config;
     const options = {
       count,
+      isolation: hosts.isolation,
+      links: { thread: startThreadLink, process: this.#processes.start },
       lagOf: (host: number) => this.#counts.host(host),
       streams,
       maxDedicated: hosts.max_dedicated,

@@ -3,17 +3,17 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
 const pattern1 = new RegExp("^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$", "u");
 const pattern2 = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]+)?$", "u");
 const pattern3 = new RegExp("^.*$", "u");
-const pattern4 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
-const pattern6 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
-const pattern11 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
-const pattern13 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
+const pattern5 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
+const pattern7 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
+const pattern12 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$", "u");
+const pattern14 = new RegExp("^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$", "u");
 
 function validate0(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1609,7 +1609,7 @@ const _errs121 = errors;
 if(errors === _errs121){
 if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 let missing6;
-if((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
+if((((((((((((data47.count === undefined) && (missing6 = "count")) || ((data47.isolation === undefined) && (missing6 = "isolation"))) || ((data47.isolation_by_kind === undefined) && (missing6 = "isolation_by_kind"))) || ((data47.max_dedicated === undefined) && (missing6 = "max_dedicated"))) || ((data47.max_heap_mb === undefined) && (missing6 = "max_heap_mb"))) || ((data47.in_flight_bytes === undefined) && (missing6 = "in_flight_bytes"))) || ((data47.stop_grace_ms === undefined) && (missing6 = "stop_grace_ms"))) || ((data47.kind_load_ms === undefined) && (missing6 = "kind_load_ms"))) || ((data47.starts_per_second === undefined) && (missing6 = "starts_per_second"))) || ((data47.starts_per_second_by_kind === undefined) && (missing6 = "starts_per_second_by_kind"))) || ((data47.bot_lines_per_second === undefined) && (missing6 = "bot_lines_per_second"))){
 validate0.errors = [{instancePath:instancePath+"/hosts",schemaPath:"#/properties/hosts/required",keyword:"required",params:{missingProperty: missing6},message:"must have required property '"+missing6+"'"}];
 return false;
 }
@@ -1711,26 +1711,16 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.max_dedicated !== undefined){
-let data49 = data47.max_dedicated;
+if(data47.isolation !== undefined){
+let data49 = data47.isolation;
 const _errs130 = errors;
-if(!(((typeof data49 == "number") && (!(data49 % 1) && !isNaN(data49))) && (isFinite(data49)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(typeof data49 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/hosts/isolation",schemaPath:"#/properties/hosts/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(errors === _errs130){
-if((typeof data49 == "number") && (isFinite(data49))){
-if(data49 > 1024 || isNaN(data49)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
+if(!((data49 === "thread") || (data49 === "process"))){
+validate0.errors = [{instancePath:instancePath+"/hosts/isolation",schemaPath:"#/properties/hosts/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.hosts.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
-}
-else {
-if(data49 < 0 || isNaN(data49)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
-return false;
-}
-}
-}
 }
 var valid19 = _errs130 === errors;
 }
@@ -1738,19 +1728,34 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.max_heap_mb !== undefined){
-let data50 = data47.max_heap_mb;
+if(data47.isolation_by_kind !== undefined){
+let data50 = data47.isolation_by_kind;
 const _errs132 = errors;
-if(!(((typeof data50 == "number") && (!(data50 % 1) && !isNaN(data50))) && (isFinite(data50)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
 if(errors === _errs132){
-if((typeof data50 == "number") && (isFinite(data50))){
-if(data50 < 32 || isNaN(data50)){
-validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+var valid21 = true;
+for(const key7 in data50){
+if(pattern3.test(key7)){
+let data51 = data50[key7];
+const _errs134 = errors;
+if(typeof data51 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/isolation_by_kind/patternProperties/%5E.*%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
+if(!((data51 === "thread") || (data51 === "process"))){
+validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/isolation_by_kind/patternProperties/%5E.*%24/enum",keyword:"enum",params:{allowedValues: schema0.properties.hosts.properties.isolation_by_kind.patternProperties["^.*$"].enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid21 = _errs134 === errors;
+if(!valid21){
+break;
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/hosts/isolation_by_kind",schemaPath:"#/properties/hosts/properties/isolation_by_kind/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
 }
 }
 var valid19 = _errs132 === errors;
@@ -1759,43 +1764,22 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.in_flight_bytes !== undefined){
-let data51 = data47.in_flight_bytes;
-const _errs134 = errors;
-if(!(((typeof data51 == "number") && (!(data51 % 1) && !isNaN(data51))) && (isFinite(data51)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
-return false;
-}
-if(errors === _errs134){
-if((typeof data51 == "number") && (isFinite(data51))){
-if(data51 < 65536 || isNaN(data51)){
-validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
-return false;
-}
-}
-}
-var valid19 = _errs134 === errors;
-}
-else {
-var valid19 = true;
-}
-if(valid19){
-if(data47.stop_grace_ms !== undefined){
-let data52 = data47.stop_grace_ms;
+if(data47.max_dedicated !== undefined){
+let data52 = data47.max_dedicated;
 const _errs136 = errors;
 if(!(((typeof data52 == "number") && (!(data52 % 1) && !isNaN(data52))) && (isFinite(data52)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs136){
 if((typeof data52 == "number") && (isFinite(data52))){
-if(data52 > 60000 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+if(data52 > 1024 || isNaN(data52)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024"}];
 return false;
 }
 else {
 if(data52 < 0 || isNaN(data52)){
-validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_dedicated",schemaPath:"#/properties/hosts/properties/max_dedicated/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
@@ -1807,17 +1791,17 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.kind_load_ms !== undefined){
-let data53 = data47.kind_load_ms;
+if(data47.max_heap_mb !== undefined){
+let data53 = data47.max_heap_mb;
 const _errs138 = errors;
 if(!(((typeof data53 == "number") && (!(data53 % 1) && !isNaN(data53))) && (isFinite(data53)))){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
 if(errors === _errs138){
 if((typeof data53 == "number") && (isFinite(data53))){
-if(data53 < 100 || isNaN(data53)){
-validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+if(data53 < 32 || isNaN(data53)){
+validate0.errors = [{instancePath:instancePath+"/hosts/max_heap_mb",schemaPath:"#/properties/hosts/properties/max_heap_mb/minimum",keyword:"minimum",params:{comparison: ">=", limit: 32},message:"must be >= 32"}];
 return false;
 }
 }
@@ -1828,15 +1812,84 @@ else {
 var valid19 = true;
 }
 if(valid19){
-if(data47.starts_per_second !== undefined){
-let data54 = data47.starts_per_second;
+if(data47.in_flight_bytes !== undefined){
+let data54 = data47.in_flight_bytes;
 const _errs140 = errors;
-const _errs141 = errors;
-let valid21 = false;
-const _errs142 = errors;
-if(errors === _errs142){
+if(!(((typeof data54 == "number") && (!(data54 % 1) && !isNaN(data54))) && (isFinite(data54)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs140){
 if((typeof data54 == "number") && (isFinite(data54))){
-if(data54 > 100000 || isNaN(data54)){
+if(data54 < 65536 || isNaN(data54)){
+validate0.errors = [{instancePath:instancePath+"/hosts/in_flight_bytes",schemaPath:"#/properties/hosts/properties/in_flight_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 65536},message:"must be >= 65536"}];
+return false;
+}
+}
+}
+var valid19 = _errs140 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.stop_grace_ms !== undefined){
+let data55 = data47.stop_grace_ms;
+const _errs142 = errors;
+if(!(((typeof data55 == "number") && (!(data55 % 1) && !isNaN(data55))) && (isFinite(data55)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs142){
+if((typeof data55 == "number") && (isFinite(data55))){
+if(data55 > 60000 || isNaN(data55)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 60000},message:"must be <= 60000"}];
+return false;
+}
+else {
+if(data55 < 0 || isNaN(data55)){
+validate0.errors = [{instancePath:instancePath+"/hosts/stop_grace_ms",schemaPath:"#/properties/hosts/properties/stop_grace_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
+return false;
+}
+}
+}
+}
+var valid19 = _errs142 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.kind_load_ms !== undefined){
+let data56 = data47.kind_load_ms;
+const _errs144 = errors;
+if(!(((typeof data56 == "number") && (!(data56 % 1) && !isNaN(data56))) && (isFinite(data56)))){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+return false;
+}
+if(errors === _errs144){
+if((typeof data56 == "number") && (isFinite(data56))){
+if(data56 < 100 || isNaN(data56)){
+validate0.errors = [{instancePath:instancePath+"/hosts/kind_load_ms",schemaPath:"#/properties/hosts/properties/kind_load_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+return false;
+}
+}
+}
+var valid19 = _errs144 === errors;
+}
+else {
+var valid19 = true;
+}
+if(valid19){
+if(data47.starts_per_second !== undefined){
+let data57 = data47.starts_per_second;
+const _errs146 = errors;
+const _errs147 = errors;
+let valid22 = false;
+const _errs148 = errors;
+if(errors === _errs148){
+if((typeof data57 == "number") && (isFinite(data57))){
+if(data57 > 100000 || isNaN(data57)){
 const err27 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"};
 if(vErrors === null){
 vErrors = [err27];
@@ -1847,7 +1900,7 @@ vErrors.push(err27);
 errors++;
 }
 else {
-if(data54 < 0.01 || isNaN(data54)){
+if(data57 < 0.01 || isNaN(data57)){
 const err28 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"};
 if(vErrors === null){
 vErrors = [err28];
@@ -1870,11 +1923,11 @@ vErrors.push(err29);
 errors++;
 }
 }
-var _valid6 = _errs142 === errors;
-valid21 = valid21 || _valid6;
-if(!valid21){
-const _errs144 = errors;
-if(data54 !== null){
+var _valid6 = _errs148 === errors;
+valid22 = valid22 || _valid6;
+if(!valid22){
+const _errs150 = errors;
+if(data57 !== null){
 const err30 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err30];
@@ -1884,10 +1937,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-var _valid6 = _errs144 === errors;
-valid21 = valid21 || _valid6;
+var _valid6 = _errs150 === errors;
+valid22 = valid22 || _valid6;
 }
-if(!valid21){
+if(!valid22){
 const err31 = {instancePath:instancePath+"/hosts/starts_per_second",schemaPath:"#/properties/hosts/properties/starts_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err31];
@@ -1900,52 +1953,52 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs141;
+errors = _errs147;
 if(vErrors !== null){
-if(_errs141){
-vErrors.length = _errs141;
+if(_errs147){
+vErrors.length = _errs147;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid19 = _errs140 === errors;
+var valid19 = _errs146 === errors;
 }
 else {
 var valid19 = true;
 }
 if(valid19){
 if(data47.starts_per_second_by_kind !== undefined){
-let data55 = data47.starts_per_second_by_kind;
-const _errs146 = errors;
-if(errors === _errs146){
-if(data55 && typeof data55 == "object" && !Array.isArray(data55)){
-var valid22 = true;
-for(const key7 in data55){
-if(pattern3.test(key7)){
-let data56 = data55[key7];
-const _errs148 = errors;
-if(errors === _errs148){
-if((typeof data56 == "number") && (isFinite(data56))){
-if(data56 > 100000 || isNaN(data56)){
-validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
+let data58 = data47.starts_per_second_by_kind;
+const _errs152 = errors;
+if(errors === _errs152){
+if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
+var valid23 = true;
+for(const key8 in data58){
+if(pattern3.test(key8)){
+let data59 = data58[key8];
+const _errs154 = errors;
+if(errors === _errs154){
+if((typeof data59 == "number") && (isFinite(data59))){
+if(data59 > 100000 || isNaN(data59)){
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000"}];
 return false;
 }
 else {
-if(data56 < 0.01 || isNaN(data56)){
-validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
+if(data59 < 0.01 || isNaN(data59)){
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/type",keyword:"type",params:{type: "number"},message:"must be number"}];
+validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/hosts/properties/starts_per_second_by_kind/patternProperties/%5E.*%24/type",keyword:"type",params:{type: "number"},message:"must be number"}];
 return false;
 }
 }
-var valid22 = _errs148 === errors;
-if(!valid22){
+var valid23 = _errs154 === errors;
+if(!valid23){
 break;
 }
 }
@@ -1956,31 +2009,33 @@ validate0.errors = [{instancePath:instancePath+"/hosts/starts_per_second_by_kind
 return false;
 }
 }
-var valid19 = _errs146 === errors;
+var valid19 = _errs152 === errors;
 }
 else {
 var valid19 = true;
 }
 if(valid19){
 if(data47.bot_lines_per_second !== undefined){
-let data57 = data47.bot_lines_per_second;
-const _errs150 = errors;
-if(!(((typeof data57 == "number") && (!(data57 % 1) && !isNaN(data57))) && (isFinite(data57)))){
+let data60 = data47.bot_lines_per_second;
+const _errs156 = errors;
+if(!(((typeof data60 == "number") && (!(data60 % 1) && !isNaN(data60))) && (isFinite(data60)))){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs150){
-if((typeof data57 == "number") && (isFinite(data57))){
-if(data57 < 0 || isNaN(data57)){
+if(errors === _errs156){
+if((typeof data60 == "number") && (isFinite(data60))){
+if(data60 < 0 || isNaN(data60)){
 validate0.errors = [{instancePath:instancePath+"/hosts/bot_lines_per_second",schemaPath:"#/properties/hosts/properties/bot_lines_per_second/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid19 = _errs150 === errors;
+var valid19 = _errs156 === errors;
 }
 else {
 var valid19 = true;
+}
+}
 }
 }
 }
@@ -2005,40 +2060,40 @@ var valid0 = true;
 }
 if(valid0){
 if(data.network !== undefined){
-let data58 = data.network;
-const _errs152 = errors;
-if(errors === _errs152){
-if(data58 && typeof data58 == "object" && !Array.isArray(data58)){
+let data61 = data.network;
+const _errs158 = errors;
+if(errors === _errs158){
+if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
 let missing7;
-if((data58.allow === undefined) && (missing7 = "allow")){
+if((data61.allow === undefined) && (missing7 = "allow")){
 validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/required",keyword:"required",params:{missingProperty: missing7},message:"must have required property '"+missing7+"'"}];
 return false;
 }
 else {
-const _errs154 = errors;
-for(const key8 in data58){
-if(!(key8 === "allow")){
-validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"}];
+const _errs160 = errors;
+for(const key9 in data61){
+if(!(key9 === "allow")){
+validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properties/network/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs154 === errors){
-if(data58.allow !== undefined){
-let data59 = data58.allow;
-const _errs156 = errors;
-let valid24 = false;
-const _errs157 = errors;
-if(errors === _errs157){
-if(Array.isArray(data59)){
-var valid25 = true;
-const len4 = data59.length;
+if(_errs160 === errors){
+if(data61.allow !== undefined){
+let data62 = data61.allow;
+const _errs162 = errors;
+let valid25 = false;
+const _errs163 = errors;
+if(errors === _errs163){
+if(Array.isArray(data62)){
+var valid26 = true;
+const len4 = data62.length;
 for(let i8=0; i8<len4; i8++){
-let data60 = data59[i8];
-const _errs159 = errors;
-if(errors === _errs159){
-if(typeof data60 === "string"){
-if(func2(data60) < 1){
+let data63 = data62[i8];
+const _errs165 = errors;
+if(errors === _errs165){
+if(typeof data63 === "string"){
+if(func2(data63) < 1){
 const err32 = {instancePath:instancePath+"/network/allow/" + i8,schemaPath:"#/properties/network/properties/allow/anyOf/0/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err32];
@@ -2060,8 +2115,8 @@ vErrors.push(err33);
 errors++;
 }
 }
-var valid25 = _errs159 === errors;
-if(!valid25){
+var valid26 = _errs165 === errors;
+if(!valid26){
 break;
 }
 }
@@ -2077,11 +2132,11 @@ vErrors.push(err34);
 errors++;
 }
 }
-var _valid7 = _errs157 === errors;
-valid24 = valid24 || _valid7;
-if(!valid24){
-const _errs161 = errors;
-if(data59 !== null){
+var _valid7 = _errs163 === errors;
+valid25 = valid25 || _valid7;
+if(!valid25){
+const _errs167 = errors;
+if(data62 !== null){
 const err35 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err35];
@@ -2091,10 +2146,10 @@ vErrors.push(err35);
 }
 errors++;
 }
-var _valid7 = _errs161 === errors;
-valid24 = valid24 || _valid7;
+var _valid7 = _errs167 === errors;
+valid25 = valid25 || _valid7;
 }
-if(!valid24){
+if(!valid25){
 const err36 = {instancePath:instancePath+"/network/allow",schemaPath:"#/properties/network/properties/allow/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err36];
@@ -2107,10 +2162,10 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs156;
+errors = _errs162;
 if(vErrors !== null){
-if(_errs156){
-vErrors.length = _errs156;
+if(_errs162){
+vErrors.length = _errs162;
 }
 else {
 vErrors = null;
@@ -2126,42 +2181,42 @@ validate0.errors = [{instancePath:instancePath+"/network",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs152 === errors;
+var valid0 = _errs158 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.invoke !== undefined){
-let data61 = data.invoke;
-const _errs163 = errors;
-if(errors === _errs163){
-if(data61 && typeof data61 == "object" && !Array.isArray(data61)){
+let data64 = data.invoke;
+const _errs169 = errors;
+if(errors === _errs169){
+if(data64 && typeof data64 == "object" && !Array.isArray(data64)){
 let missing8;
-if((data61.timeout_ms === undefined) && (missing8 = "timeout_ms")){
+if((data64.timeout_ms === undefined) && (missing8 = "timeout_ms")){
 validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/required",keyword:"required",params:{missingProperty: missing8},message:"must have required property '"+missing8+"'"}];
 return false;
 }
 else {
-const _errs165 = errors;
-for(const key9 in data61){
-if(!(key9 === "timeout_ms")){
-validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"}];
+const _errs171 = errors;
+for(const key10 in data64){
+if(!(key10 === "timeout_ms")){
+validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/properties/invoke/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs165 === errors){
-if(data61.timeout_ms !== undefined){
-let data62 = data61.timeout_ms;
-const _errs166 = errors;
-if(!(((typeof data62 == "number") && (!(data62 % 1) && !isNaN(data62))) && (isFinite(data62)))){
+if(_errs171 === errors){
+if(data64.timeout_ms !== undefined){
+let data65 = data64.timeout_ms;
+const _errs172 = errors;
+if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs166){
-if((typeof data62 == "number") && (isFinite(data62))){
-if(data62 < 10 || isNaN(data62)){
+if(errors === _errs172){
+if((typeof data65 == "number") && (isFinite(data65))){
+if(data65 < 10 || isNaN(data65)){
 validate0.errors = [{instancePath:instancePath+"/invoke/timeout_ms",schemaPath:"#/properties/invoke/properties/timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 10},message:"must be >= 10"}];
 return false;
 }
@@ -2176,84 +2231,84 @@ validate0.errors = [{instancePath:instancePath+"/invoke",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs163 === errors;
+var valid0 = _errs169 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.shutdown !== undefined){
-let data63 = data.shutdown;
-const _errs168 = errors;
-if(errors === _errs168){
-if(data63 && typeof data63 == "object" && !Array.isArray(data63)){
+let data66 = data.shutdown;
+const _errs174 = errors;
+if(errors === _errs174){
+if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
 let missing9;
-if(((data63.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data63.streams_ms === undefined) && (missing9 = "streams_ms"))){
+if(((data66.bots_ms === undefined) && (missing9 = "bots_ms")) || ((data66.streams_ms === undefined) && (missing9 = "streams_ms"))){
 validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/required",keyword:"required",params:{missingProperty: missing9},message:"must have required property '"+missing9+"'"}];
 return false;
 }
 else {
-const _errs170 = errors;
-for(const key10 in data63){
-if(!((key10 === "bots_ms") || (key10 === "streams_ms"))){
-validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties"}];
+const _errs176 = errors;
+for(const key11 in data66){
+if(!((key11 === "bots_ms") || (key11 === "streams_ms"))){
+validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/properties/shutdown/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs170 === errors){
-if(data63.bots_ms !== undefined){
-let data64 = data63.bots_ms;
-const _errs171 = errors;
-if(!(((typeof data64 == "number") && (!(data64 % 1) && !isNaN(data64))) && (isFinite(data64)))){
+if(_errs176 === errors){
+if(data66.bots_ms !== undefined){
+let data67 = data66.bots_ms;
+const _errs177 = errors;
+if(!(((typeof data67 == "number") && (!(data67 % 1) && !isNaN(data67))) && (isFinite(data67)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs171){
-if((typeof data64 == "number") && (isFinite(data64))){
-if(data64 > 7500 || isNaN(data64)){
+if(errors === _errs177){
+if((typeof data67 == "number") && (isFinite(data67))){
+if(data67 > 7500 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data64 < 0 || isNaN(data64)){
+if(data67 < 0 || isNaN(data67)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/bots_ms",schemaPath:"#/properties/shutdown/properties/bots_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid27 = _errs171 === errors;
+var valid28 = _errs177 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
-if(valid27){
-if(data63.streams_ms !== undefined){
-let data65 = data63.streams_ms;
-const _errs173 = errors;
-if(!(((typeof data65 == "number") && (!(data65 % 1) && !isNaN(data65))) && (isFinite(data65)))){
+if(valid28){
+if(data66.streams_ms !== undefined){
+let data68 = data66.streams_ms;
+const _errs179 = errors;
+if(!(((typeof data68 == "number") && (!(data68 % 1) && !isNaN(data68))) && (isFinite(data68)))){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs173){
-if((typeof data65 == "number") && (isFinite(data65))){
-if(data65 > 7500 || isNaN(data65)){
+if(errors === _errs179){
+if((typeof data68 == "number") && (isFinite(data68))){
+if(data68 > 7500 || isNaN(data68)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 7500},message:"must be <= 7500"}];
 return false;
 }
 else {
-if(data65 < 0 || isNaN(data65)){
+if(data68 < 0 || isNaN(data68)){
 validate0.errors = [{instancePath:instancePath+"/shutdown/streams_ms",schemaPath:"#/properties/shutdown/properties/streams_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid27 = _errs173 === errors;
+var valid28 = _errs179 === errors;
 }
 else {
-var valid27 = true;
+var valid28 = true;
 }
 }
 }
@@ -2264,39 +2319,39 @@ validate0.errors = [{instancePath:instancePath+"/shutdown",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs168 === errors;
+var valid0 = _errs174 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.log !== undefined){
-let data66 = data.log;
-const _errs175 = errors;
-if(errors === _errs175){
-if(data66 && typeof data66 == "object" && !Array.isArray(data66)){
+let data69 = data.log;
+const _errs181 = errors;
+if(errors === _errs181){
+if(data69 && typeof data69 == "object" && !Array.isArray(data69)){
 let missing10;
-if((data66.access === undefined) && (missing10 = "access")){
+if((data69.access === undefined) && (missing10 = "access")){
 validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/required",keyword:"required",params:{missingProperty: missing10},message:"must have required property '"+missing10+"'"}];
 return false;
 }
 else {
-const _errs177 = errors;
-for(const key11 in data66){
-if(!(key11 === "access")){
-validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key11},message:"must NOT have additional properties"}];
+const _errs183 = errors;
+for(const key12 in data69){
+if(!(key12 === "access")){
+validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/log/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs177 === errors){
-if(data66.access !== undefined){
-let data67 = data66.access;
-if(typeof data67 !== "string"){
+if(_errs183 === errors){
+if(data69.access !== undefined){
+let data70 = data69.access;
+if(typeof data70 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data67 === "off") || (data67 === "errors")) || (data67 === "all"))){
+if(!(((data70 === "off") || (data70 === "errors")) || (data70 === "all"))){
 validate0.errors = [{instancePath:instancePath+"/log/access",schemaPath:"#/properties/log/properties/access/enum",keyword:"enum",params:{allowedValues: schema0.properties.log.properties.access.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
@@ -2309,70 +2364,70 @@ validate0.errors = [{instancePath:instancePath+"/log",schemaPath:"#/properties/l
 return false;
 }
 }
-var valid0 = _errs175 === errors;
+var valid0 = _errs181 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.pressure !== undefined){
-let data68 = data.pressure;
-const _errs180 = errors;
-if(errors === _errs180){
-if(data68 && typeof data68 == "object" && !Array.isArray(data68)){
+let data71 = data.pressure;
+const _errs186 = errors;
+if(errors === _errs186){
+if(data71 && typeof data71 == "object" && !Array.isArray(data71)){
 let missing11;
-if(((((data68.max_bots === undefined) && (missing11 = "max_bots")) || ((data68.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data68.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data68.max_queue === undefined) && (missing11 = "max_queue"))){
+if(((((data71.max_bots === undefined) && (missing11 = "max_bots")) || ((data71.max_cpu === undefined) && (missing11 = "max_cpu"))) || ((data71.max_memory_mb === undefined) && (missing11 = "max_memory_mb"))) || ((data71.max_queue === undefined) && (missing11 = "max_queue"))){
 validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/required",keyword:"required",params:{missingProperty: missing11},message:"must have required property '"+missing11+"'"}];
 return false;
 }
 else {
-const _errs182 = errors;
-for(const key12 in data68){
-if(!((((key12 === "max_bots") || (key12 === "max_cpu")) || (key12 === "max_memory_mb")) || (key12 === "max_queue"))){
-validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties"}];
+const _errs188 = errors;
+for(const key13 in data71){
+if(!((((key13 === "max_bots") || (key13 === "max_cpu")) || (key13 === "max_memory_mb")) || (key13 === "max_queue"))){
+validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/properties/pressure/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs182 === errors){
-if(data68.max_bots !== undefined){
-let data69 = data68.max_bots;
-const _errs183 = errors;
-if(!(((typeof data69 == "number") && (!(data69 % 1) && !isNaN(data69))) && (isFinite(data69)))){
+if(_errs188 === errors){
+if(data71.max_bots !== undefined){
+let data72 = data71.max_bots;
+const _errs189 = errors;
+if(!(((typeof data72 == "number") && (!(data72 % 1) && !isNaN(data72))) && (isFinite(data72)))){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs183){
-if((typeof data69 == "number") && (isFinite(data69))){
-if(data69 > 1000000 || isNaN(data69)){
+if(errors === _errs189){
+if((typeof data72 == "number") && (isFinite(data72))){
+if(data72 > 1000000 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000"}];
 return false;
 }
 else {
-if(data69 < 1 || isNaN(data69)){
+if(data72 < 1 || isNaN(data72)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_bots",schemaPath:"#/properties/pressure/properties/max_bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"}];
 return false;
 }
 }
 }
 }
-var valid29 = _errs183 === errors;
+var valid30 = _errs189 === errors;
 }
 else {
-var valid29 = true;
+var valid30 = true;
 }
-if(valid29){
-if(data68.max_cpu !== undefined){
-let data70 = data68.max_cpu;
-const _errs185 = errors;
-if(errors === _errs185){
-if((typeof data70 == "number") && (isFinite(data70))){
-if(data70 > 1 || isNaN(data70)){
+if(valid30){
+if(data71.max_cpu !== undefined){
+let data73 = data71.max_cpu;
+const _errs191 = errors;
+if(errors === _errs191){
+if((typeof data73 == "number") && (isFinite(data73))){
+if(data73 > 1 || isNaN(data73)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data70 < 0.01 || isNaN(data70)){
+if(data73 < 0.01 || isNaN(data73)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#/properties/pressure/properties/max_cpu/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2383,19 +2438,19 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_cpu",schemaPath:"#
 return false;
 }
 }
-var valid29 = _errs185 === errors;
+var valid30 = _errs191 === errors;
 }
 else {
-var valid29 = true;
+var valid30 = true;
 }
-if(valid29){
-if(data68.max_memory_mb !== undefined){
-let data71 = data68.max_memory_mb;
-const _errs187 = errors;
-const _errs188 = errors;
-let valid30 = false;
-const _errs189 = errors;
-if(!(((typeof data71 == "number") && (!(data71 % 1) && !isNaN(data71))) && (isFinite(data71)))){
+if(valid30){
+if(data71.max_memory_mb !== undefined){
+let data74 = data71.max_memory_mb;
+const _errs193 = errors;
+const _errs194 = errors;
+let valid31 = false;
+const _errs195 = errors;
+if(!(((typeof data74 == "number") && (!(data74 % 1) && !isNaN(data74))) && (isFinite(data74)))){
 const err37 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err37];
@@ -2405,9 +2460,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-if(errors === _errs189){
-if((typeof data71 == "number") && (isFinite(data71))){
-if(data71 < 1 || isNaN(data71)){
+if(errors === _errs195){
+if((typeof data74 == "number") && (isFinite(data74))){
+if(data74 < 1 || isNaN(data74)){
 const err38 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err38];
@@ -2419,11 +2474,11 @@ errors++;
 }
 }
 }
-var _valid8 = _errs189 === errors;
-valid30 = valid30 || _valid8;
-if(!valid30){
-const _errs191 = errors;
-if(data71 !== null){
+var _valid8 = _errs195 === errors;
+valid31 = valid31 || _valid8;
+if(!valid31){
+const _errs197 = errors;
+if(data74 !== null){
 const err39 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err39];
@@ -2433,10 +2488,10 @@ vErrors.push(err39);
 }
 errors++;
 }
-var _valid8 = _errs191 === errors;
-valid30 = valid30 || _valid8;
+var _valid8 = _errs197 === errors;
+valid31 = valid31 || _valid8;
 }
-if(!valid30){
+if(!valid31){
 const err40 = {instancePath:instancePath+"/pressure/max_memory_mb",schemaPath:"#/properties/pressure/properties/max_memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err40];
@@ -2449,33 +2504,33 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs188;
+errors = _errs194;
 if(vErrors !== null){
-if(_errs188){
-vErrors.length = _errs188;
+if(_errs194){
+vErrors.length = _errs194;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid29 = _errs187 === errors;
+var valid30 = _errs193 === errors;
 }
 else {
-var valid29 = true;
+var valid30 = true;
 }
-if(valid29){
-if(data68.max_queue !== undefined){
-let data72 = data68.max_queue;
-const _errs193 = errors;
-if(errors === _errs193){
-if((typeof data72 == "number") && (isFinite(data72))){
-if(data72 > 1 || isNaN(data72)){
+if(valid30){
+if(data71.max_queue !== undefined){
+let data75 = data71.max_queue;
+const _errs199 = errors;
+if(errors === _errs199){
+if((typeof data75 == "number") && (isFinite(data75))){
+if(data75 > 1 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1"}];
 return false;
 }
 else {
-if(data72 < 0.01 || isNaN(data72)){
+if(data75 < 0.01 || isNaN(data75)){
 validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:"#/properties/pressure/properties/max_queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2486,10 +2541,10 @@ validate0.errors = [{instancePath:instancePath+"/pressure/max_queue",schemaPath:
 return false;
 }
 }
-var valid29 = _errs193 === errors;
+var valid30 = _errs199 === errors;
 }
 else {
-var valid29 = true;
+var valid30 = true;
 }
 }
 }
@@ -2502,82 +2557,82 @@ validate0.errors = [{instancePath:instancePath+"/pressure",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs180 === errors;
+var valid0 = _errs186 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.journal !== undefined){
-let data73 = data.journal;
-const _errs195 = errors;
-if(errors === _errs195){
-if(data73 && typeof data73 == "object" && !Array.isArray(data73)){
+let data76 = data.journal;
+const _errs201 = errors;
+if(errors === _errs201){
+if(data76 && typeof data76 == "object" && !Array.isArray(data76)){
 let missing12;
-if((((((data73.enabled === undefined) && (missing12 = "enabled")) || ((data73.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data73.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data73.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data73.fsync === undefined) && (missing12 = "fsync"))){
+if((((((data76.enabled === undefined) && (missing12 = "enabled")) || ((data76.max_bytes === undefined) && (missing12 = "max_bytes"))) || ((data76.max_age_hours === undefined) && (missing12 = "max_age_hours"))) || ((data76.flush_ms === undefined) && (missing12 = "flush_ms"))) || ((data76.fsync === undefined) && (missing12 = "fsync"))){
 validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/required",keyword:"required",params:{missingProperty: missing12},message:"must have required property '"+missing12+"'"}];
 return false;
 }
 else {
-const _errs197 = errors;
-for(const key13 in data73){
-if(!(((((key13 === "enabled") || (key13 === "max_bytes")) || (key13 === "max_age_hours")) || (key13 === "flush_ms")) || (key13 === "fsync"))){
-validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties"}];
+const _errs203 = errors;
+for(const key14 in data76){
+if(!(((((key14 === "enabled") || (key14 === "max_bytes")) || (key14 === "max_age_hours")) || (key14 === "flush_ms")) || (key14 === "fsync"))){
+validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properties/journal/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs197 === errors){
-if(data73.enabled !== undefined){
-const _errs198 = errors;
-if(typeof data73.enabled !== "boolean"){
+if(_errs203 === errors){
+if(data76.enabled !== undefined){
+const _errs204 = errors;
+if(typeof data76.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/journal/enabled",schemaPath:"#/properties/journal/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid31 = _errs198 === errors;
+var valid32 = _errs204 === errors;
 }
 else {
-var valid31 = true;
+var valid32 = true;
 }
-if(valid31){
-if(data73.max_bytes !== undefined){
-let data75 = data73.max_bytes;
-const _errs200 = errors;
-if(!(((typeof data75 == "number") && (!(data75 % 1) && !isNaN(data75))) && (isFinite(data75)))){
+if(valid32){
+if(data76.max_bytes !== undefined){
+let data78 = data76.max_bytes;
+const _errs206 = errors;
+if(!(((typeof data78 == "number") && (!(data78 % 1) && !isNaN(data78))) && (isFinite(data78)))){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs200){
-if((typeof data75 == "number") && (isFinite(data75))){
-if(data75 > 1099511627776 || isNaN(data75)){
+if(errors === _errs206){
+if((typeof data78 == "number") && (isFinite(data78))){
+if(data78 > 1099511627776 || isNaN(data78)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1099511627776},message:"must be <= 1099511627776"}];
 return false;
 }
 else {
-if(data75 < 1048576 || isNaN(data75)){
+if(data78 < 1048576 || isNaN(data78)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_bytes",schemaPath:"#/properties/journal/properties/max_bytes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1048576},message:"must be >= 1048576"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs200 === errors;
+var valid32 = _errs206 === errors;
 }
 else {
-var valid31 = true;
+var valid32 = true;
 }
-if(valid31){
-if(data73.max_age_hours !== undefined){
-let data76 = data73.max_age_hours;
-const _errs202 = errors;
-if(errors === _errs202){
-if((typeof data76 == "number") && (isFinite(data76))){
-if(data76 > 87600 || isNaN(data76)){
+if(valid32){
+if(data76.max_age_hours !== undefined){
+let data79 = data76.max_age_hours;
+const _errs208 = errors;
+if(errors === _errs208){
+if((typeof data79 == "number") && (isFinite(data79))){
+if(data79 > 87600 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/maximum",keyword:"maximum",params:{comparison: "<=", limit: 87600},message:"must be <= 87600"}];
 return false;
 }
 else {
-if(data76 < 0.01 || isNaN(data76)){
+if(data79 < 0.01 || isNaN(data79)){
 validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPath:"#/properties/journal/properties/max_age_hours/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0.01},message:"must be >= 0.01"}];
 return false;
 }
@@ -2588,46 +2643,46 @@ validate0.errors = [{instancePath:instancePath+"/journal/max_age_hours",schemaPa
 return false;
 }
 }
-var valid31 = _errs202 === errors;
+var valid32 = _errs208 === errors;
 }
 else {
-var valid31 = true;
+var valid32 = true;
 }
-if(valid31){
-if(data73.flush_ms !== undefined){
-let data77 = data73.flush_ms;
-const _errs204 = errors;
-if(!(((typeof data77 == "number") && (!(data77 % 1) && !isNaN(data77))) && (isFinite(data77)))){
+if(valid32){
+if(data76.flush_ms !== undefined){
+let data80 = data76.flush_ms;
+const _errs210 = errors;
+if(!(((typeof data80 == "number") && (!(data80 % 1) && !isNaN(data80))) && (isFinite(data80)))){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs204){
-if((typeof data77 == "number") && (isFinite(data77))){
-if(data77 > 10000 || isNaN(data77)){
+if(errors === _errs210){
+if((typeof data80 == "number") && (isFinite(data80))){
+if(data80 > 10000 || isNaN(data80)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data77 < 5 || isNaN(data77)){
+if(data80 < 5 || isNaN(data80)){
 validate0.errors = [{instancePath:instancePath+"/journal/flush_ms",schemaPath:"#/properties/journal/properties/flush_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 5},message:"must be >= 5"}];
 return false;
 }
 }
 }
 }
-var valid31 = _errs204 === errors;
+var valid32 = _errs210 === errors;
 }
 else {
-var valid31 = true;
+var valid32 = true;
 }
-if(valid31){
-if(data73.fsync !== undefined){
-let data78 = data73.fsync;
-const _errs206 = errors;
-const _errs207 = errors;
-let valid32 = false;
-const _errs208 = errors;
-if(typeof data78 !== "string"){
+if(valid32){
+if(data76.fsync !== undefined){
+let data81 = data76.fsync;
+const _errs212 = errors;
+const _errs213 = errors;
+let valid33 = false;
+const _errs214 = errors;
+if(typeof data81 !== "string"){
 const err41 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err41];
@@ -2637,7 +2692,7 @@ vErrors.push(err41);
 }
 errors++;
 }
-if("always" !== data78){
+if("always" !== data81){
 const err42 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err42];
@@ -2647,11 +2702,11 @@ vErrors.push(err42);
 }
 errors++;
 }
-var _valid9 = _errs208 === errors;
-valid32 = valid32 || _valid9;
-if(!valid32){
-const _errs210 = errors;
-if(typeof data78 !== "string"){
+var _valid9 = _errs214 === errors;
+valid33 = valid33 || _valid9;
+if(!valid33){
+const _errs216 = errors;
+if(typeof data81 !== "string"){
 const err43 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err43];
@@ -2661,7 +2716,7 @@ vErrors.push(err43);
 }
 errors++;
 }
-if("background" !== data78){
+if("background" !== data81){
 const err44 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/1/const",keyword:"const",params:{allowedValue: "background"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err44];
@@ -2671,11 +2726,11 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid9 = _errs210 === errors;
-valid32 = valid32 || _valid9;
-if(!valid32){
-const _errs212 = errors;
-if(typeof data78 !== "string"){
+var _valid9 = _errs216 === errors;
+valid33 = valid33 || _valid9;
+if(!valid33){
+const _errs218 = errors;
+if(typeof data81 !== "string"){
 const err45 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err45];
@@ -2685,7 +2740,7 @@ vErrors.push(err45);
 }
 errors++;
 }
-if("never" !== data78){
+if("never" !== data81){
 const err46 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err46];
@@ -2695,11 +2750,11 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid9 = _errs212 === errors;
-valid32 = valid32 || _valid9;
+var _valid9 = _errs218 === errors;
+valid33 = valid33 || _valid9;
 }
 }
-if(!valid32){
+if(!valid33){
 const err47 = {instancePath:instancePath+"/journal/fsync",schemaPath:"#/properties/journal/properties/fsync/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err47];
@@ -2712,20 +2767,20 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs207;
+errors = _errs213;
 if(vErrors !== null){
-if(_errs207){
-vErrors.length = _errs207;
+if(_errs213){
+vErrors.length = _errs213;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid31 = _errs206 === errors;
+var valid32 = _errs212 === errors;
 }
 else {
-var valid31 = true;
+var valid32 = true;
 }
 }
 }
@@ -2739,69 +2794,69 @@ validate0.errors = [{instancePath:instancePath+"/journal",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs195 === errors;
+var valid0 = _errs201 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.demo !== undefined){
-let data79 = data.demo;
-const _errs214 = errors;
-if(errors === _errs214){
-if(data79 && typeof data79 == "object" && !Array.isArray(data79)){
+let data82 = data.demo;
+const _errs220 = errors;
+if(errors === _errs220){
+if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
 let missing13;
-if(((data79.enabled === undefined) && (missing13 = "enabled")) || ((data79.bots === undefined) && (missing13 = "bots"))){
+if(((data82.enabled === undefined) && (missing13 = "enabled")) || ((data82.bots === undefined) && (missing13 = "bots"))){
 validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/required",keyword:"required",params:{missingProperty: missing13},message:"must have required property '"+missing13+"'"}];
 return false;
 }
 else {
-const _errs216 = errors;
-for(const key14 in data79){
-if(!((key14 === "enabled") || (key14 === "bots"))){
-validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key14},message:"must NOT have additional properties"}];
+const _errs222 = errors;
+for(const key15 in data82){
+if(!((key15 === "enabled") || (key15 === "bots"))){
+validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/demo/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs216 === errors){
-if(data79.enabled !== undefined){
-const _errs217 = errors;
-if(typeof data79.enabled !== "boolean"){
+if(_errs222 === errors){
+if(data82.enabled !== undefined){
+const _errs223 = errors;
+if(typeof data82.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/demo/enabled",schemaPath:"#/properties/demo/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid33 = _errs217 === errors;
+var valid34 = _errs223 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
-if(valid33){
-if(data79.bots !== undefined){
-let data81 = data79.bots;
-const _errs219 = errors;
-if(!(((typeof data81 == "number") && (!(data81 % 1) && !isNaN(data81))) && (isFinite(data81)))){
+if(valid34){
+if(data82.bots !== undefined){
+let data84 = data82.bots;
+const _errs225 = errors;
+if(!(((typeof data84 == "number") && (!(data84 % 1) && !isNaN(data84))) && (isFinite(data84)))){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs219){
-if((typeof data81 == "number") && (isFinite(data81))){
-if(data81 > 10000 || isNaN(data81)){
+if(errors === _errs225){
+if((typeof data84 == "number") && (isFinite(data84))){
+if(data84 > 10000 || isNaN(data84)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000"}];
 return false;
 }
 else {
-if(data81 < 0 || isNaN(data81)){
+if(data84 < 0 || isNaN(data84)){
 validate0.errors = [{instancePath:instancePath+"/demo/bots",schemaPath:"#/properties/demo/properties/bots/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid33 = _errs219 === errors;
+var valid34 = _errs225 === errors;
 }
 else {
-var valid33 = true;
+var valid34 = true;
 }
 }
 }
@@ -2812,34 +2867,34 @@ validate0.errors = [{instancePath:instancePath+"/demo",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs214 === errors;
+var valid0 = _errs220 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.drills !== undefined){
-let data82 = data.drills;
-const _errs221 = errors;
-if(errors === _errs221){
-if(data82 && typeof data82 == "object" && !Array.isArray(data82)){
+let data85 = data.drills;
+const _errs227 = errors;
+if(errors === _errs227){
+if(data85 && typeof data85 == "object" && !Array.isArray(data85)){
 let missing14;
-if((data82.enabled === undefined) && (missing14 = "enabled")){
+if((data85.enabled === undefined) && (missing14 = "enabled")){
 validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/required",keyword:"required",params:{missingProperty: missing14},message:"must have required property '"+missing14+"'"}];
 return false;
 }
 else {
-const _errs223 = errors;
-for(const key15 in data82){
-if(!(key15 === "enabled")){
-validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key15},message:"must NOT have additional properties"}];
+const _errs229 = errors;
+for(const key16 in data85){
+if(!(key16 === "enabled")){
+validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/properties/drills/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs223 === errors){
-if(data82.enabled !== undefined){
-if(typeof data82.enabled !== "boolean"){
+if(_errs229 === errors){
+if(data85.enabled !== undefined){
+if(typeof data85.enabled !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/drills/enabled",schemaPath:"#/properties/drills/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
@@ -2852,25 +2907,25 @@ validate0.errors = [{instancePath:instancePath+"/drills",schemaPath:"#/propertie
 return false;
 }
 }
-var valid0 = _errs221 === errors;
+var valid0 = _errs227 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.kinds !== undefined){
-let data84 = data.kinds;
-const _errs226 = errors;
-if(errors === _errs226){
-if(Array.isArray(data84)){
-var valid35 = true;
-const len5 = data84.length;
+let data87 = data.kinds;
+const _errs232 = errors;
+if(errors === _errs232){
+if(Array.isArray(data87)){
+var valid36 = true;
+const len5 = data87.length;
 for(let i9=0; i9<len5; i9++){
-let data85 = data84[i9];
-const _errs228 = errors;
-if(errors === _errs228){
-if(typeof data85 === "string"){
-if(func2(data85) < 1){
+let data88 = data87[i9];
+const _errs234 = errors;
+if(errors === _errs234){
+if(typeof data88 === "string"){
+if(func2(data88) < 1){
 validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/properties/kinds/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
 return false;
 }
@@ -2880,8 +2935,8 @@ validate0.errors = [{instancePath:instancePath+"/kinds/" + i9,schemaPath:"#/prop
 return false;
 }
 }
-var valid35 = _errs228 === errors;
-if(!valid35){
+var valid36 = _errs234 === errors;
+if(!valid36){
 break;
 }
 }
@@ -2891,173 +2946,173 @@ validate0.errors = [{instancePath:instancePath+"/kinds",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs226 === errors;
+var valid0 = _errs232 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.programs !== undefined){
-let data86 = data.programs;
-const _errs230 = errors;
-if(errors === _errs230){
-if(data86 && typeof data86 == "object" && !Array.isArray(data86)){
-const _errs232 = errors;
-for(const key16 in data86){
-if(!(pattern4.test(key16))){
-validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key16},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs232 === errors){
-var valid36 = true;
-for(const key17 in data86){
-if(pattern4.test(key17)){
-let data87 = data86[key17];
-const _errs233 = errors;
-if(errors === _errs233){
-if(data87 && typeof data87 == "object" && !Array.isArray(data87)){
-let missing15;
-if(((data87.command === undefined) && (missing15 = "command")) || ((data87.protocol === undefined) && (missing15 = "protocol"))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
-return false;
-}
-else {
-const _errs235 = errors;
-for(const key18 in data87){
-if(!((((((((key18 === "command") || (key18 === "protocol")) || (key18 === "description")) || (key18 === "cwd")) || (key18 === "env")) || (key18 === "config")) || (key18 === "commands")) || (key18 === "start_timeout_ms"))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key18},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs235 === errors){
-if(data87.command !== undefined){
-let data88 = data87.command;
+let data89 = data.programs;
 const _errs236 = errors;
 if(errors === _errs236){
-if(Array.isArray(data88)){
-if(data88.length > 256){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
+if(data89 && typeof data89 == "object" && !Array.isArray(data89)){
+const _errs238 = errors;
+for(const key17 in data89){
+if(!(pattern5.test(key17))){
+validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/properties/programs/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key17},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs238 === errors){
+var valid37 = true;
+for(const key18 in data89){
+if(pattern5.test(key18)){
+let data90 = data89[key18];
+const _errs239 = errors;
+if(errors === _errs239){
+if(data90 && typeof data90 == "object" && !Array.isArray(data90)){
+let missing15;
+if(((data90.command === undefined) && (missing15 = "command")) || ((data90.protocol === undefined) && (missing15 = "protocol"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/required",keyword:"required",params:{missingProperty: missing15},message:"must have required property '"+missing15+"'"}];
 return false;
 }
 else {
-if(data88.length < 1){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+const _errs241 = errors;
+for(const key19 in data90){
+if(!((((((((key19 === "command") || (key19 === "protocol")) || (key19 === "description")) || (key19 === "cwd")) || (key19 === "env")) || (key19 === "config")) || (key19 === "commands")) || (key19 === "start_timeout_ms"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
 return false;
+break;
+}
+}
+if(_errs241 === errors){
+if(data90.command !== undefined){
+let data91 = data90.command;
+const _errs242 = errors;
+if(errors === _errs242){
+if(Array.isArray(data91)){
+if(data91.length > 256){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items"}];
+return false;
+}
+else {
+if(data91.length < 1){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"}];
+return false;
+}
+else {
+var valid39 = true;
+const len6 = data91.length;
+for(let i10=0; i10<len6; i10++){
+const _errs244 = errors;
+if(typeof data91[i10] !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid39 = _errs244 === errors;
+if(!valid39){
+break;
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array"}];
+return false;
+}
+}
+var valid38 = _errs242 === errors;
 }
 else {
 var valid38 = true;
-const len6 = data88.length;
-for(let i10=0; i10<len6; i10++){
-const _errs238 = errors;
-if(typeof data88[i10] !== "string"){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command/" + i10,schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/items/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
 }
-var valid38 = _errs238 === errors;
-if(!valid38){
-break;
-}
-}
-}
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/command",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/command/type",keyword:"type",params:{type: "array"},message:"must be array"}];
-return false;
-}
-}
-var valid37 = _errs236 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data87.protocol !== undefined){
-let data90 = data87.protocol;
-const _errs240 = errors;
-if(typeof data90 !== "string"){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-if(!(((data90 === "raw") || (data90 === "jsonl")) || (data90 === "mcp"))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
-return false;
-}
-var valid37 = _errs240 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data87.description !== undefined){
-let data91 = data87.description;
-const _errs242 = errors;
-if(errors === _errs242){
-if(typeof data91 === "string"){
-if(func2(data91) > 1000){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid37 = _errs242 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data87.cwd !== undefined){
-let data92 = data87.cwd;
-const _errs244 = errors;
-if(errors === _errs244){
-if(typeof data92 === "string"){
-if(func2(data92) < 1){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
-return false;
-}
-}
-else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-}
-var valid37 = _errs244 === errors;
-}
-else {
-var valid37 = true;
-}
-if(valid37){
-if(data87.env !== undefined){
-let data93 = data87.env;
+if(valid38){
+if(data90.protocol !== undefined){
+let data93 = data90.protocol;
 const _errs246 = errors;
-if(errors === _errs246){
-if(data93 && typeof data93 == "object" && !Array.isArray(data93)){
+if(typeof data93 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!(((data93 === "raw") || (data93 === "jsonl")) || (data93 === "mcp"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/protocol",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/protocol/enum",keyword:"enum",params:{allowedValues: schema0.properties.programs.patternProperties["^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"].properties.protocol.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid38 = _errs246 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+if(data90.description !== undefined){
+let data94 = data90.description;
 const _errs248 = errors;
-for(const key19 in data93){
-if(!(pattern6.test(key19))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key19},message:"must NOT have additional properties"}];
+if(errors === _errs248){
+if(typeof data94 === "string"){
+if(func2(data94) > 1000){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid38 = _errs248 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+if(data90.cwd !== undefined){
+let data95 = data90.cwd;
+const _errs250 = errors;
+if(errors === _errs250){
+if(typeof data95 === "string"){
+if(func2(data95) < 1){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/cwd",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid38 = _errs250 === errors;
+}
+else {
+var valid38 = true;
+}
+if(valid38){
+if(data90.env !== undefined){
+let data96 = data90.env;
+const _errs252 = errors;
+if(errors === _errs252){
+if(data96 && typeof data96 == "object" && !Array.isArray(data96)){
+const _errs254 = errors;
+for(const key20 in data96){
+if(!(pattern7.test(key20))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key20},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs248 === errors){
-var valid39 = true;
-for(const key20 in data93){
-if(pattern6.test(key20)){
-let data94 = data93[key20];
-const _errs249 = errors;
-const _errs250 = errors;
-let valid40 = false;
-const _errs251 = errors;
-if(typeof data94 !== "string"){
-const err48 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(_errs254 === errors){
+var valid40 = true;
+for(const key21 in data96){
+if(pattern7.test(key21)){
+let data97 = data96[key21];
+const _errs255 = errors;
+const _errs256 = errors;
+let valid41 = false;
+const _errs257 = errors;
+if(typeof data97 !== "string"){
+const err48 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -3066,15 +3121,15 @@ vErrors.push(err48);
 }
 errors++;
 }
-var _valid10 = _errs251 === errors;
-valid40 = valid40 || _valid10;
-if(!valid40){
-const _errs253 = errors;
-if(errors === _errs253){
-if(data94 && typeof data94 == "object" && !Array.isArray(data94)){
+var _valid10 = _errs257 === errors;
+valid41 = valid41 || _valid10;
+if(!valid41){
+const _errs259 = errors;
+if(errors === _errs259){
+if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
 let missing16;
-if((data94.config === undefined) && (missing16 = "config")){
-const err49 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
+if((data97.config === undefined) && (missing16 = "config")){
+const err49 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/required",keyword:"required",params:{missingProperty: missing16},message:"must have required property '"+missing16+"'"};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -3084,10 +3139,10 @@ vErrors.push(err49);
 errors++;
 }
 else {
-const _errs255 = errors;
-for(const key21 in data94){
-if(!(key21 === "config")){
-const err50 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key21},message:"must NOT have additional properties"};
+const _errs261 = errors;
+for(const key22 in data97){
+if(!(key22 === "config")){
+const err50 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3098,14 +3153,14 @@ errors++;
 break;
 }
 }
-if(_errs255 === errors){
-if(data94.config !== undefined){
-let data95 = data94.config;
-const _errs256 = errors;
-if(errors === _errs256){
-if(typeof data95 === "string"){
-if(func2(data95) < 1){
-const err51 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(_errs261 === errors){
+if(data97.config !== undefined){
+let data98 = data97.config;
+const _errs262 = errors;
+if(errors === _errs262){
+if(typeof data98 === "string"){
+if(func2(data98) < 1){
+const err51 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3116,7 +3171,7 @@ errors++;
 }
 }
 else {
-const err52 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err52 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/properties/config/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3131,7 +3186,7 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err53 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3141,11 +3196,11 @@ vErrors.push(err53);
 errors++;
 }
 }
-var _valid10 = _errs253 === errors;
-valid40 = valid40 || _valid10;
+var _valid10 = _errs259 === errors;
+valid41 = valid41 || _valid10;
 }
-if(!valid40){
-const err54 = {instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key20.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid41){
+const err54 = {instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env/" + key21.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/patternProperties/%5E%5BA-Za-z_%5D%5BA-Za-z0-9_%5D*%24/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3157,18 +3212,18 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs250;
+errors = _errs256;
 if(vErrors !== null){
-if(_errs250){
-vErrors.length = _errs250;
+if(_errs256){
+vErrors.length = _errs256;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid39 = _errs249 === errors;
-if(!valid39){
+var valid40 = _errs255 === errors;
+if(!valid40){
 break;
 }
 }
@@ -3176,93 +3231,93 @@ break;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/env",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid37 = _errs246 === errors;
+var valid38 = _errs252 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-if(data87.config !== undefined){
-let data96 = data87.config;
-const _errs258 = errors;
-if(!(data96 && typeof data96 == "object" && !Array.isArray(data96))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+if(valid38){
+if(data90.config !== undefined){
+let data99 = data90.config;
+const _errs264 = errors;
+if(!(data99 && typeof data99 == "object" && !Array.isArray(data99))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/config",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
-var valid37 = _errs258 === errors;
+var valid38 = _errs264 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-if(data87.commands !== undefined){
-let data97 = data87.commands;
-const _errs260 = errors;
-if(errors === _errs260){
-if(data97 && typeof data97 == "object" && !Array.isArray(data97)){
-const _errs262 = errors;
-for(const key22 in data97){
-if(!(pattern4.test(key22))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key22},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs262 === errors){
-var valid42 = true;
-for(const key23 in data97){
-if(pattern4.test(key23)){
-let data98 = data97[key23];
-const _errs263 = errors;
-if(errors === _errs263){
-if(data98 && typeof data98 == "object" && !Array.isArray(data98)){
-const _errs265 = errors;
-for(const key24 in data98){
-if(!((key24 === "description") || (key24 === "args"))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key24},message:"must NOT have additional properties"}];
-return false;
-break;
-}
-}
-if(_errs265 === errors){
-if(data98.description !== undefined){
+if(valid38){
+if(data90.commands !== undefined){
+let data100 = data90.commands;
 const _errs266 = errors;
-if(typeof data98.description !== "string"){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
-return false;
-}
-var valid43 = _errs266 === errors;
-}
-else {
-var valid43 = true;
-}
-if(valid43){
-if(data98.args !== undefined){
-let data100 = data98.args;
+if(errors === _errs266){
+if(data100 && typeof data100 == "object" && !Array.isArray(data100)){
 const _errs268 = errors;
-if(!(data100 && typeof data100 == "object" && !Array.isArray(data100))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+for(const key23 in data100){
+if(!(pattern5.test(key23))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key23},message:"must NOT have additional properties"}];
 return false;
+break;
 }
-var valid43 = _errs268 === errors;
 }
-else {
+if(_errs268 === errors){
 var valid43 = true;
+for(const key24 in data100){
+if(pattern5.test(key24)){
+let data101 = data100[key24];
+const _errs269 = errors;
+if(errors === _errs269){
+if(data101 && typeof data101 == "object" && !Array.isArray(data101)){
+const _errs271 = errors;
+for(const key25 in data101){
+if(!((key25 === "description") || (key25 === "args"))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs271 === errors){
+if(data101.description !== undefined){
+const _errs272 = errors;
+if(typeof data101.description !== "string"){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/description",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+var valid44 = _errs272 === errors;
+}
+else {
+var valid44 = true;
+}
+if(valid44){
+if(data101.args !== undefined){
+let data103 = data101.args;
+const _errs274 = errors;
+if(!(data103 && typeof data103 == "object" && !Array.isArray(data103))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1")+"/args",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/args/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+var valid44 = _errs274 === errors;
+}
+else {
+var valid44 = true;
 }
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key23.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands/" + key24.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid42 = _errs263 === errors;
-if(!valid42){
+var valid43 = _errs269 === errors;
+if(!valid43){
 break;
 }
 }
@@ -3270,41 +3325,41 @@ break;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/commands",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/commands/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid37 = _errs260 === errors;
+var valid38 = _errs266 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
-if(valid37){
-if(data87.start_timeout_ms !== undefined){
-let data101 = data87.start_timeout_ms;
-const _errs270 = errors;
-if(!(((typeof data101 == "number") && (!(data101 % 1) && !isNaN(data101))) && (isFinite(data101)))){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
+if(valid38){
+if(data90.start_timeout_ms !== undefined){
+let data104 = data90.start_timeout_ms;
+const _errs276 = errors;
+if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs270){
-if((typeof data101 == "number") && (isFinite(data101))){
-if(data101 > 600000 || isNaN(data101)){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
+if(errors === _errs276){
+if((typeof data104 == "number") && (isFinite(data104))){
+if(data104 > 600000 || isNaN(data104)){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data101 < 100 || isNaN(data101)){
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
+if(data104 < 100 || isNaN(data104)){
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1")+"/start_timeout_ms",schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/properties/start_timeout_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"}];
 return false;
 }
 }
 }
 }
-var valid37 = _errs270 === errors;
+var valid38 = _errs276 === errors;
 }
 else {
-var valid37 = true;
+var valid38 = true;
 }
 }
 }
@@ -3317,12 +3372,12 @@ var valid37 = true;
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/programs/" + key17.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+validate0.errors = [{instancePath:instancePath+"/programs/" + key18.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/programs/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._-%5D%7B0%2C63%7D%24/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid36 = _errs233 === errors;
-if(!valid36){
+var valid37 = _errs239 === errors;
+if(!valid37){
 break;
 }
 }
@@ -3334,39 +3389,39 @@ validate0.errors = [{instancePath:instancePath+"/programs",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs230 === errors;
+var valid0 = _errs236 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.restart !== undefined){
-let data102 = data.restart;
-const _errs272 = errors;
-if(errors === _errs272){
-if(data102 && typeof data102 == "object" && !Array.isArray(data102)){
+let data105 = data.restart;
+const _errs278 = errors;
+if(errors === _errs278){
+if(data105 && typeof data105 == "object" && !Array.isArray(data105)){
 let missing17;
-if(((((((data102.policy === undefined) && (missing17 = "policy")) || ((data102.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data102.window_ms === undefined) && (missing17 = "window_ms"))) || ((data102.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data102.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data102.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
+if(((((((data105.policy === undefined) && (missing17 = "policy")) || ((data105.max_restarts === undefined) && (missing17 = "max_restarts"))) || ((data105.window_ms === undefined) && (missing17 = "window_ms"))) || ((data105.backoff_ms === undefined) && (missing17 = "backoff_ms"))) || ((data105.backoff_cap_ms === undefined) && (missing17 = "backoff_cap_ms"))) || ((data105.healthy_ms === undefined) && (missing17 = "healthy_ms"))){
 validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/required",keyword:"required",params:{missingProperty: missing17},message:"must have required property '"+missing17+"'"}];
 return false;
 }
 else {
-const _errs274 = errors;
-for(const key25 in data102){
-if(!((((((key25 === "policy") || (key25 === "max_restarts")) || (key25 === "window_ms")) || (key25 === "backoff_ms")) || (key25 === "backoff_cap_ms")) || (key25 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key25},message:"must NOT have additional properties"}];
+const _errs280 = errors;
+for(const key26 in data105){
+if(!((((((key26 === "policy") || (key26 === "max_restarts")) || (key26 === "window_ms")) || (key26 === "backoff_ms")) || (key26 === "backoff_cap_ms")) || (key26 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs274 === errors){
-if(data102.policy !== undefined){
-let data103 = data102.policy;
-const _errs275 = errors;
-const _errs276 = errors;
-let valid45 = false;
-const _errs277 = errors;
-if(typeof data103 !== "string"){
+if(_errs280 === errors){
+if(data105.policy !== undefined){
+let data106 = data105.policy;
+const _errs281 = errors;
+const _errs282 = errors;
+let valid46 = false;
+const _errs283 = errors;
+if(typeof data106 !== "string"){
 const err55 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err55];
@@ -3376,7 +3431,7 @@ vErrors.push(err55);
 }
 errors++;
 }
-if("always" !== data103){
+if("always" !== data106){
 const err56 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err56];
@@ -3386,11 +3441,11 @@ vErrors.push(err56);
 }
 errors++;
 }
-var _valid11 = _errs277 === errors;
-valid45 = valid45 || _valid11;
-if(!valid45){
-const _errs279 = errors;
-if(typeof data103 !== "string"){
+var _valid11 = _errs283 === errors;
+valid46 = valid46 || _valid11;
+if(!valid46){
+const _errs285 = errors;
+if(typeof data106 !== "string"){
 const err57 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err57];
@@ -3400,7 +3455,7 @@ vErrors.push(err57);
 }
 errors++;
 }
-if("on-failure" !== data103){
+if("on-failure" !== data106){
 const err58 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err58];
@@ -3410,11 +3465,11 @@ vErrors.push(err58);
 }
 errors++;
 }
-var _valid11 = _errs279 === errors;
-valid45 = valid45 || _valid11;
-if(!valid45){
-const _errs281 = errors;
-if(typeof data103 !== "string"){
+var _valid11 = _errs285 === errors;
+valid46 = valid46 || _valid11;
+if(!valid46){
+const _errs287 = errors;
+if(typeof data106 !== "string"){
 const err59 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err59];
@@ -3424,7 +3479,7 @@ vErrors.push(err59);
 }
 errors++;
 }
-if("never" !== data103){
+if("never" !== data106){
 const err60 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err60];
@@ -3434,11 +3489,11 @@ vErrors.push(err60);
 }
 errors++;
 }
-var _valid11 = _errs281 === errors;
-valid45 = valid45 || _valid11;
+var _valid11 = _errs287 === errors;
+valid46 = valid46 || _valid11;
 }
 }
-if(!valid45){
+if(!valid46){
 const err61 = {instancePath:instancePath+"/restart/policy",schemaPath:"#/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err61];
@@ -3451,29 +3506,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs276;
+errors = _errs282;
 if(vErrors !== null){
-if(_errs276){
-vErrors.length = _errs276;
+if(_errs282){
+vErrors.length = _errs282;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid44 = _errs275 === errors;
+var valid45 = _errs281 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data102.max_restarts !== undefined){
-let data104 = data102.max_restarts;
-const _errs283 = errors;
-const _errs284 = errors;
-let valid46 = false;
-const _errs285 = errors;
-if(!(((typeof data104 == "number") && (!(data104 % 1) && !isNaN(data104))) && (isFinite(data104)))){
+if(valid45){
+if(data105.max_restarts !== undefined){
+let data107 = data105.max_restarts;
+const _errs289 = errors;
+const _errs290 = errors;
+let valid47 = false;
+const _errs291 = errors;
+if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
 const err62 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err62];
@@ -3483,9 +3538,9 @@ vErrors.push(err62);
 }
 errors++;
 }
-if(errors === _errs285){
-if((typeof data104 == "number") && (isFinite(data104))){
-if(data104 > 1000 || isNaN(data104)){
+if(errors === _errs291){
+if((typeof data107 == "number") && (isFinite(data107))){
+if(data107 > 1000 || isNaN(data107)){
 const err63 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err63];
@@ -3496,7 +3551,7 @@ vErrors.push(err63);
 errors++;
 }
 else {
-if(data104 < 0 || isNaN(data104)){
+if(data107 < 0 || isNaN(data107)){
 const err64 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err64];
@@ -3509,11 +3564,11 @@ errors++;
 }
 }
 }
-var _valid12 = _errs285 === errors;
-valid46 = valid46 || _valid12;
-if(!valid46){
-const _errs287 = errors;
-if(data104 !== null){
+var _valid12 = _errs291 === errors;
+valid47 = valid47 || _valid12;
+if(!valid47){
+const _errs293 = errors;
+if(data107 !== null){
 const err65 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err65];
@@ -3523,10 +3578,10 @@ vErrors.push(err65);
 }
 errors++;
 }
-var _valid12 = _errs287 === errors;
-valid46 = valid46 || _valid12;
+var _valid12 = _errs293 === errors;
+valid47 = valid47 || _valid12;
 }
-if(!valid46){
+if(!valid47){
 const err66 = {instancePath:instancePath+"/restart/max_restarts",schemaPath:"#/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err66];
@@ -3539,104 +3594,104 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs284;
+errors = _errs290;
 if(vErrors !== null){
-if(_errs284){
-vErrors.length = _errs284;
+if(_errs290){
+vErrors.length = _errs290;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid44 = _errs283 === errors;
+var valid45 = _errs289 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data102.window_ms !== undefined){
-let data105 = data102.window_ms;
-const _errs289 = errors;
-if(!(((typeof data105 == "number") && (!(data105 % 1) && !isNaN(data105))) && (isFinite(data105)))){
+if(valid45){
+if(data105.window_ms !== undefined){
+let data108 = data105.window_ms;
+const _errs295 = errors;
+if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs289){
-if((typeof data105 == "number") && (isFinite(data105))){
-if(data105 < 1000 || isNaN(data105)){
+if(errors === _errs295){
+if((typeof data108 == "number") && (isFinite(data108))){
+if(data108 < 1000 || isNaN(data108)){
 validate0.errors = [{instancePath:instancePath+"/restart/window_ms",schemaPath:"#/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid44 = _errs289 === errors;
+var valid45 = _errs295 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data102.backoff_ms !== undefined){
-let data106 = data102.backoff_ms;
-const _errs291 = errors;
-if(!(((typeof data106 == "number") && (!(data106 % 1) && !isNaN(data106))) && (isFinite(data106)))){
+if(valid45){
+if(data105.backoff_ms !== undefined){
+let data109 = data105.backoff_ms;
+const _errs297 = errors;
+if(!(((typeof data109 == "number") && (!(data109 % 1) && !isNaN(data109))) && (isFinite(data109)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs291){
-if((typeof data106 == "number") && (isFinite(data106))){
-if(data106 < 0 || isNaN(data106)){
+if(errors === _errs297){
+if((typeof data109 == "number") && (isFinite(data109))){
+if(data109 < 0 || isNaN(data109)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_ms",schemaPath:"#/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs291 === errors;
+var valid45 = _errs297 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data102.backoff_cap_ms !== undefined){
-let data107 = data102.backoff_cap_ms;
-const _errs293 = errors;
-if(!(((typeof data107 == "number") && (!(data107 % 1) && !isNaN(data107))) && (isFinite(data107)))){
+if(valid45){
+if(data105.backoff_cap_ms !== undefined){
+let data110 = data105.backoff_cap_ms;
+const _errs299 = errors;
+if(!(((typeof data110 == "number") && (!(data110 % 1) && !isNaN(data110))) && (isFinite(data110)))){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs293){
-if((typeof data107 == "number") && (isFinite(data107))){
-if(data107 < 0 || isNaN(data107)){
+if(errors === _errs299){
+if((typeof data110 == "number") && (isFinite(data110))){
+if(data110 < 0 || isNaN(data110)){
 validate0.errors = [{instancePath:instancePath+"/restart/backoff_cap_ms",schemaPath:"#/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs293 === errors;
+var valid45 = _errs299 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
-if(valid44){
-if(data102.healthy_ms !== undefined){
-let data108 = data102.healthy_ms;
-const _errs295 = errors;
-if(!(((typeof data108 == "number") && (!(data108 % 1) && !isNaN(data108))) && (isFinite(data108)))){
+if(valid45){
+if(data105.healthy_ms !== undefined){
+let data111 = data105.healthy_ms;
+const _errs301 = errors;
+if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs295){
-if((typeof data108 == "number") && (isFinite(data108))){
-if(data108 < 0 || isNaN(data108)){
+if(errors === _errs301){
+if((typeof data111 == "number") && (isFinite(data111))){
+if(data111 < 0 || isNaN(data111)){
 validate0.errors = [{instancePath:instancePath+"/restart/healthy_ms",schemaPath:"#/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid44 = _errs295 === errors;
+var valid45 = _errs301 === errors;
 }
 else {
-var valid44 = true;
+var valid45 = true;
 }
 }
 }
@@ -3651,74 +3706,74 @@ validate0.errors = [{instancePath:instancePath+"/restart",schemaPath:"#/properti
 return false;
 }
 }
-var valid0 = _errs272 === errors;
+var valid0 = _errs278 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.start !== undefined){
-let data109 = data.start;
-const _errs297 = errors;
-if(errors === _errs297){
-if(data109 && typeof data109 == "object" && !Array.isArray(data109)){
+let data112 = data.start;
+const _errs303 = errors;
+if(errors === _errs303){
+if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
 let missing18;
-if(((data109.bots === undefined) && (missing18 = "bots")) || ((data109.safe_after === undefined) && (missing18 = "safe_after"))){
+if(((data112.bots === undefined) && (missing18 = "bots")) || ((data112.safe_after === undefined) && (missing18 = "safe_after"))){
 validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/required",keyword:"required",params:{missingProperty: missing18},message:"must have required property '"+missing18+"'"}];
 return false;
 }
 else {
-const _errs299 = errors;
-for(const key26 in data109){
-if(!((key26 === "bots") || (key26 === "safe_after"))){
-validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key26},message:"must NOT have additional properties"}];
+const _errs305 = errors;
+for(const key27 in data112){
+if(!((key27 === "bots") || (key27 === "safe_after"))){
+validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties/start/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs299 === errors){
-if(data109.bots !== undefined){
-let data110 = data109.bots;
-const _errs300 = errors;
-if(typeof data110 !== "string"){
+if(_errs305 === errors){
+if(data112.bots !== undefined){
+let data113 = data112.bots;
+const _errs306 = errors;
+if(typeof data113 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!(((data110 === "all") || (data110 === "safe")) || (data110 === "none"))){
+if(!(((data113 === "all") || (data113 === "safe")) || (data113 === "none"))){
 validate0.errors = [{instancePath:instancePath+"/start/bots",schemaPath:"#/properties/start/properties/bots/enum",keyword:"enum",params:{allowedValues: schema0.properties.start.properties.bots.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid47 = _errs300 === errors;
+var valid48 = _errs306 === errors;
 }
 else {
-var valid47 = true;
+var valid48 = true;
 }
-if(valid47){
-if(data109.safe_after !== undefined){
-let data111 = data109.safe_after;
-const _errs302 = errors;
-if(!(((typeof data111 == "number") && (!(data111 % 1) && !isNaN(data111))) && (isFinite(data111)))){
+if(valid48){
+if(data112.safe_after !== undefined){
+let data114 = data112.safe_after;
+const _errs308 = errors;
+if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs302){
-if((typeof data111 == "number") && (isFinite(data111))){
-if(data111 > 20 || isNaN(data111)){
+if(errors === _errs308){
+if((typeof data114 == "number") && (isFinite(data114))){
+if(data114 > 20 || isNaN(data114)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/maximum",keyword:"maximum",params:{comparison: "<=", limit: 20},message:"must be <= 20"}];
 return false;
 }
 else {
-if(data111 < 0 || isNaN(data111)){
+if(data114 < 0 || isNaN(data114)){
 validate0.errors = [{instancePath:instancePath+"/start/safe_after",schemaPath:"#/properties/start/properties/safe_after/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
 }
-var valid47 = _errs302 === errors;
+var valid48 = _errs308 === errors;
 }
 else {
-var valid47 = true;
+var valid48 = true;
 }
 }
 }
@@ -3729,60 +3784,60 @@ validate0.errors = [{instancePath:instancePath+"/start",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs297 === errors;
+var valid0 = _errs303 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.watchdog !== undefined){
-let data112 = data.watchdog;
-const _errs304 = errors;
-if(errors === _errs304){
-if(data112 && typeof data112 == "object" && !Array.isArray(data112)){
+let data115 = data.watchdog;
+const _errs310 = errors;
+if(errors === _errs310){
+if(data115 && typeof data115 == "object" && !Array.isArray(data115)){
 let missing19;
-if((((data112.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data112.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data112.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
+if((((data115.hang_ms === undefined) && (missing19 = "hang_ms")) || ((data115.slow_ms === undefined) && (missing19 = "slow_ms"))) || ((data115.isolate_ms === undefined) && (missing19 = "isolate_ms"))){
 validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/required",keyword:"required",params:{missingProperty: missing19},message:"must have required property '"+missing19+"'"}];
 return false;
 }
 else {
-const _errs306 = errors;
-for(const key27 in data112){
-if(!(((key27 === "hang_ms") || (key27 === "slow_ms")) || (key27 === "isolate_ms"))){
-validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key27},message:"must NOT have additional properties"}];
+const _errs312 = errors;
+for(const key28 in data115){
+if(!(((key28 === "hang_ms") || (key28 === "slow_ms")) || (key28 === "isolate_ms"))){
+validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/properties/watchdog/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs306 === errors){
-if(data112.hang_ms !== undefined){
-let data113 = data112.hang_ms;
-const _errs307 = errors;
-if(!(((typeof data113 == "number") && (!(data113 % 1) && !isNaN(data113))) && (isFinite(data113)))){
+if(_errs312 === errors){
+if(data115.hang_ms !== undefined){
+let data116 = data115.hang_ms;
+const _errs313 = errors;
+if(!(((typeof data116 == "number") && (!(data116 % 1) && !isNaN(data116))) && (isFinite(data116)))){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs307){
-if((typeof data113 == "number") && (isFinite(data113))){
-if(data113 < 500 || isNaN(data113)){
+if(errors === _errs313){
+if((typeof data116 == "number") && (isFinite(data116))){
+if(data116 < 500 || isNaN(data116)){
 validate0.errors = [{instancePath:instancePath+"/watchdog/hang_ms",schemaPath:"#/properties/watchdog/properties/hang_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 500},message:"must be >= 500"}];
 return false;
 }
 }
 }
-var valid48 = _errs307 === errors;
+var valid49 = _errs313 === errors;
 }
 else {
-var valid48 = true;
+var valid49 = true;
 }
-if(valid48){
-if(data112.slow_ms !== undefined){
-let data114 = data112.slow_ms;
-const _errs309 = errors;
-const _errs310 = errors;
-let valid49 = false;
-const _errs311 = errors;
-if(!(((typeof data114 == "number") && (!(data114 % 1) && !isNaN(data114))) && (isFinite(data114)))){
+if(valid49){
+if(data115.slow_ms !== undefined){
+let data117 = data115.slow_ms;
+const _errs315 = errors;
+const _errs316 = errors;
+let valid50 = false;
+const _errs317 = errors;
+if(!(((typeof data117 == "number") && (!(data117 % 1) && !isNaN(data117))) && (isFinite(data117)))){
 const err67 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err67];
@@ -3792,9 +3847,9 @@ vErrors.push(err67);
 }
 errors++;
 }
-if(errors === _errs311){
-if((typeof data114 == "number") && (isFinite(data114))){
-if(data114 < 50 || isNaN(data114)){
+if(errors === _errs317){
+if((typeof data117 == "number") && (isFinite(data117))){
+if(data117 < 50 || isNaN(data117)){
 const err68 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 50},message:"must be >= 50"};
 if(vErrors === null){
 vErrors = [err68];
@@ -3806,11 +3861,11 @@ errors++;
 }
 }
 }
-var _valid13 = _errs311 === errors;
-valid49 = valid49 || _valid13;
-if(!valid49){
-const _errs313 = errors;
-if(data114 !== null){
+var _valid13 = _errs317 === errors;
+valid50 = valid50 || _valid13;
+if(!valid50){
+const _errs319 = errors;
+if(data117 !== null){
 const err69 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err69];
@@ -3820,92 +3875,16 @@ vErrors.push(err69);
 }
 errors++;
 }
-var _valid13 = _errs313 === errors;
-valid49 = valid49 || _valid13;
+var _valid13 = _errs319 === errors;
+valid50 = valid50 || _valid13;
 }
-if(!valid49){
+if(!valid50){
 const err70 = {instancePath:instancePath+"/watchdog/slow_ms",schemaPath:"#/properties/watchdog/properties/slow_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err70];
 }
 else {
 vErrors.push(err70);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs310;
-if(vErrors !== null){
-if(_errs310){
-vErrors.length = _errs310;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid48 = _errs309 === errors;
-}
-else {
-var valid48 = true;
-}
-if(valid48){
-if(data112.isolate_ms !== undefined){
-let data115 = data112.isolate_ms;
-const _errs315 = errors;
-const _errs316 = errors;
-let valid50 = false;
-const _errs317 = errors;
-if(!(((typeof data115 == "number") && (!(data115 % 1) && !isNaN(data115))) && (isFinite(data115)))){
-const err71 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err71];
-}
-else {
-vErrors.push(err71);
-}
-errors++;
-}
-if(errors === _errs317){
-if((typeof data115 == "number") && (isFinite(data115))){
-if(data115 < 100 || isNaN(data115)){
-const err72 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
-}
-errors++;
-}
-}
-}
-var _valid14 = _errs317 === errors;
-valid50 = valid50 || _valid14;
-if(!valid50){
-const _errs319 = errors;
-if(data115 !== null){
-const err73 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err73];
-}
-else {
-vErrors.push(err73);
-}
-errors++;
-}
-var _valid14 = _errs319 === errors;
-valid50 = valid50 || _valid14;
-}
-if(!valid50){
-const err74 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err74];
-}
-else {
-vErrors.push(err74);
 }
 errors++;
 validate0.errors = vErrors;
@@ -3922,10 +3901,86 @@ vErrors = null;
 }
 }
 }
-var valid48 = _errs315 === errors;
+var valid49 = _errs315 === errors;
 }
 else {
-var valid48 = true;
+var valid49 = true;
+}
+if(valid49){
+if(data115.isolate_ms !== undefined){
+let data118 = data115.isolate_ms;
+const _errs321 = errors;
+const _errs322 = errors;
+let valid51 = false;
+const _errs323 = errors;
+if(!(((typeof data118 == "number") && (!(data118 % 1) && !isNaN(data118))) && (isFinite(data118)))){
+const err71 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(errors === _errs323){
+if((typeof data118 == "number") && (isFinite(data118))){
+if(data118 < 100 || isNaN(data118)){
+const err72 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 100},message:"must be >= 100"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+var _valid14 = _errs323 === errors;
+valid51 = valid51 || _valid14;
+if(!valid51){
+const _errs325 = errors;
+if(data118 !== null){
+const err73 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid14 = _errs325 === errors;
+valid51 = valid51 || _valid14;
+}
+if(!valid51){
+const err74 = {instancePath:instancePath+"/watchdog/isolate_ms",schemaPath:"#/properties/watchdog/properties/isolate_ms/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs322;
+if(vErrors !== null){
+if(_errs322){
+vErrors.length = _errs322;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid49 = _errs321 === errors;
+}
+else {
+var valid49 = true;
 }
 }
 }
@@ -3937,47 +3992,47 @@ validate0.errors = [{instancePath:instancePath+"/watchdog",schemaPath:"#/propert
 return false;
 }
 }
-var valid0 = _errs304 === errors;
+var valid0 = _errs310 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.quota !== undefined){
-let data116 = data.quota;
-const _errs321 = errors;
-if(errors === _errs321){
-if(data116 && typeof data116 == "object" && !Array.isArray(data116)){
+let data119 = data.quota;
+const _errs327 = errors;
+if(errors === _errs327){
+if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
 let missing20;
-if((data116.window_ms === undefined) && (missing20 = "window_ms")){
+if((data119.window_ms === undefined) && (missing20 = "window_ms")){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
-const _errs323 = errors;
-for(const key28 in data116){
-if(!(key28 === "window_ms")){
-validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key28},message:"must NOT have additional properties"}];
+const _errs329 = errors;
+for(const key29 in data119){
+if(!(key29 === "window_ms")){
+validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs323 === errors){
-if(data116.window_ms !== undefined){
-let data117 = data116.window_ms;
-const _errs324 = errors;
-if(!(((typeof data117 == "number") && (!(data117 % 1) && !isNaN(data117))) && (isFinite(data117)))){
+if(_errs329 === errors){
+if(data119.window_ms !== undefined){
+let data120 = data119.window_ms;
+const _errs330 = errors;
+if(!(((typeof data120 == "number") && (!(data120 % 1) && !isNaN(data120))) && (isFinite(data120)))){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs324){
-if((typeof data117 == "number") && (isFinite(data117))){
-if(data117 > 600000 || isNaN(data117)){
+if(errors === _errs330){
+if((typeof data120 == "number") && (isFinite(data120))){
+if(data120 > 600000 || isNaN(data120)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/maximum",keyword:"maximum",params:{comparison: "<=", limit: 600000},message:"must be <= 600000"}];
 return false;
 }
 else {
-if(data117 < 1000 || isNaN(data117)){
+if(data120 < 1000 || isNaN(data120)){
 validate0.errors = [{instancePath:instancePath+"/quota/window_ms",schemaPath:"#/properties/quota/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
@@ -3993,57 +4048,57 @@ validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties
 return false;
 }
 }
-var valid0 = _errs321 === errors;
+var valid0 = _errs327 === errors;
 }
 else {
 var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data118 = data.bots;
-const _errs326 = errors;
-if(errors === _errs326){
-if(Array.isArray(data118)){
-var valid52 = true;
-const len7 = data118.length;
+let data121 = data.bots;
+const _errs332 = errors;
+if(errors === _errs332){
+if(Array.isArray(data121)){
+var valid53 = true;
+const len7 = data121.length;
 for(let i11=0; i11<len7; i11++){
-let data119 = data118[i11];
-const _errs328 = errors;
-if(errors === _errs328){
-if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
-if(data119.config === undefined){
-data119.config = {};
+let data122 = data121[i11];
+const _errs334 = errors;
+if(errors === _errs334){
+if(data122 && typeof data122 == "object" && !Array.isArray(data122)){
+if(data122.config === undefined){
+data122.config = {};
 }
-if(data119.labels === undefined){
-data119.labels = {};
+if(data122.labels === undefined){
+data122.labels = {};
 }
-if(data119.dedicated === undefined){
-data119.dedicated = false;
+if(data122.dedicated === undefined){
+data122.dedicated = false;
 }
-if(data119.desired === undefined){
-data119.desired = "running";
+if(data122.desired === undefined){
+data122.desired = "running";
 }
 let missing21;
-if(((((((data119.id === undefined) && (missing21 = "id")) || ((data119.kind === undefined) && (missing21 = "kind"))) || ((data119.config === undefined) && (missing21 = "config"))) || ((data119.labels === undefined) && (missing21 = "labels"))) || ((data119.dedicated === undefined) && (missing21 = "dedicated"))) || ((data119.desired === undefined) && (missing21 = "desired"))){
+if(((((((data122.id === undefined) && (missing21 = "id")) || ((data122.kind === undefined) && (missing21 = "kind"))) || ((data122.config === undefined) && (missing21 = "config"))) || ((data122.labels === undefined) && (missing21 = "labels"))) || ((data122.dedicated === undefined) && (missing21 = "dedicated"))) || ((data122.desired === undefined) && (missing21 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs330 = errors;
-for(const key29 in data119){
-if(!(((((((key29 === "id") || (key29 === "kind")) || (key29 === "config")) || (key29 === "labels")) || (key29 === "restart")) || (key29 === "dedicated")) || (key29 === "desired"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
+const _errs336 = errors;
+for(const key30 in data122){
+if(!(func0.call(schema0.properties.bots.items.properties, key30))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs330 === errors){
-if(data119.id !== undefined){
-let data120 = data119.id;
-const _errs331 = errors;
-if(errors === _errs331){
-if(typeof data120 === "string"){
-if(!pattern4.test(data120)){
+if(_errs336 === errors){
+if(data122.id !== undefined){
+let data123 = data122.id;
+const _errs337 = errors;
+if(errors === _errs337){
+if(typeof data123 === "string"){
+if(!pattern5.test(data123)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -4053,77 +4108,77 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"
 return false;
 }
 }
-var valid53 = _errs331 === errors;
+var valid54 = _errs337 === errors;
 }
 else {
-var valid53 = true;
+var valid54 = true;
 }
-if(valid53){
-if(data119.kind !== undefined){
-const _errs333 = errors;
-if(typeof data119.kind !== "string"){
+if(valid54){
+if(data122.kind !== undefined){
+const _errs339 = errors;
+if(typeof data122.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid53 = _errs333 === errors;
+var valid54 = _errs339 === errors;
 }
 else {
-var valid53 = true;
+var valid54 = true;
 }
-if(valid53){
-let data122 = data119.config;
-const _errs335 = errors;
-if(errors === _errs335){
-if(!(data122 && typeof data122 == "object" && !Array.isArray(data122))){
+if(valid54){
+let data125 = data122.config;
+const _errs341 = errors;
+if(errors === _errs341){
+if(!(data125 && typeof data125 == "object" && !Array.isArray(data125))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid53 = _errs335 === errors;
-if(valid53){
-let data123 = data119.labels;
-const _errs337 = errors;
-if(errors === _errs337){
-if(data123 && typeof data123 == "object" && !Array.isArray(data123)){
-if(Object.keys(data123).length > 32){
+var valid54 = _errs341 === errors;
+if(valid54){
+let data126 = data122.labels;
+const _errs343 = errors;
+if(errors === _errs343){
+if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
+if(Object.keys(data126).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs339 = errors;
-for(const key30 in data123){
-if(!(pattern11.test(key30))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"}];
+const _errs345 = errors;
+for(const key31 in data126){
+if(!(pattern12.test(key31))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs339 === errors){
-var valid54 = true;
-for(const key31 in data123){
-if(pattern11.test(key31)){
-let data124 = data123[key31];
-const _errs340 = errors;
-if(errors === _errs340){
-if(typeof data124 === "string"){
-if(func2(data124) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(_errs345 === errors){
+var valid55 = true;
+for(const key32 in data126){
+if(pattern12.test(key32)){
+let data127 = data126[key32];
+const _errs346 = errors;
+if(errors === _errs346){
+if(typeof data127 === "string"){
+if(func2(data127) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern13.test(data124)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern14.test(data127)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key31.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid54 = _errs340 === errors;
-if(!valid54){
+var valid55 = _errs346 === errors;
+if(!valid55){
 break;
 }
 }
@@ -4136,29 +4191,29 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPa
 return false;
 }
 }
-var valid53 = _errs337 === errors;
-if(valid53){
-if(data119.restart !== undefined){
-let data125 = data119.restart;
-const _errs342 = errors;
-if(errors === _errs342){
-if(data125 && typeof data125 == "object" && !Array.isArray(data125)){
-const _errs344 = errors;
-for(const key32 in data125){
-if(!((((((key32 === "policy") || (key32 === "max_restarts")) || (key32 === "window_ms")) || (key32 === "backoff_ms")) || (key32 === "backoff_cap_ms")) || (key32 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"}];
+var valid54 = _errs343 === errors;
+if(valid54){
+if(data122.restart !== undefined){
+let data128 = data122.restart;
+const _errs348 = errors;
+if(errors === _errs348){
+if(data128 && typeof data128 == "object" && !Array.isArray(data128)){
+const _errs350 = errors;
+for(const key33 in data128){
+if(!((((((key33 === "policy") || (key33 === "max_restarts")) || (key33 === "window_ms")) || (key33 === "backoff_ms")) || (key33 === "backoff_cap_ms")) || (key33 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs344 === errors){
-if(data125.policy !== undefined){
-let data126 = data125.policy;
-const _errs345 = errors;
-const _errs346 = errors;
-let valid56 = false;
-const _errs347 = errors;
-if(typeof data126 !== "string"){
+if(_errs350 === errors){
+if(data128.policy !== undefined){
+let data129 = data128.policy;
+const _errs351 = errors;
+const _errs352 = errors;
+let valid57 = false;
+const _errs353 = errors;
+if(typeof data129 !== "string"){
 const err75 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err75];
@@ -4168,7 +4223,7 @@ vErrors.push(err75);
 }
 errors++;
 }
-if("always" !== data126){
+if("always" !== data129){
 const err76 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err76];
@@ -4178,11 +4233,11 @@ vErrors.push(err76);
 }
 errors++;
 }
-var _valid15 = _errs347 === errors;
-valid56 = valid56 || _valid15;
-if(!valid56){
-const _errs349 = errors;
-if(typeof data126 !== "string"){
+var _valid15 = _errs353 === errors;
+valid57 = valid57 || _valid15;
+if(!valid57){
+const _errs355 = errors;
+if(typeof data129 !== "string"){
 const err77 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err77];
@@ -4192,7 +4247,7 @@ vErrors.push(err77);
 }
 errors++;
 }
-if("on-failure" !== data126){
+if("on-failure" !== data129){
 const err78 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err78];
@@ -4202,11 +4257,11 @@ vErrors.push(err78);
 }
 errors++;
 }
-var _valid15 = _errs349 === errors;
-valid56 = valid56 || _valid15;
-if(!valid56){
-const _errs351 = errors;
-if(typeof data126 !== "string"){
+var _valid15 = _errs355 === errors;
+valid57 = valid57 || _valid15;
+if(!valid57){
+const _errs357 = errors;
+if(typeof data129 !== "string"){
 const err79 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err79];
@@ -4216,7 +4271,7 @@ vErrors.push(err79);
 }
 errors++;
 }
-if("never" !== data126){
+if("never" !== data129){
 const err80 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err80];
@@ -4226,11 +4281,11 @@ vErrors.push(err80);
 }
 errors++;
 }
-var _valid15 = _errs351 === errors;
-valid56 = valid56 || _valid15;
+var _valid15 = _errs357 === errors;
+valid57 = valid57 || _valid15;
 }
 }
-if(!valid56){
+if(!valid57){
 const err81 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err81];
@@ -4243,29 +4298,29 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs346;
+errors = _errs352;
 if(vErrors !== null){
-if(_errs346){
-vErrors.length = _errs346;
+if(_errs352){
+vErrors.length = _errs352;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid55 = _errs345 === errors;
+var valid56 = _errs351 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
-if(valid55){
-if(data125.max_restarts !== undefined){
-let data127 = data125.max_restarts;
-const _errs353 = errors;
-const _errs354 = errors;
-let valid57 = false;
-const _errs355 = errors;
-if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+if(valid56){
+if(data128.max_restarts !== undefined){
+let data130 = data128.max_restarts;
+const _errs359 = errors;
+const _errs360 = errors;
+let valid58 = false;
+const _errs361 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
 const err82 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err82];
@@ -4275,9 +4330,9 @@ vErrors.push(err82);
 }
 errors++;
 }
-if(errors === _errs355){
-if((typeof data127 == "number") && (isFinite(data127))){
-if(data127 > 1000 || isNaN(data127)){
+if(errors === _errs361){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 > 1000 || isNaN(data130)){
 const err83 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
 if(vErrors === null){
 vErrors = [err83];
@@ -4288,7 +4343,7 @@ vErrors.push(err83);
 errors++;
 }
 else {
-if(data127 < 0 || isNaN(data127)){
+if(data130 < 0 || isNaN(data130)){
 const err84 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err84];
@@ -4301,11 +4356,11 @@ errors++;
 }
 }
 }
-var _valid16 = _errs355 === errors;
-valid57 = valid57 || _valid16;
-if(!valid57){
-const _errs357 = errors;
-if(data127 !== null){
+var _valid16 = _errs361 === errors;
+valid58 = valid58 || _valid16;
+if(!valid58){
+const _errs363 = errors;
+if(data130 !== null){
 const err85 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err85];
@@ -4315,10 +4370,10 @@ vErrors.push(err85);
 }
 errors++;
 }
-var _valid16 = _errs357 === errors;
-valid57 = valid57 || _valid16;
+var _valid16 = _errs363 === errors;
+valid58 = valid58 || _valid16;
 }
-if(!valid57){
+if(!valid58){
 const err86 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err86];
@@ -4331,104 +4386,104 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs354;
+errors = _errs360;
 if(vErrors !== null){
-if(_errs354){
-vErrors.length = _errs354;
+if(_errs360){
+vErrors.length = _errs360;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid55 = _errs353 === errors;
+var valid56 = _errs359 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
-if(valid55){
-if(data125.window_ms !== undefined){
-let data128 = data125.window_ms;
-const _errs359 = errors;
-if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
+if(valid56){
+if(data128.window_ms !== undefined){
+let data131 = data128.window_ms;
+const _errs365 = errors;
+if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs359){
-if((typeof data128 == "number") && (isFinite(data128))){
-if(data128 < 1000 || isNaN(data128)){
+if(errors === _errs365){
+if((typeof data131 == "number") && (isFinite(data131))){
+if(data131 < 1000 || isNaN(data131)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid55 = _errs359 === errors;
+var valid56 = _errs365 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
-if(valid55){
-if(data125.backoff_ms !== undefined){
-let data129 = data125.backoff_ms;
-const _errs361 = errors;
-if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+if(valid56){
+if(data128.backoff_ms !== undefined){
+let data132 = data128.backoff_ms;
+const _errs367 = errors;
+if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs361){
-if((typeof data129 == "number") && (isFinite(data129))){
-if(data129 < 0 || isNaN(data129)){
+if(errors === _errs367){
+if((typeof data132 == "number") && (isFinite(data132))){
+if(data132 < 0 || isNaN(data132)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid55 = _errs361 === errors;
+var valid56 = _errs367 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
-if(valid55){
-if(data125.backoff_cap_ms !== undefined){
-let data130 = data125.backoff_cap_ms;
-const _errs363 = errors;
-if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+if(valid56){
+if(data128.backoff_cap_ms !== undefined){
+let data133 = data128.backoff_cap_ms;
+const _errs369 = errors;
+if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs363){
-if((typeof data130 == "number") && (isFinite(data130))){
-if(data130 < 0 || isNaN(data130)){
+if(errors === _errs369){
+if((typeof data133 == "number") && (isFinite(data133))){
+if(data133 < 0 || isNaN(data133)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid55 = _errs363 === errors;
+var valid56 = _errs369 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
-if(valid55){
-if(data125.healthy_ms !== undefined){
-let data131 = data125.healthy_ms;
-const _errs365 = errors;
-if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+if(valid56){
+if(data128.healthy_ms !== undefined){
+let data134 = data128.healthy_ms;
+const _errs371 = errors;
+if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs365){
-if((typeof data131 == "number") && (isFinite(data131))){
-if(data131 < 0 || isNaN(data131)){
+if(errors === _errs371){
+if((typeof data134 == "number") && (isFinite(data134))){
+if(data134 < 0 || isNaN(data134)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid55 = _errs365 === errors;
+var valid56 = _errs371 === errors;
 }
 else {
-var valid55 = true;
+var valid56 = true;
 }
 }
 }
@@ -4442,25 +4497,63 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaP
 return false;
 }
 }
-var valid53 = _errs342 === errors;
+var valid54 = _errs348 === errors;
 }
 else {
-var valid53 = true;
+var valid54 = true;
 }
-if(valid53){
-const _errs367 = errors;
-if(typeof data119.dedicated !== "boolean"){
+if(valid54){
+const _errs373 = errors;
+if(typeof data122.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid53 = _errs367 === errors;
-if(valid53){
-let data133 = data119.desired;
-const _errs369 = errors;
-const _errs370 = errors;
-let valid58 = false;
-const _errs371 = errors;
-if(typeof data133 !== "string"){
+var valid54 = _errs373 === errors;
+if(valid54){
+if(data122.isolation !== undefined){
+let data136 = data122.isolation;
+const _errs375 = errors;
+if(typeof data136 !== "string"){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data136 === "thread") || (data136 === "process"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid54 = _errs375 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data122.host_group !== undefined){
+let data137 = data122.host_group;
+const _errs377 = errors;
+if(errors === _errs377){
+if(typeof data137 === "string"){
+if(!pattern5.test(data137)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid54 = _errs377 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+let data138 = data122.desired;
+const _errs379 = errors;
+const _errs380 = errors;
+let valid59 = false;
+const _errs381 = errors;
+if(typeof data138 !== "string"){
 const err87 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err87];
@@ -4470,7 +4563,7 @@ vErrors.push(err87);
 }
 errors++;
 }
-if("running" !== data133){
+if("running" !== data138){
 const err88 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err88];
@@ -4480,11 +4573,11 @@ vErrors.push(err88);
 }
 errors++;
 }
-var _valid17 = _errs371 === errors;
-valid58 = valid58 || _valid17;
-if(!valid58){
-const _errs373 = errors;
-if(typeof data133 !== "string"){
+var _valid17 = _errs381 === errors;
+valid59 = valid59 || _valid17;
+if(!valid59){
+const _errs383 = errors;
+if(typeof data138 !== "string"){
 const err89 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err89];
@@ -4494,7 +4587,7 @@ vErrors.push(err89);
 }
 errors++;
 }
-if("stopped" !== data133){
+if("stopped" !== data138){
 const err90 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err90];
@@ -4504,10 +4597,10 @@ vErrors.push(err90);
 }
 errors++;
 }
-var _valid17 = _errs373 === errors;
-valid58 = valid58 || _valid17;
+var _valid17 = _errs383 === errors;
+valid59 = valid59 || _valid17;
 }
-if(!valid58){
+if(!valid59){
 const err91 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err91];
@@ -4520,17 +4613,19 @@ validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs370;
+errors = _errs380;
 if(vErrors !== null){
-if(_errs370){
-vErrors.length = _errs370;
+if(_errs380){
+vErrors.length = _errs380;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid53 = _errs369 === errors;
+var valid54 = _errs379 === errors;
+}
+}
 }
 }
 }
@@ -4545,8 +4640,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/prop
 return false;
 }
 }
-var valid52 = _errs328 === errors;
-if(!valid52){
+var valid53 = _errs334 === errors;
+if(!valid53){
 break;
 }
 }
@@ -4556,7 +4651,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs326 === errors;
+var valid0 = _errs332 === errors;
 }
 else {
 var valid0 = true;

@@ -12,10 +12,13 @@ export const require = createRequire(import.meta.url);
 /** Entries of worker threads. */
 export const WORKERS = {
   botHost: at('../../workers/bot-host.js'),
+  botProcess: at('../../workers/bot-process.js'),
   broadcaster: at('../../workers/broadcaster.js'),
   demoWorld: at('../../workers/demo-world.js'),
   front: at('../../workers/front.js'),
+  hostRelay: at('../../workers/host-relay.js'),
   journal: at('../../workers/journal.js'),
+  processWatch: at('../../workers/process-watch.js'),
 };
 
 /** Programs that run as separate processes. */

@@ -1,6 +1,6 @@
 // Runs in main and in fronts. Owns an open descriptor of /proc/self/status.
 
-import { openSync, readSync } from 'node:fs';
+import { openSync, readFileSync, readSync } from 'node:fs';
 
 /** Kept open: it could not be opened when the process has run out of file descriptors. */
 const STATUS = openStatus();
@@ -20,6 +20,16 @@ export function anonymousRss(): number {
 /** Resident memory in bytes, with mapped files. */
 export function residentMemory(): number {
   return bytesOf(RESIDENT) ?? process.memoryUsage.rss();
+}
+
+/** {@link anonymousRss} of another process; null when it is gone, and where that is unknown. */
+export function memoryOf(pid: number): number | null {
+  try {
+    const [, kilobytes] = ANONYMOUS.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
+    return kilobytes === undefined ? null : Number(kilobytes) * 1024;
+  } catch {
+    return null;
+  }
 }
 
 function openStatus(): number | undefined {

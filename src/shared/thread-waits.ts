@@ -19,11 +19,11 @@ export interface ThreadTimes {
   waitedMs: number;
 }
 
-/** Null where that is not known. @param thread of this process, as {@link ownThread} says. */
-export function threadTimes(thread: number): ThreadTimes | null {
+/** Null where that is not known. @param thread as {@link ownThread} says, of this process or of another one. */
+export function threadTimes(thread: number, pid: number | 'self' = 'self'): ThreadTimes | null {
   try {
     // Both in ns; then the number of slices.
-    const text = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8');
+    const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
     const [ranMs = 0, waitedMs = 0] = text.split(' ').map((time) => Number(time) / 1e6);
     return { ranMs, waitedMs };
   } catch {
@@ -32,6 +32,6 @@ export function threadTimes(thread: number): ThreadTimes | null {
 }
 
 /** How long it had no processor since its start, in ms; 0 where that is not known. */
-export function threadWaitMs(thread: number): number {
-  return threadTimes(thread)?.waitedMs ?? 0;
+export function threadWaitMs(thread: number, pid: number | 'self' = 'self'): number {
+  return threadTimes(thread, pid)?.waitedMs ?? 0;
 }

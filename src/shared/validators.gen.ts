@@ -343,7 +343,8 @@ return errors === 0;
 }
 
 export const CreateBotBody = validate1;
-const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
+const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
+const func1 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 
 function validate1(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -371,7 +372,7 @@ return false;
 else {
 const _errs1 = errors;
 for(const key0 in data){
-if(!(((((((key0 === "id") || (key0 === "kind")) || (key0 === "config")) || (key0 === "labels")) || (key0 === "restart")) || (key0 === "dedicated")) || (key0 === "desired"))){
+if(!(func1.call(schema1.properties, key0))){
 validate1.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -795,12 +796,50 @@ return false;
 }
 var valid0 = _errs38 === errors;
 if(valid0){
-let data13 = data.desired;
+if(data.isolation !== undefined){
+let data13 = data.isolation;
 const _errs40 = errors;
-const _errs41 = errors;
-let valid5 = false;
-const _errs42 = errors;
 if(typeof data13 !== "string"){
+validate1.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+if(!((data13 === "thread") || (data13 === "process"))){
+validate1.errors = [{instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema1.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
+return false;
+}
+var valid0 = _errs40 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.host_group !== undefined){
+let data14 = data.host_group;
+const _errs42 = errors;
+if(errors === _errs42){
+if(typeof data14 === "string"){
+if(!pattern3.test(data14)){
+validate1.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
+return false;
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+return false;
+}
+}
+var valid0 = _errs42 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+let data15 = data.desired;
+const _errs44 = errors;
+const _errs45 = errors;
+let valid5 = false;
+const _errs46 = errors;
+if(typeof data15 !== "string"){
 const err12 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
@@ -810,7 +849,7 @@ vErrors.push(err12);
 }
 errors++;
 }
-if("running" !== data13){
+if("running" !== data15){
 const err13 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err13];
@@ -820,11 +859,11 @@ vErrors.push(err13);
 }
 errors++;
 }
-var _valid2 = _errs42 === errors;
+var _valid2 = _errs46 === errors;
 valid5 = valid5 || _valid2;
 if(!valid5){
-const _errs44 = errors;
-if(typeof data13 !== "string"){
+const _errs48 = errors;
+if(typeof data15 !== "string"){
 const err14 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
@@ -834,7 +873,7 @@ vErrors.push(err14);
 }
 errors++;
 }
-if("stopped" !== data13){
+if("stopped" !== data15){
 const err15 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
 if(vErrors === null){
 vErrors = [err15];
@@ -844,7 +883,7 @@ vErrors.push(err15);
 }
 errors++;
 }
-var _valid2 = _errs44 === errors;
+var _valid2 = _errs48 === errors;
 valid5 = valid5 || _valid2;
 }
 if(!valid5){
@@ -860,17 +899,19 @@ validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs41;
+errors = _errs45;
 if(vErrors !== null){
-if(_errs41){
-vErrors.length = _errs41;
+if(_errs45){
+vErrors.length = _errs45;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid0 = _errs40 === errors;
+var valid0 = _errs44 === errors;
+}
+}
 }
 }
 }
@@ -891,7 +932,7 @@ return errors === 0;
 
 export const CreateTokenBody = validate2;
 const schema2 = {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
-const pattern7 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
+const pattern8 = new RegExp("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "u");
 
 function validate2(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -928,7 +969,7 @@ validate2.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/
 return false;
 }
 else {
-if(!pattern7.test(data0)){
+if(!pattern8.test(data0)){
 validate2.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -1450,7 +1491,7 @@ return errors === 0;
 
 export const ProgramDefinition = validate5;
 const schema5 = {"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false};
-const pattern12 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
+const pattern13 = new RegExp("^[A-Za-z_][A-Za-z0-9_]*$", "u");
 
 function validate5(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1580,7 +1621,7 @@ if(errors === _errs12){
 if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
 const _errs14 = errors;
 for(const key1 in data5){
-if(!(pattern12.test(key1))){
+if(!(pattern13.test(key1))){
 validate5.errors = [{instancePath:instancePath+"/env",schemaPath:"#/properties/env/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -1589,7 +1630,7 @@ break;
 if(_errs14 === errors){
 var valid2 = true;
 for(const key2 in data5){
-if(pattern12.test(key2)){
+if(pattern13.test(key2)){
 let data6 = data5[key2];
 const _errs15 = errors;
 const _errs16 = errors;
@@ -1866,8 +1907,8 @@ return errors === 0;
 
 export const TokenFile = validate6;
 const schema6 = {"type":"object","required":["id","digest","name","scopes"],"properties":{"id":{"type":"string","pattern":"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},"digest":{"type":"string","pattern":"^[A-Za-z0-9+/]{43}=$"},"name":{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},"scopes":{"type":"array","items":{"type":"string","enum":["read","control","invoke","admin"]},"minItems":1,"uniqueItems":true},"bots":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"minItems":1,"maxItems":1000,"uniqueItems":true},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"minProperties":1},"expires_at_ms":{"type":"integer","minimum":0,"maximum":8640000000000000}},"additionalProperties":false};
-const pattern16 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-const pattern17 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
+const pattern17 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+const pattern18 = new RegExp("^[A-Za-z0-9+/]{43}=$", "u");
 
 function validate6(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1894,7 +1935,7 @@ let data0 = data.id;
 const _errs2 = errors;
 if(errors === _errs2){
 if(typeof data0 === "string"){
-if(!pattern16.test(data0)){
+if(!pattern17.test(data0)){
 validate6.errors = [{instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"},message:"must match pattern \""+"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"+"\""}];
 return false;
 }
@@ -1915,7 +1956,7 @@ let data1 = data.digest;
 const _errs4 = errors;
 if(errors === _errs4){
 if(typeof data1 === "string"){
-if(!pattern17.test(data1)){
+if(!pattern18.test(data1)){
 validate6.errors = [{instancePath:instancePath+"/digest",schemaPath:"#/properties/digest/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9+/]{43}=$"},message:"must match pattern \""+"^[A-Za-z0-9+/]{43}=$"+"\""}];
 return false;
 }
@@ -1946,7 +1987,7 @@ validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/
 return false;
 }
 else {
-if(!pattern7.test(data2)){
+if(!pattern8.test(data2)){
 validate6.errors = [{instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\p{C}\\p{Zl}\\p{Zp}]+$"},message:"must match pattern \""+"^[^\\p{C}\\p{Zl}\\p{Zp}]+$"+"\""}];
 return false;
 }
@@ -2209,7 +2250,7 @@ return errors === 0;
 }
 
 export const UpdateBotBody = validate7;
-const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false}},"additionalProperties":false,"minProperties":1};
+const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]}},"additionalProperties":false,"minProperties":1};
 
 function validate7(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2223,7 +2264,7 @@ return false;
 else {
 const _errs1 = errors;
 for(const key0 in data){
-if(!(((key0 === "config") || (key0 === "labels")) || (key0 === "restart"))){
+if(!(((((key0 === "config") || (key0 === "labels")) || (key0 === "restart")) || (key0 === "isolation")) || (key0 === "host_group"))){
 validate7.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -2615,6 +2656,156 @@ var valid0 = _errs9 === errors;
 }
 else {
 var valid0 = true;
+}
+if(valid0){
+if(data.isolation !== undefined){
+let data10 = data.isolation;
+const _errs34 = errors;
+const _errs35 = errors;
+let valid5 = false;
+const _errs36 = errors;
+if(typeof data10 !== "string"){
+const err12 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if(!((data10 === "thread") || (data10 === "process"))){
+const err13 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/anyOf/0/enum",keyword:"enum",params:{allowedValues: schema7.properties.isolation.anyOf[0].enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+var _valid2 = _errs36 === errors;
+valid5 = valid5 || _valid2;
+if(!valid5){
+const _errs38 = errors;
+if(data10 !== null){
+const err14 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+var _valid2 = _errs38 === errors;
+valid5 = valid5 || _valid2;
+}
+if(!valid5){
+const err15 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs35;
+if(vErrors !== null){
+if(_errs35){
+vErrors.length = _errs35;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs34 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+if(data.host_group !== undefined){
+let data11 = data.host_group;
+const _errs40 = errors;
+const _errs41 = errors;
+let valid6 = false;
+const _errs42 = errors;
+if(errors === _errs42){
+if(typeof data11 === "string"){
+if(!pattern3.test(data11)){
+const err16 = {instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/anyOf/0/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+var _valid3 = _errs42 === errors;
+valid6 = valid6 || _valid3;
+if(!valid6){
+const _errs44 = errors;
+if(data11 !== null){
+const err18 = {instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+var _valid3 = _errs44 === errors;
+valid6 = valid6 || _valid3;
+}
+if(!valid6){
+const err19 = {instancePath:instancePath+"/host_group",schemaPath:"#/properties/host_group/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs41;
+if(vErrors !== null){
+if(_errs41){
+vErrors.length = _errs41;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs40 === errors;
+}
+else {
+var valid0 = true;
+}
+}
 }
 }
 }

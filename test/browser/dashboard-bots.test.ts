@@ -292,7 +292,7 @@ describe('the table of bots', () => {
     await field(/^ID/).fill('new-1');
     // Scrolled to the bottom.
     await dialog.getByLabel(/^greeting/).fill('');
-    await dialog.getByLabel('Run on a dedicated host thread').focus();
+    await dialog.getByLabel('Run on a dedicated host').focus();
     await create.click();
     await sees('is required');
     await field(/^greeting/).fill('hello');

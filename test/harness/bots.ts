@@ -54,6 +54,8 @@ export interface Incident {
   host: number | null;
   bots: string[];
   stack: { function: string; url: string; line: number; column: number }[] | string | null;
+  exit?: { code: number | null; signal: string | null };
+  stderr?: string[];
   heap: { used: number; limit: number } | null;
   bot_count: number;
   last_lines: string[];

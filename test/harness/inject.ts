@@ -12,6 +12,7 @@ import { Access } from '../../src/main/access/access.js';
 import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { Dispatcher } from '../../src/main/bots/dispatcher.js';
 import { Incidents } from '../../src/main/bots/incidents.js';
+import { isolationOf } from '../../src/main/bots/isolation.js';
 import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
@@ -32,6 +33,7 @@ import { Store } from '../../src/main/store/store.js';
 import { TokenStore } from '../../src/main/store/token-store.js';
 import { ThreadCounts } from '../../src/main/thread-counts.js';
 import { validateConfig } from '../../src/shared/config-validator.js';
+import type { BotSpec } from '../../src/shared/contract/bots.js';
 import type { Config } from '../../src/shared/contract/config.js';
 import { explainSchemaError } from '../../src/shared/contract/explain.js';
 import type { JournalStatus } from '../../src/shared/contract/journal-messages.js';
@@ -145,6 +147,7 @@ export class InjectedService implements ServiceApi {
       }),
       events: this.#events,
       graceMs: config.hosts.stop_grace_ms,
+      isolationOf: (spec: Pick<BotSpec, 'kind' | 'isolation'>) => isolationOf(spec, config.hosts),
       restarted: () => {},
     };
     const bots = new BotStore(store);

@@ -285,7 +285,8 @@ describe('dedicated hosts', () => {
     const answers = await Promise.all(ids.map((bot) => create(service, own(bot))));
     expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 201));
     for (const bot of ids) await statusFrom(stream, 0, bot, 'online');
-    const full = /^limit of bots with a dedicated host reached \(hosts\.max_dedicated is 4\)$/;
+    const full =
+      /^limit of dedicated hosts and hosts of groups reached \(hosts\.max_dedicated is 4\)$/;
     const refused = await create(service, own('surplus'));
     expectError(refused, 503, full);
     // A stopped bot needs no host until it is started.

@@ -156,7 +156,7 @@ function ConfigForm({
             ) : null}
           </div>
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
-          {saved.dedicated ? <p class="muted">Runs on a dedicated host thread.</p> : null}
+          <p class="muted">{hostText(saved)}</p>
         </div>
       </fieldset>
       <div class="form-end">
@@ -198,4 +198,12 @@ function withOptionalSecrets(schema: Schema): Schema {
       ]),
     ),
   };
+}
+
+/** What it runs in, and with which bots it shares that. */
+function hostText({ isolation, dedicated, host_group: group }: SavedConfig): string {
+  const what = isolation === 'process' ? 'process' : 'thread';
+  if (dedicated) return `Runs on a dedicated host, in its own ${what}.`;
+  if (group !== null) return `Runs in a ${what} with the bots of the group ${group}.`;
+  return `Runs in a ${what} with other bots.`;
 }

@@ -142,7 +142,7 @@ export function CreateBot({ onClose }: { onClose: () => void }) {
               checked={isDedicated}
               onChange={({ currentTarget }) => setDedicated(currentTarget.checked)}
             />
-            Run on a dedicated host thread
+            Run on a dedicated host
           </label>
           {faults.has('') ? (
             <p class="fault" role="alert">

@@ -58,6 +58,7 @@ interface OneProps {
 function OneIncident({ incident, withBot, onToggle }: OneProps) {
   const { type, at_ms, suspect, reason, host, bots, stack, heap, last_lines, last_commands } =
     incident;
+  const { exit, stderr = [] } = incident;
   void second.value;
   return (
     <details onToggle={({ currentTarget }) => onToggle(currentTarget.open)}>
@@ -81,6 +82,11 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
             </Fact>
           )}
           {host === null ? null : <Fact name="Host">{host}</Fact>}
+          {exit === undefined ? null : (
+            <Fact name="Process">
+              {exit.signal === null ? `exit code ${exit.code}` : `ended by ${exit.signal}`}
+            </Fact>
+          )}
           {heap === null ? null : (
             <Fact name="Heap">
               {megabytes(heap.used)} of {megabytes(heap.limit)}
@@ -94,6 +100,7 @@ function OneIncident({ incident, withBot, onToggle }: OneProps) {
           ) : null}
         </dl>
         <Block title="Stack" lines={stackLines(stack)} />
+        <Block title="Standard error" lines={stderr} />
         <Block title="Last lines" lines={last_lines} />
         <Block title="Last commands" lines={last_commands} />
       </div>

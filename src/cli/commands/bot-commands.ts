@@ -26,6 +26,8 @@ interface CreateOptions extends ConnectionOptions, RestartFlags {
   config?: string;
   label?: Record<string, string>;
   dedicated?: true;
+  isolation?: NonNullable<NewBot['isolation']>;
+  hostGroup?: string;
   stopped?: true;
   json?: true;
 }
@@ -55,7 +57,11 @@ export function addBots(program: Command): void {
       .option('--config <json>', "the bot's configuration as JSON, or @file to read it from a file")
       .option('--label <name=value>', 'label (comma-separated or repeated)', labels),
   )
-    .option('--dedicated', 'run the bot on a dedicated host thread')
+    .option('--dedicated', 'run the bot on a dedicated host')
+    .addOption(
+      new Option('--isolation <what>', 'what its host runs in').choices(['thread', 'process']),
+    )
+    .option('--host-group <name>', 'share a host with the bots of this group only')
     .option('--stopped', 'create the bot without starting it')
     .option('--json', 'print the snapshot as JSON')
     .action(action(createBot));
@@ -119,6 +125,8 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   const restart = restartOf(options);
   if (restart) bot.restart = restart;
   if (options.dedicated) bot.dedicated = true;
+  if (options.isolation) bot.isolation = options.isolation;
+  if (options.hostGroup !== undefined) bot.host_group = options.hostGroup;
   if (options.stopped) bot.desired = 'stopped';
   const created = await client.bots.create(bot, call());
   if (options.json) await printJson(created);

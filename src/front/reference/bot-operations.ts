@@ -161,6 +161,8 @@ export const BOT_OPERATIONS = {
             healthy_ms: 10000,
           },
           dedicated: false,
+          isolation: 'thread',
+          host_group: null,
         },
       },
     },

@@ -53,8 +53,7 @@ export class BotAccess {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
     this.#pressure.admitBot();
-    const starts = bot.dedicated && bot.desired === 'running';
-    this.#registry.admitDedicated(bot.id, starts);
+    if (bot.desired === 'running') this.#registry.admitHost(bot);
     await this.#registry.create(bot);
   }
 
@@ -158,7 +157,7 @@ export class BotAccess {
     const starts = action === 'restart' && this.#registry.isRunning(id) === false;
     if (action !== 'start' && !starts) return;
     this.#pressure.admitStart();
-    this.#registry.admitDedicated(id, this.#registry.isDedicated(id) === true);
+    this.#registry.admitHost(id);
   }
 
   /** @throws DroverError `not_found`, also for a bot outside of the caller's limit. */
@@ -199,6 +198,8 @@ export class BotAccess {
     const last_commands = own(incident.last_commands, botOfCommand);
     const last_lines = own(incident.last_lines, botOfLine);
     const shown = { ...incident, bots, bot_count: bots.length, last_lines, last_commands };
+    // It may be of any bot of the process.
+    if (bots.length < incident.bot_count) delete shown.stderr;
     if (suspect) return shown;
     // The reason may contain text from another bot's code.
     const where = incident.host === null ? '' : ` of bot host ${incident.host}`;

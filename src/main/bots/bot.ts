@@ -1,6 +1,6 @@
 // Runs in main. Owns one bot: executes the effects of bot-life.ts with its host, the stream and the store.
 
-import type { BotSpec } from '../../shared/contract/bots.js';
+import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import type { BotExit, LateError } from '../../shared/contract/threads.js';
@@ -26,6 +26,8 @@ export interface BotDependencies {
   configFor(spec: BotSpec): JsonObject;
   /** Stores the spec; it is on disk when this resolves. */
   save(spec: BotSpec): Promise<void>;
+  /** What its host runs in. */
+  isolationOf(spec: Pick<BotSpec, 'kind' | 'isolation'>): Isolation;
   /** Called for a bot that is not restarted, when its last end has no incident report yet. */
   failed(id: string, reason: string): void;
   /** Called for each restart by the service, with the bot's kind. */
@@ -234,7 +236,10 @@ export class Bot {
 
   /** Gives it its own host, where it shares one. It stays when there can be no further host. */
   async isolate(host: HostThread, reason: string): Promise<void> {
-    const isAlone = this.#spec.dedicated || this.#isIsolated || host.onlyBot === this.id;
+    const { dedicated, host_group: group } = this.#spec;
+    // It shares its fate with its group.
+    const isAlone =
+      dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
     if (this.#host !== host || isAlone) return;
     try {
       this.#dependencies.hosts.admitDedicated(0);
@@ -381,7 +386,7 @@ export class Bot {
     this.#run = run;
     this.#startedAt = Date.now();
     this.#isHeld = false;
-    const { id, kind, dedicated } = this.#spec;
+    const { id, kind, host_group: group } = this.#spec;
     const { hosts } = this.#dependencies;
     try {
       const config = this.#dependencies.configFor(this.#spec);
@@ -392,7 +397,9 @@ export class Bot {
           `starts while the thread of bot host ${stuck} does not end: what its last run had open there stays open until then`,
         );
       }
-      const host = await hosts.place({ id, kind, dedicated: dedicated || this.#isIsolated });
+      const dedicated = this.#spec.dedicated || (this.#isIsolated && group === undefined);
+      const isolation = this.#dependencies.isolationOf(this.#spec);
+      const host = await hosts.place({ id, kind, dedicated, isolation, group });
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });
     } catch (thrown) {
@@ -485,7 +492,7 @@ export class Bot {
   }
 
   #isolate(reason: string): void {
-    if (this.#isIsolated) return;
+    if (this.#isIsolated || this.#spec.host_group !== undefined) return;
     this.#isIsolated = true;
     this.#log('warn', `${reason}; from now on it has its own bot host`);
   }

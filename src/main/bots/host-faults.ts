@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { ProcessEnded } from '../threads/process-ended.js';
 import type { Found, Incidents, Reported } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import { OutOfMemory } from './memory-guard.js';
 import type { Quarantine } from './quarantine.js';
 import type { BotRegistry } from './registry.js';
-import { captureStack } from './stack-capture.js';
 
 /** How long it may take to capture the stack of a stuck host, in ms. */
 const CAPTURE_WITHIN_MS = 2000;
@@ -22,7 +22,6 @@ export class HostFaults {
   readonly #quarantine: Quarantine;
   readonly #kinds: KindQuarantine;
   readonly #graceMs: number;
-  readonly #capture: typeof captureStack;
   /** Hosts that are killed for a reason that is reported already. */
   readonly #reported = new WeakMap<HostThread, Found & Pick<Reported, 'id'>>();
 
@@ -33,19 +32,17 @@ export class HostFaults {
     quarantine: Quarantine,
     kinds: KindQuarantine,
     graceMs: number,
-    capture = captureStack,
   ) {
     this.#registry = registry;
     this.#incidents = incidents;
     this.#quarantine = quarantine;
     this.#kinds = kinds;
     this.#graceMs = graceMs;
-    this.#capture = capture;
   }
 
   /** A host's loop does not turn: finds out why, then kills it. Its bots follow their restart policies. */
   async hung(host: HostThread, forMs: number): Promise<void> {
-    const captured = await this.#capture(host.threadId, CAPTURE_WITHIN_MS);
+    const captured = await host.capture(CAPTURE_WITHIN_MS);
     const bots = this.#registry.idsOn(host);
     // A thread that is stuck in native code shows no stack; one that was paused between two callbacks shows no bot.
     const kind = captured ? kindIn(captured.frames.map(({ url }) => url).join('\n'), host) : null;
@@ -74,6 +71,10 @@ export class HostFaults {
     const why = `${messageOf(error)}${where}`;
     const reason = `bot host ${host.number} was lost: ${why}`;
     const found: Found = { type, reason, suspect, stack: error.stack ?? null };
+    if (error instanceof ProcessEnded) {
+      found.exit = error.exit;
+      found.stderr = [...error.stderr];
+    }
     const { id, stored } = this.#incidents.report(found, host, bots);
     // Before it is stored, which takes a while.
     this.#registry.hostLost(host, why, suspect, id);
@@ -158,7 +159,8 @@ function causeOf(error: Error, host: Pick<HostThread, 'kinds'>): Cause {
     return { type: 'out_of_memory', isLast, isOwn: false, kind: null };
   }
   // Native code of a bot can end the thread; an error that names no run is not that of the bot whose code ran last.
-  const isLast = /^worker exited/.test(messageOf(error));
+  const isLast =
+    error instanceof ProcessEnded ? !error.isOwn : /^worker exited/.test(messageOf(error));
   const kind = isLast ? null : kindIn(String(error.stack), host);
   return { type: 'host_lost', isLast, isOwn: !isLast && kind === null, kind };
 }

@@ -1,5 +1,6 @@
 // Runs in main. Chooses the host of each bot. Owns the queue for shared hosts, and the reserved hosts by what they are for.
 
+import type { Isolation } from '../../shared/contract/bots.js';
 import { Deferred } from '../../shared/deferred.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -13,6 +14,10 @@ export interface Wanted {
   kind: string;
   /** It shares its host with no other bot. */
   dedicated: boolean;
+  /** What the host runs in; that of the shared hosts when absent. */
+  isolation?: Isolation;
+  /** It shares its host with the bots of this group only. */
+  group?: string | undefined;
 }
 
 /** What placement needs of the pool. */
@@ -20,7 +25,7 @@ export interface PlacementPool {
   /** All hosts whose threads exist. */
   hosts(): Iterable<HostThread>;
   /** Starts a host that is reserved for some bots, with one kind, or with all. @throws NoPlace */
-  start(number: number, kind: string | null): Promise<HostThread>;
+  start(number: number, kind: string | null, isolation: Isolation): Promise<HostThread>;
   /** A bot has left the host. */
   leave(host: HostThread): void;
 }
@@ -37,12 +42,18 @@ export class HostPlacement {
   readonly #quarantine: Quarantine;
   readonly #pool: PlacementPool;
   readonly #sharedCount: number;
+  /** What the shared hosts run in. */
+  readonly #isolation: Isolation;
   readonly #maxDedicated: number;
   /** Those who wait for a shared host. Bounded by the number of bots. */
   #waiting: Deferred[] = [];
   /** Hosts of a quarantine group, or of one kind, also while they start. Bounded by MAX_GROUPS. */
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
-  /** Numbers of dedicated hosts, also of those that are to start. Bounded by `hosts.max_dedicated`. */
+  /** The hosts of the groups that bots name, by isolation and name, also while they start. Bounded like #dedicated. */
+  readonly #named = new Map<string, Promise<HostThread>>();
+  /** Hosts that bots share which run in something else than the shared hosts. As many as those, started when needed. */
+  readonly #others: OtherHost[];
+  /** Numbers of dedicated hosts and of hosts of named groups, also of those that are to start. Bounded by `hosts.max_dedicated`. */
   readonly #dedicated = new Set<number>();
   readonly #starts = new Semaphore({
     permits: STARTS_AT_ONCE,
@@ -52,11 +63,13 @@ export class HostPlacement {
   #nextNumber: number;
 
   constructor(
-    limits: { count: number; maxDedicated: number },
+    limits: { count: number; maxDedicated: number; isolation?: Isolation },
     quarantine: Quarantine,
     pool: PlacementPool,
   ) {
     this.#sharedCount = limits.count;
+    this.#isolation = limits.isolation ?? 'thread';
+    this.#others = Array.from({ length: limits.count }, () => ({ coming: 0, started: undefined }));
     this.#maxDedicated = limits.maxDedicated;
     this.#nextNumber = limits.count;
     this.#quarantine = quarantine;
@@ -64,15 +77,20 @@ export class HostPlacement {
   }
 
   /**
-   * A place for one more bot: a dedicated host, that of its quarantine group, or the shared host that has its kind and the
-   * fewest bots. Waits while a shared host is being replaced, if no other has the kind. @throws NoPlace
+   * A place for one more bot: a dedicated host, that of its group or quarantine group, or the shared host that has its kind and
+   * the fewest bots. Waits while a shared host is being replaced, if no other has the kind. @throws NoPlace
    */
-  async place({ id, kind, dedicated }: Wanted): Promise<HostThread> {
-    if (dedicated) return this.#occupy(await this.#startDedicated(kind), kind);
+  async place(wanted: Wanted): Promise<HostThread> {
+    const { id, kind, dedicated, isolation = this.#isolation } = wanted;
+    if (dedicated) return this.#occupy(await this.#startCounted(kind, isolation), kind);
+    // What one bot of it does to its host is the others' by choice: they are not quarantined.
+    if (wanted.group !== undefined) return this.#placeNamed(wanted.group, kind, isolation);
     const group = this.#quarantine.groupOf(id, Date.now());
     for (;;) {
-      const quarantined = group && (await this.#hostOf(group, null));
-      if (quarantined) return this.#occupy(quarantined, kind);
+      const quarantined = group && (await this.#hostOf(group, null, isolation));
+      // Another isolation: it was changed since then.
+      if (quarantined?.isolation === isolation) return this.#occupy(quarantined, kind);
+      if (isolation !== this.#isolation) return this.#placeOther(kind, isolation);
       const shared = [...this.#pool.hosts()].filter(({ state }) => state === 'shared');
       let best: HostThread | undefined;
       for (const host of shared) {
@@ -82,7 +100,7 @@ export class HostPlacement {
       if (best) return this.#occupy(best, kind);
       if (shared.length === this.#sharedCount) {
         // It is not tried on a host that has bots: it could end them.
-        const reserved = await this.#hostOf(kind, kind);
+        const reserved = await this.#hostOf(kind, kind, isolation);
         if (!reserved) throw kindMissing(kind, 'there are too many other bot hosts');
         return this.#occupy(reserved, kind);
       }
@@ -102,11 +120,11 @@ export class HostPlacement {
     this.#dedicated.delete(host.number);
   }
 
-  /** @param wanted how many bots are to have a dedicated host. @throws NoPlace when one more may not. */
+  /** @param wanted how many dedicated hosts and hosts of groups there are to be. @throws NoPlace when one more may not. */
   admitDedicated(wanted: number): void {
     if (Math.max(wanted, this.#dedicated.size) >= this.#maxDedicated) {
       throw new NoPlace(
-        `limit of bots with a dedicated host reached (hosts.max_dedicated is ${this.#maxDedicated})`,
+        `limit of dedicated hosts and hosts of groups reached (hosts.max_dedicated is ${this.#maxDedicated})`,
       );
     }
   }
@@ -118,10 +136,56 @@ export class HostPlacement {
     throw kindMissing(kind, `it did not load on bot host ${host.number}`);
   }
 
-  /** The host of a group, undefined when the limit of such hosts is reached. @param kind the only one to load, or all. */
-  async #hostOf(group: Group | string, kind: string | null): Promise<HostThread | undefined> {
+  async #placeNamed(name: string, kind: string, isolation: Isolation): Promise<HostThread> {
+    const key = `${isolation} ${name}`;
     for (;;) {
-      const started = this.#groups.get(group) ?? this.#addGroup(group, kind);
+      let started = this.#named.get(key);
+      if (!started) {
+        started = this.#startCounted(null, isolation);
+        this.#named.set(key, started);
+        const forget = (): void => {
+          if (this.#named.get(key) === started) this.#named.delete(key);
+        };
+        started.then((host) => host.gone.then(forget), forget);
+      }
+      const host = await started;
+      if (host.state === 'reserved') return this.#occupy(host, kind);
+      // It was lost meanwhile, or ends with its last bot.
+      if (this.#named.get(key) === started) this.#named.delete(key);
+    }
+  }
+
+  /** The one with the fewest bots, of those that are not what the shared hosts are. */
+  async #placeOther(kind: string, isolation: Isolation): Promise<HostThread> {
+    for (;;) {
+      let other = this.#others[0] as OtherHost;
+      for (const one of this.#others) if (botsOf(one) < botsOf(other)) other = one;
+      other.started ??= startOther(this.#startReserved(this.#nextNumber++, null, isolation));
+      const { started } = other;
+      other.coming += 1;
+      try {
+        const host = await started.host;
+        if (host.state === 'reserved') return this.#occupy(host, kind);
+        // It was lost meanwhile, or ends with its last bot.
+        if (other.started === started) other.started = undefined;
+      } catch (thrown) {
+        // A host that could not be started. One that has started lacks the kind, and stays.
+        if (other.started === started && !started.now) other.started = undefined;
+        throw thrown;
+      } finally {
+        other.coming -= 1;
+      }
+    }
+  }
+
+  /** The host of a group, undefined when the limit of such hosts is reached. @param kind the only one to load, or all. */
+  async #hostOf(
+    group: Group | string,
+    kind: string | null,
+    isolation: Isolation,
+  ): Promise<HostThread | undefined> {
+    for (;;) {
+      const started = this.#groups.get(group) ?? this.#addGroup(group, kind, isolation);
       const host = await started;
       if (!host || host.state === 'reserved') return host;
       // It was lost meanwhile, or ends with its last bot.
@@ -129,9 +193,13 @@ export class HostPlacement {
     }
   }
 
-  #addGroup(group: Group | string, kind: string | null): Promise<HostThread> | undefined {
+  #addGroup(
+    group: Group | string,
+    kind: string | null,
+    isolation: Isolation,
+  ): Promise<HostThread> | undefined {
     if (this.#groups.size >= MAX_GROUPS) return undefined;
-    const started = this.#startReserved(this.#nextNumber++, kind);
+    const started = this.#startReserved(this.#nextNumber++, kind, isolation);
     this.#groups.set(group, started);
     const forget = (): void => {
       if (this.#groups.get(group) === started) this.#groups.delete(group);
@@ -140,19 +208,43 @@ export class HostPlacement {
     return started;
   }
 
-  async #startDedicated(kind: string): Promise<HostThread> {
+  /** A host that counts for `hosts.max_dedicated`. @throws NoPlace */
+  async #startCounted(kind: string | null, isolation: Isolation): Promise<HostThread> {
     this.admitDedicated(0);
     const number = this.#nextNumber++;
     this.#dedicated.add(number);
     try {
-      return await this.#startReserved(number, kind);
+      return await this.#startReserved(number, kind, isolation);
     } catch (thrown) {
       this.#dedicated.delete(number);
       throw thrown;
     }
   }
 
-  #startReserved(number: number, kind: string | null): Promise<HostThread> {
-    return this.#starts.run(() => this.#pool.start(number, kind));
+  #startReserved(number: number, kind: string | null, isolation: Isolation): Promise<HostThread> {
+    return this.#starts.run(() => this.#pool.start(number, kind, isolation));
   }
+}
+
+/** A place for a host that runs in something else than the shared hosts. */
+interface OtherHost {
+  /** Bots that wait for it. */
+  coming: number;
+  /** `now` is absent while it starts. */
+  started: { host: Promise<HostThread>; now?: HostThread } | undefined;
+}
+
+function startOther(host: Promise<HostThread>): NonNullable<OtherHost['started']> {
+  const started: NonNullable<OtherHost['started']> = { host };
+  host.then(
+    (now) => {
+      started.now = now;
+    },
+    () => {},
+  );
+  return started;
+}
+
+function botsOf({ coming, started }: OtherHost): number {
+  return coming + (started?.now?.state === 'reserved' ? started.now.bots : 0);
 }

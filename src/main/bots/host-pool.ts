@@ -2,7 +2,7 @@
 // src/main/threads/host-life.ts; this file carries out the effects.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LoadedKinds } from '../../shared/contract/bots.js';
+import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
 import type {
   BotExit,
   BotFlood,
@@ -22,6 +22,7 @@ import {
   isUp,
   nextHostStep,
 } from '../threads/host-life.js';
+import type { StartLink } from '../threads/host-link.js';
 import { type HostOptions, HostThread } from '../threads/host-thread.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
 import { HostStarter, type StartedHost } from './host-starter.js';
@@ -32,7 +33,11 @@ import { reattachHosts } from './reattach-hosts.js';
 export interface HostPoolOptions extends HostOptions {
   /** Number of shared hosts. */
   count: number;
-  /** How many bots may have a dedicated host. */
+  /** What the shared hosts run in. */
+  isolation: Isolation;
+  /** How a host is started, by what it runs in. */
+  links: Readonly<Record<Isolation, StartLink>>;
+  /** How many dedicated hosts and hosts of groups there may be. */
   maxDedicated: number;
   /** Module URLs of the kinds that the hosts load. */
   modules: readonly string[];
@@ -124,10 +129,10 @@ export class HostPool {
     );
     this.#placement = new HostPlacement(options, quarantine, {
       hosts: () => this.#hosts,
-      start: (number, kind) =>
+      start: (number, kind, isolation) =>
         kind === null
-          ? this.#starter.start(number, 'reserve')
-          : this.#starter.startWith(number, kind),
+          ? this.#starter.start(number, 'reserve', isolation)
+          : this.#starter.startWith(number, kind, isolation),
       leave: (host) => this.leave(host),
     });
   }
@@ -183,7 +188,7 @@ export class HostPool {
     return this.#placement.place(wanted);
   }
 
-  /** @param wanted how many bots are to have a dedicated host. @throws NoPlace when one more may not. */
+  /** @param wanted how many dedicated hosts and hosts of groups there are to be. @throws NoPlace when one more may not. */
   admitDedicated(wanted: number): void {
     this.#placement.admitDedicated(wanted);
   }
@@ -328,18 +333,21 @@ export class HostPool {
     use: 'share' | 'reserve',
     modules: readonly string[],
     inTurn: boolean,
+    isolation = this.#options.isolation,
   ): Promise<StartedHost> {
     // stop() has ended all hosts that there were.
     if (this.#stopping) throw new DroverError('unavailable');
-    const host: HostThread = this.#create(number, this.#options, this.#broadcaster, {
+    const events = {
       awake: this.#events.awake,
       exited: this.#events.exited,
       lateError: this.#events.lateError,
       flooded: this.#events.flooded,
-      used: (report) => this.#events.used(host, report),
+      used: (report: UsageReport) => this.#events.used(host, report),
       offered: this.#events.offered,
-      failed: (error) => this.#handle(host, 'fail', { error }),
-    });
+      failed: (error: Error) => this.#handle(host, 'fail', { error }),
+    };
+    const link = this.#options.links?.[isolation];
+    const host: HostThread = this.#create(number, this.#options, this.#broadcaster, events, link);
     this.#hosts.add(host);
     void host.gone.then(() => {
       this.#hosts.delete(host);

@@ -1,7 +1,7 @@
 // Runs in main. Starts hosts with their kinds, and drops kinds that break a host. Owns the list of kinds to load.
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LoadedKinds } from '../../shared/contract/bots.js';
+import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import type { KindQuarantine } from './kind-quarantine.js';
@@ -14,13 +14,15 @@ export interface StartedHost {
 
 /**
  * Starts one host, shared by all bots or reserved for some.
- * @param inTurn its modules are loaded one after the other. @throws KindBrokeHost, KindUnclear
+ * @param inTurn its modules are loaded one after the other. @param isolation absent for that of the shared hosts.
+ * @throws KindBrokeHost, KindUnclear
  */
 type Start = (
   number: number,
   use: 'share' | 'reserve',
   modules: readonly string[],
   inTurn: boolean,
+  isolation?: Isolation,
 ) => Promise<StartedHost>;
 
 /** Pause before a host loads a kind again that broke it, in ms. */
@@ -70,10 +72,14 @@ export class HostStarter {
   }
 
   /** A later host. A kind may break it by a port or lock that the first one has, or on a busy machine: it has two tries. */
-  async start(number: number, use: 'share' | 'reserve'): Promise<HostThread> {
+  async start(
+    number: number,
+    use: 'share' | 'reserve',
+    isolation?: Isolation,
+  ): Promise<HostThread> {
     let modules = this.#released();
     const tried = new Set<string>();
-    const start = this.#starting(number, use);
+    const start = this.#starting(number, use, isolation);
     for (;;) {
       try {
         return (await start(modules)).host;
@@ -92,15 +98,16 @@ export class HostStarter {
   #starting(
     number: number,
     use: 'share' | 'reserve',
+    isolation?: Isolation,
   ): (modules: readonly string[]) => Promise<StartedHost> {
     let inTurn = false;
     return async (modules) => {
       try {
-        return await this.#start(number, use, modules, inTurn);
+        return await this.#start(number, use, modules, inTurn, isolation);
       } catch (thrown) {
         if (!(thrown instanceof KindUnclear)) throw thrown;
         inTurn = true;
-        return this.#start(number, use, modules, inTurn);
+        return this.#start(number, use, modules, inTurn, isolation);
       }
     };
   }
@@ -113,11 +120,11 @@ export class HostStarter {
   }
 
   /** A reserved host with this kind alone. @throws NoPlace when it does not load. */
-  async startWith(number: number, kind: string): Promise<HostThread> {
+  async startWith(number: number, kind: string, isolation?: Isolation): Promise<HostThread> {
     const module = this.#kinds.get(kind);
     try {
       const modules = module === undefined ? [] : [module];
-      const { host, loaded } = await this.#start(number, 'reserve', modules, true);
+      const { host, loaded } = await this.#start(number, 'reserve', modules, true, isolation);
       if (host.kinds.has(kind)) return host;
       this.#discard(host);
       throw kindMissing(kind, loaded.failed[0]?.error ?? 'it is not known');

@@ -10,7 +10,7 @@ import type { HostThread } from '../threads/host-thread.js';
 import { IncidentWindow } from './incident-window.js';
 
 /** What an incident is about. */
-export type Found = Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>;
+export type Found = Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack' | 'exit' | 'stderr'>;
 
 /** Bots that an incident report names; `bot_count` is the number of all. */
 const MAX_BOTS = 200;

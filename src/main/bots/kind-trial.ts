@@ -15,12 +15,12 @@ import { DroverError, messageOf } from '../../shared/errors.js';
 import { InFlight } from '../../shared/memory/in-flight.js';
 import { createLags } from '../../shared/memory/loop-lag.js';
 import { createQuota } from '../../shared/memory/quota.js';
+import type { Captured } from '../../shared/stack-capture.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import { logItem } from '../service-events.js';
 import { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { KindSchemas } from './kind-schemas.js';
-import { type Captured, captureStack } from './stack-capture.js';
 
 /** What a host needs of a broadcaster. */
 type HostSinkMethods = Pick<BroadcasterMethods, 'attachHost' | 'detachHost'>;
@@ -179,7 +179,7 @@ export class KindTrial {
       return value;
     } catch (thrown) {
       this.#drain();
-      if (isLate) throw new TrialStuck(await captureStack(this.#host.threadId, ANSWER_MS));
+      if (isLate) throw new TrialStuck(await this.#host.capture(ANSWER_MS));
       if (this.#fault) throw new DroverError('internal', messageOf(this.#fault));
       throw thrown;
     }

@@ -87,7 +87,9 @@ export class MemoryGuard {
     // Takes a tenth of a millisecond. Pages of the journal's file do not count: the system can take them back.
     const processUsed = anonymousRss();
     const hosts = [...this.#hosts()];
-    const unexplained = hosts.reduce((rest, { heap }) => rest - (heap?.used ?? 0), processUsed);
+    const unexplained = hosts
+      .filter(({ isolation }) => isolation !== 'process')
+      .reduce((rest, { heap }) => rest - (heap?.used ?? 0), processUsed);
     const at = performance.now();
     let silent: { host: HostThread; since: number; bytes: number } | undefined;
     let isAnyAwake = false;
@@ -99,11 +101,17 @@ export class MemoryGuard {
       if (beats === 0) continue;
       const used = host.heap?.used ?? 0;
       const last = this.#lastBeats.get(host);
+      if (host.isolation === 'process') {
+        const silentMs = last?.beats === beats ? at - last.at : 0;
+        if (!isAsleep && this.#checkProcess(host, silentMs >= SILENT_MS)) continue;
+      }
       if (!last || last.beats !== beats || isAsleep) {
         this.#lastBeats.set(host, { beats, at, used: processUsed, unexplained });
         if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`, false);
         continue;
       }
+      // The growth of the service is not its own.
+      if (host.isolation === 'process') continue;
       // Other hosts may have grown meanwhile, or have freed memory.
       const grown = Math.min(processUsed - last.used, unexplained - last.unexplained);
       const isOver = used + grown > this.#limit + this.#slack && at - last.at >= SILENT_MS;
@@ -126,6 +134,14 @@ export class MemoryGuard {
     if (isAnyAwake) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** What the system says of a process is its own, with memory of native code. @returns whether the host is ended. */
+  #checkProcess(host: HostThread, isSilent: boolean): boolean {
+    const used = host.processMemory ?? 0;
+    if (used <= this.#limit + this.#slack) return false;
+    this.#end(host, `its process used ${inMb(used)}`, isSilent);
+    return true;
   }
 
   #end(host: HostThread, what: string, wasBlocked: boolean): void {

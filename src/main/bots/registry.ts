@@ -6,6 +6,7 @@ import type {
   ActionOutcome,
   BotAction,
   BotActionsBody,
+  BotConfig,
   BotSpec,
   CreateBotBody,
   Incident,
@@ -38,6 +39,9 @@ import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 const SLICE_BOTS = 128;
 /** A slice does not wait longer for the one before, in ms: in that, a dedicated bot may wait for its host. */
 const SLICE_MS = 100;
+
+/** What decides on which host a bot runs. */
+export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' | 'host_group'>;
 
 export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
@@ -117,29 +121,51 @@ export class BotRegistry {
 
   /** The spec that a new bot would have. @throws DroverError `bad_request` or `conflict`. */
   check(input: CreateBotBody): BotSpec {
-    const { id, kind, labels, dedicated, desired } = input;
+    const { id, kind, labels, dedicated, desired, isolation, host_group } = input;
+    if (dedicated) checkGroup(host_group);
     // Stored as given: defaults are filled in at each start, because some are only known then.
     const config = input.config as JsonObject;
     this.#schemas.checkConfig(kind, config);
     if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
     const restart = { ...this.#defaults, ...input.restart };
     const incarnation = randomBytes(8).toString('hex');
-    return { id, kind, config, labels, desired, restart, dedicated, incarnation };
+    return {
+      id,
+      kind,
+      config,
+      labels,
+      desired,
+      restart,
+      dedicated,
+      ...(isolation && { isolation }),
+      ...(host_group !== undefined && { host_group }),
+      incarnation,
+    };
   }
 
-  /** Checks the limit of dedicated bots before a bot is started. @throws DroverError `unavailable`. */
-  admitDedicated(id: string, dedicated: boolean): void {
-    if (!dedicated) return;
-    let wanted = 0;
+  /**
+   * Checks the limit of dedicated hosts and hosts of groups before a bot is started. @param bot of an id that may be unknown.
+   * @throws DroverError `unavailable`.
+   */
+  admitHost(bot: HostWish | string): void {
+    const wish = typeof bot === 'string' ? this.#bots.get(bot)?.spec : bot;
+    const own = wish && this.#ownHost(wish);
+    if (!own) return;
+    const wanted = new Set<string>();
     for (const { spec } of this.#bots.values()) {
-      if (spec.dedicated && spec.desired === 'running' && spec.id !== id) wanted += 1;
+      if (spec.desired !== 'running' || spec.id === wish.id) continue;
+      const other = this.#ownHost(spec);
+      if (other === own) return;
+      if (other) wanted.add(other);
     }
-    this.#dependencies.hosts.admitDedicated(wanted);
+    this.#dependencies.hosts.admitDedicated(wanted.size);
   }
 
-  /** Undefined for an unknown bot. */
-  isDedicated(id: string): boolean | undefined {
-    return this.#bots.get(id)?.spec.dedicated;
+  /** Names the dedicated host, or that of its group, that a bot needs; undefined for a shared one. */
+  #ownHost({ id, kind, dedicated, isolation, host_group: group }: HostWish): string | undefined {
+    if (dedicated) return `bot ${id}`;
+    if (group === undefined) return undefined;
+    return `${this.#dependencies.isolationOf({ kind, isolation })} ${group}`;
   }
 
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
@@ -214,11 +240,12 @@ export class BotRegistry {
    */
   async update(
     id: string,
-    { config, labels, restart }: UpdateBotBody,
+    { config, labels, restart, isolation, host_group }: UpdateBotBody,
     mayRedirect: boolean,
   ): Promise<void> {
     const bot = this.#get(id);
     const { spec } = bot;
+    if (spec.dedicated) checkGroup(host_group ?? undefined);
     const change = config as JsonObject | undefined;
     const merged = change === undefined ? spec.config : this.#merge(spec, change);
     this.#schemas.checkConfig(spec.kind, merged);
@@ -231,7 +258,11 @@ export class BotRegistry {
       labels: labels ?? spec.labels,
       restart: { ...spec.restart, ...restart },
     };
-    const restartNow = JSON.stringify(changed.config) !== JSON.stringify(spec.config);
+    set(changed, 'isolation', isolation);
+    set(changed, 'host_group', host_group);
+    const hasMoved = changed.isolation !== spec.isolation || changed.host_group !== spec.host_group;
+    if (hasMoved && spec.desired === 'running') this.admitHost(changed);
+    const restartNow = hasMoved || JSON.stringify(changed.config) !== JSON.stringify(spec.config);
     if (restartNow) this.#noteStart(id);
     if (JSON.stringify(changed.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
     await bot.update(changed, restartNow);
@@ -288,10 +319,17 @@ export class BotRegistry {
   }
 
   /** A bot's configuration without secrets. @throws DroverError `not_found`. */
-  config(id: string): { config: JsonObject; restart: RestartPolicy; dedicated: boolean } {
-    const { kind, config, restart, dedicated } = this.#get(id).spec;
+  config(id: string): Omit<BotConfig, 'config'> & { config: JsonObject } {
+    const { spec } = this.#get(id);
+    const { kind, config, restart, dedicated, host_group = null } = spec;
     const filled = this.#schemas.checkConfig(kind, config);
-    return { config: this.#schemas.withoutSecrets(kind, filled), restart, dedicated };
+    return {
+      config: this.#schemas.withoutSecrets(kind, filled),
+      restart,
+      dedicated,
+      isolation: this.#dependencies.isolationOf(spec),
+      host_group,
+    };
   }
 
   /**
@@ -467,4 +505,23 @@ export class BotRegistry {
     const labels = this.labelsOf(id);
     return labels !== undefined && hasLabels(labels, wanted);
   }
+}
+
+/** @throws DroverError `bad_request` for a dedicated bot with a group. */
+function checkGroup(group: string | undefined): void {
+  if (group === undefined) return;
+  throw new DroverError(
+    'bad_request',
+    'dedicated and host_group exclude each other: a dedicated bot shares its host with no other bot',
+  );
+}
+
+/** @param value null removes it; undefined leaves it as it is. */
+function set<K extends 'isolation' | 'host_group'>(
+  spec: BotSpec,
+  key: K,
+  value: BotSpec[K] | null,
+): void {
+  if (value === null) delete spec[key];
+  else if (value !== undefined) spec[key] = value;
 }

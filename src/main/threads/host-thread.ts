@@ -1,7 +1,7 @@
-// Runs in main. Owns one bot host: its thread, its control and event channels, its heartbeat.
+// Runs in main. Owns one bot host: its thread or process, its control and event channels, its heartbeat.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { LoadedKinds } from '../../shared/contract/bots.js';
+import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotExit,
@@ -21,19 +21,19 @@ import { type HeapFigures, Heartbeat } from '../../shared/memory/heartbeat.js';
 import { InFlight } from '../../shared/memory/in-flight.js';
 import { LastRun } from '../../shared/memory/last-run.js';
 import type { SharedLag } from '../../shared/memory/loop-lag.js';
-import { WORKERS } from '../../shared/package-paths.js';
+import type { Captured } from '../../shared/stack-capture.js';
 import { complain } from '../../shared/terminal.js';
-import { threadWaitMs } from '../../shared/thread-waits.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { KindFiles } from '../bots/kind-files.js';
 import type { BroadcasterPeer, EventSink } from '../service-events.js';
 import type { HostState } from './host-life.js';
+import type { HostLink, StartLink } from './host-link.js';
 import { HostedRuns } from './hosted-runs.js';
 import { loadInTurn, loadSideBySide } from './kind-loading.js';
 import { LastCommands } from './last-commands.js';
-import { startPiscinaTask } from './piscina-source.js';
 import { StartBatches } from './start-batches.js';
 import { SupervisedThread } from './supervised-thread.js';
+import { startThreadLink } from './thread-link.js';
 
 export type HostPeer = Rpc<HostControlMethods, HostMethods>;
 
@@ -79,8 +79,6 @@ export interface Reattached {
   attach: () => void;
 }
 
-/** What V8 lets a heap grow beyond the limit of a host (see memory-guard.ts), in MB. V8's largest allocation is 1 GB. */
-const HEADROOM_MB = 4096;
 /** How long a healthy host may take to answer what needs no bot, in ms. */
 const ANSWER_MS = 500;
 
@@ -105,11 +103,21 @@ export class HostThread {
   readonly #commands = new LastCommands(new CommandLog(this.#commandLogCells));
   readonly #runs = new HostedRuns();
   readonly #starts = new StartBatches((bots) => this.#thread.peer.call('start', { bots }));
+  readonly #startLink: StartLink;
+  #link: HostLink | undefined;
   #inFlight: InFlight | undefined;
   #isGone = false;
   #fault: Error | undefined;
 
-  constructor(number: number, options: HostOptions, broadcaster: EventSink, events: HostEvents) {
+  /** @param startLink what it runs in. */
+  constructor(
+    number: number,
+    options: HostOptions,
+    broadcaster: EventSink,
+    events: HostEvents,
+    startLink: StartLink = startThreadLink,
+  ) {
+    this.#startLink = startLink;
     this.number = number;
     this.#options = options;
     this.#broadcaster = broadcaster;
@@ -141,8 +149,18 @@ export class HostThread {
     return this.#thread.peer;
   }
 
-  get threadId(): number {
-    return this.#thread.threadId;
+  get isolation(): Isolation {
+    return this.#link?.isolation ?? 'thread';
+  }
+
+  /** Where its code is; undefined when it does not answer within the time: it is in native code. */
+  async capture(withinMs: number): Promise<Captured | undefined> {
+    return this.#link?.capture(withinMs);
+  }
+
+  /** Bytes that its process uses; null for a host in a thread of the service, and where that is unknown. */
+  get processMemory(): number | null {
+    return this.#link?.memory() ?? null;
   }
 
   /** Resolves when the thread has exited: nothing of its bots runs any more, and what they held is free. */
@@ -202,7 +220,7 @@ export class HostThread {
 
   /** How long its thread has waited for a processor since its start, in ms. */
   get waitedMs(): number {
-    return threadWaitMs(this.#heartbeat.thread);
+    return this.#link?.waitedMs(this.#heartbeat.thread) ?? 0;
   }
 
   /** The only bot with a run here, an abandoned one included; null when there are several, or none. */
@@ -325,7 +343,7 @@ export class HostThread {
     return this.#thread.stop((peer) => peer.tell('shutdown', null), withinMs);
   }
 
-  #startTask(): ReturnType<typeof startPiscinaTask> {
+  #startTask(): HostLink {
     const { number } = this;
     const {
       inFlightBytes,
@@ -360,17 +378,16 @@ export class HostThread {
       programs,
       sources: files?.sources ?? [],
     };
-    const thread = startPiscinaTask({
-      entry: WORKERS.botHost,
+    const link = this.#startLink({
       task,
       transferList: [this.#control.port2, events.port1],
       port: this.#control.port1,
-      maxOldGenerationSizeMb: maxHeapMb + HEADROOM_MB,
       failed: (error) => complain(`bot host ${number}: ${messageOf(error)}`),
     });
+    this.#link = link;
     // Not before: the broadcaster must not get a host that could not be started.
     this.#attach(this.#broadcaster.peer, events.port2, inFlight);
-    return thread;
+    return link;
   }
 
   /** Its code has ended. After an error in the host's own code its thread still runs. */

@@ -60,6 +60,21 @@ export const RestartPolicy = Type.Object(
 );
 export type RestartPolicy = Static<typeof RestartPolicy>;
 
+/** What a bot host runs in: a thread of the service, or a process. */
+export const ISOLATIONS = ['thread', 'process'] as const;
+export type Isolation = (typeof ISOLATIONS)[number];
+export const IsolationSchema = oneOf(ISOLATIONS, {
+  description:
+    'What its bot host runs in. `thread`: of the service. `process`: what ends it, native code too, ends that host and nothing else.',
+});
+
+/** Bots with the same group share a host. */
+export const HostGroup = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  description:
+    'Bots with the same group share a bot host, and no other bot does. 1 to 64 letters, digits, dots, dashes or underscores; not together with `dedicated`.',
+});
+
 /** A bot as it is stored, in memory and on disk. */
 export interface BotSpec {
   id: string;
@@ -68,8 +83,12 @@ export interface BotSpec {
   labels: Record<string, string>;
   desired: 'running' | 'stopped';
   restart: RestartPolicy;
-  /** It has its own host thread. */
+  /** It has its own host. */
   dedicated: boolean;
+  /** Absent: as the configuration says for its kind. */
+  isolation?: Isolation | undefined;
+  /** With whom it shares a host. */
+  host_group?: string | undefined;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
 }
@@ -95,8 +114,10 @@ const botFields = {
   ),
   dedicated: Type.Boolean({
     default: false,
-    description: 'Give the bot its own host thread.',
+    description: 'Give the bot its own host.',
   }),
+  isolation: Type.Optional(IsolationSchema),
+  host_group: Type.Optional(HostGroup),
 };
 
 /** Body of `POST /api/bots`, and an entry of `bots` in the configuration. */
@@ -123,6 +144,10 @@ export const UpdateBotBody = Type.Object(
     config: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     labels: Type.Optional(Labels),
     restart: Type.Optional(Type.Partial(RestartPolicy, closed)),
+    isolation: Type.Optional(
+      nullable(IsolationSchema, 'null: as the configuration says for its kind.'),
+    ),
+    host_group: Type.Optional(nullable(HostGroup, 'null: none.')),
   },
   { ...closed, minProperties: 1 },
 );
@@ -182,6 +207,21 @@ export const Incident = Type.Object(
     }),
     bot_count: Type.Integer({ description: 'How many those were in all.' }),
     stack: Type.Union([Type.Array(StackFrame), Type.String(), Type.Null()]),
+    exit: Type.Optional(
+      Type.Object(
+        {
+          code: nullable(Type.Integer(), 'Null when a signal has ended it.'),
+          signal: nullable(Type.String(), 'Such as `SIGSEGV`.'),
+        },
+        { description: 'How the process of the host has ended. Absent for a host in a thread.' },
+      ),
+    ),
+    stderr: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'The last lines of its standard error, oldest first, at most 40 of 500 characters. Absent for a host in a thread.',
+      }),
+    ),
     heap: nullable(
       Type.Object({
         used: Type.Integer({ description: 'Bytes.' }),
@@ -213,7 +253,9 @@ export const BotConfig = Type.Object(
       "By the kind's schema, defaults filled in; what that marks as `writeOnly` is left out.",
     ),
     restart: RestartPolicy,
-    dedicated: Type.Boolean({ description: 'It has its own host thread.' }),
+    dedicated: Type.Boolean({ description: 'It has its own host.' }),
+    isolation: IsolationSchema,
+    host_group: nullable(HostGroup, 'With which bots it shares a host; null for none.'),
   },
   { description: 'The configuration of a bot.' },
 );

@@ -2,7 +2,7 @@
 // config/default.json has a value for every key.
 
 import { BOT_ID } from './bot-id.js';
-import { CreateBotBody, RestartPolicy } from './bots.js';
+import { CreateBotBody, ISOLATIONS, type Isolation, RestartPolicy } from './bots.js';
 import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
 
@@ -278,12 +278,27 @@ export const Config = Type.Object(
       {
         count: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
           description:
-            'Number of bot host threads; null selects the number of cores minus two, but at least one.',
+            'Number of shared bot hosts; null selects the number of cores minus two, but at least one.',
         }),
+        isolation: Type.Unsafe<Isolation>({
+          type: 'string',
+          enum: [...ISOLATIONS],
+          description:
+            'What bot hosts run in, unless the kind or the bot says otherwise. `thread`: of the service. `process`: a child process, and no bot kind is loaded in the service; see docs/BOTS.md.',
+        }),
+        isolation_by_kind: Type.Record(
+          Type.String(),
+          Type.Unsafe<Isolation>({ type: 'string', enum: [...ISOLATIONS] }),
+          {
+            description:
+              'The same for the bots of a kind, such as `{"trader": "process"}`. What a bot says comes first.',
+          },
+        ),
         max_dedicated: Type.Integer({
           minimum: 0,
           maximum: 1024,
-          description: 'Maximum number of bots with a dedicated host thread; further ones get 503.',
+          description:
+            'Maximum number of dedicated bot hosts and hosts of a group together; bots that need a further one get 503.',
         }),
         max_heap_mb: Type.Integer({
           minimum: 32,

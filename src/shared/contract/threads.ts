@@ -1,7 +1,7 @@
 // The messages between threads: start data, and the methods that each end of a channel offers (rpc.ts carries them).
 // docs/OWNERSHIP.md lists the channels.
 
-import type { MessagePort } from 'node:worker_threads';
+import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { PlainError } from '../errors.js';
 import type { SharedCounters } from '../memory/counters.js';
 import type { SharedRing } from '../memory/layout.js';
@@ -277,11 +277,20 @@ export type JournalFrontMethods = {
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
 
+/** What a host needs of a channel: a MessagePort, or in a process a channel of its pipe (src/bot-host/pipe-end.ts). */
+export interface HostPort {
+  postMessage(message: unknown, transfer?: readonly Transferable[]): void;
+  // Each channel has its own messages, which both of its ends know.
+  on<Message>(event: 'message', listener: (message: Message) => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+  close(): void;
+}
+
 /** Input of a bot host's piscina task. */
 export interface HostStart {
   host: number;
-  control: MessagePort;
-  events: MessagePort;
+  control: HostPort;
+  events: HostPort;
   inFlight: SharedArrayBuffer;
   inFlightLimit: number;
   botLinesPerSecond: number;
@@ -377,7 +386,7 @@ export type HostMethods = {
    * There is a new broadcaster: events go to this port from now on. Answers with the state of every bot here, because its last
    * events may be lost.
    */
-  attachEvents(input: { port: MessagePort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
+  attachEvents(input: { port: HostPort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
   /** Loads a kind from a module URL. Answers with its description, or why it does not load. Several load side by side. */
   load(input: { module: string }): LoadedKinds;
   /** The files that its kinds consist of, without packages; none where Node cannot tell. */
@@ -393,7 +402,7 @@ export type HostMethods = {
   /** Runs a command. Can be cancelled: the command's own signal is aborted then. */
   invoke(input: { id: string; command: string; args: JsonObject }): Json;
   /** Takes commands from a front; the messages are in command-messages.ts. */
-  attachFront(input: { port: MessagePort }): void;
+  attachFront(input: { port: HostPort }): void;
   /** What the kinds' code has made and has not ended, after `withinMs` at the latest. Empty without `notesResources`. */
   leftBehind(input: { withinMs: number }): LeftBehind[];
   /** How many connections bots have open, by kind, as far as that is known. */

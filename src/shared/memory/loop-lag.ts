@@ -35,6 +35,14 @@ export class LoopLag {
     Atomics.add(this.#cells, SUM, BigInt(Math.round(late * 1e6)));
   }
 
+  /** Adds what another histogram has counted: of a process, which cannot write here. @param sum in s. */
+  add({ counts, sum }: { counts: readonly number[]; sum: number }): void {
+    for (const [at, count] of counts.slice(0, SUM).entries()) {
+      if (count > 0) Atomics.add(this.#cells, at, BigInt(count));
+    }
+    Atomics.add(this.#cells, SUM, BigInt(Math.round(sum * 1e6)));
+  }
+
   /** Counts of the buckets, the last above all bounds, and the sum in s. */
   read(): { counts: number[]; sum: number } {
     const counts = Array.from({ length: SUM }, (_, at) => Number(Atomics.load(this.#cells, at)));

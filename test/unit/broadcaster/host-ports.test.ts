@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { HostPorts } from '../../../src/broadcaster/host-ports.js';
 import { type Batch, encodeBatch } from '../../../src/shared/contract/batch.js';
 import type { Item } from '../../../src/shared/contract/events.js';
@@ -37,6 +37,21 @@ it('publishes a batch that arrives, and takes its bytes off the count', async ()
   post('a');
   await expect.poll(() => published).toEqual(['a']);
   expect(inFlight.bytes).toBe(0);
+});
+
+it('a batch that cannot be read is lost, and the next one is published', async () => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => write.mockRestore());
+  const host = attach(0);
+  const broken = Uint8Array.of(0xc1, 0xc1);
+  host.inFlight.add(broken.byteLength);
+  host.port.postMessage({ bytes: broken });
+  host.post('good');
+  await expect.poll(() => published).toEqual(['good']);
+  expect(host.inFlight.bytes).toBe(0);
+  expect(String(write.mock.calls[0]?.[0])).toMatch(
+    /^drover: a batch of events was lost, it cannot be read: /,
+  );
 });
 
 it('drain takes what all hosts have posted, each in its order, in this turn of the event loop', () => {

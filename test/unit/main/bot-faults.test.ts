@@ -52,6 +52,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
     },
     events,
     graceMs: 1000,
+    isolationOf: () => 'thread',
   } as unknown as BotDependencies;
   const store = {
     put: async (_: BotSpec) => {

@@ -36,6 +36,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
     failed: () => {},
     restarted: () => {},
     graceMs: 10_000,
+    isolationOf: () => 'thread',
   } as unknown as BotDependencies;
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };
   const bot = new Bot({ id: 'a', kind: 'k', restart: RESTART_AT_ONCE, ...running }, dependencies);

@@ -55,6 +55,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
     } as unknown as ServiceEvents,
     restarted: () => {},
     graceMs: 1000,
+    isolationOf: () => 'thread',
   } as unknown as BotDependencies;
   const store = { put: async () => {}, all: () => stored, remove: async () => {} };
   const schemas = new KindSchemas();

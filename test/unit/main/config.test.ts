@@ -51,6 +51,10 @@ function variants(path: string): Variants {
   if (path === 'engine') return ['uws', 'node', 'uws'];
   if (path === 'start.bots') return ['safe', 'none', 'safe'];
   if (path === 'restart.policy') return ['always', 'never', 'always'];
+  if (path === 'hosts.isolation') return ['process', 'thread', 'process'];
+  if (path === 'hosts.isolation_by_kind') {
+    return [{ a: 'process' }, { a: 'thread' }, { a: 'process' }];
+  }
   if (path === 'log.access') return ['errors', 'all', 'errors'];
   if (path === 'journal.fsync') return ['always', 'never', 'always'];
   if (path === 'http.forwarded_header') return ['forwarded', 'x-forwarded-for', 'forwarded'];

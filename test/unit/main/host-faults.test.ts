@@ -33,13 +33,12 @@ async function hang(store: IncidentStore): Promise<void> {
     new Quarantine(),
     new KindQuarantine(),
     1000,
-    // Stuck in native code.
-    async () => undefined,
   );
   const kill = vi.fn();
   const host = {
     number: 0,
-    threadId: 1,
+    // Stuck in native code.
+    capture: async () => undefined,
     lastBot: 'a',
     commands: [],
     heap: null,
@@ -133,13 +132,13 @@ describe('who is blamed for a host that hangs', () => {
       new Quarantine(),
       new KindQuarantine(),
       1000,
-      async () => captured,
     );
     const host = {
       number: 0,
       lastBot: 'last',
       onlyBot: null,
       kinds,
+      capture: async () => captured,
       kill() {},
     } as unknown as HostThread;
     await faults.hung(host, 1000);
@@ -156,13 +155,13 @@ describe('who is blamed for a host that hangs', () => {
       quarantine,
       new KindQuarantine(),
       1000,
-      async () => ({ frames, bot: null }),
     );
     const host = {
       number: 0,
       lastBot: null,
       onlyBot: null,
       kinds,
+      capture: async () => ({ frames, bot: null }),
       kill() {},
     } as unknown as HostThread;
     for (let n = 0; n < 2; n++) await faults.hung(host, 1000);
@@ -200,7 +199,6 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
         bots,
         kinds,
         1000,
-        async () => ({ frames, bot: null }),
       );
       const loaded = new Map([
         ['other', 'file:///kinds/b.mjs'],
@@ -208,7 +206,8 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
       ]);
       // An error is never blamed on the bot whose code ran last.
       const lastBot = name.startsWith('an error') ? 'y' : null;
-      const host = { number: 0, lastBot, onlyBot: null, kinds: loaded, kill() {} };
+      const capture = async () => ({ frames, bot: null });
+      const host = { number: 0, lastBot, onlyBot: null, kinds: loaded, capture, kill() {} };
       for (let n = 0; n < 2; n++) await fail(faults, { ...host } as unknown as HostThread);
       const found = report.mock.calls.map(([{ type, suspect }, , on]) => ({ type, suspect, on }));
       expect(found).toContainEqual({ type: 'kind_quarantined', suspect: null, on: ['x'] });

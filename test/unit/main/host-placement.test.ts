@@ -4,6 +4,7 @@ import { NoPlace } from '../../../src/main/bots/no-place.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { Isolation } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { settled } from './thread-fixture.js';
 
@@ -17,8 +18,10 @@ class Host {
   readonly kinds: Map<string, string>;
   readonly exit = new Deferred();
   readonly gone = this.exit.promise;
+  readonly isolation: Isolation;
 
-  constructor(number: number, state: HostState, kinds: string[]) {
+  constructor(number: number, state: HostState, kinds: string[], isolation: Isolation = 'thread') {
+    this.isolation = isolation;
     this.number = number;
     this.state = state;
     this.kinds = new Map(kinds.map((kind) => [kind, `${kind}.js`]));
@@ -36,9 +39,14 @@ beforeEach(() => {
   quarantine = new Quarantine();
   placement = new HostPlacement({ count: 2, maxDedicated: MAX_DEDICATED }, quarantine, {
     hosts: () => hosts as unknown as HostThread[],
-    async start(number, kind) {
+    async start(number, kind, isolation) {
       if (kind === 'broken') throw new NoPlace('it does not load');
-      const host = new Host(number, 'reserved', kind === null ? ['demo', 'irc'] : [kind]);
+      const host = new Host(
+        number,
+        'reserved',
+        kind === null ? ['demo', 'irc'] : [kind],
+        isolation,
+      );
       hosts.push(host);
       return host as unknown as HostThread;
     },
@@ -134,7 +142,7 @@ describe('dedicated hosts', () => {
     expect(await place('a', 'demo', true)).toBe(2);
     expect(await place('b', 'demo', true)).toBe(3);
     await expect(place('c', 'demo', true)).rejects.toThrow(
-      'limit of bots with a dedicated host reached (hosts.max_dedicated is 2)',
+      'limit of dedicated hosts and hosts of groups reached (hosts.max_dedicated is 2)',
     );
     placement.withdraw(hosts[2] as unknown as HostThread);
     expect(await place('c', 'demo', true)).toBe(4);
@@ -148,5 +156,64 @@ describe('dedicated hosts', () => {
   it('bots that want one are admitted up to the limit, whether they have it already or not', () => {
     expect(() => placement.admitDedicated(1)).not.toThrow();
     expect(() => placement.admitDedicated(2)).toThrow(NoPlace);
+  });
+});
+
+describe('hosts that are not what the shared ones are', () => {
+  const other = (id: string, kind = 'demo') =>
+    placement.place({
+      id,
+      kind,
+      dedicated: false,
+      isolation: 'process',
+    }) as unknown as Promise<Host>;
+
+  it('there are as many as shared hosts, started when they are needed', async () => {
+    const placed = await Promise.all(['a', 'b', 'c', 'd'].map((id) => other(id)));
+    expect(placed.map(({ number }) => number).sort()).toEqual([2, 2, 3, 3]);
+    expect(placed.every(({ isolation }) => isolation === 'process')).toBe(true);
+    expect(hosts.slice(0, 2).map(({ bots }) => bots)).toEqual([0, 0]);
+  });
+
+  it('one that is lost is replaced for the next bot', async () => {
+    const first = await other('a');
+    first.state = 'lost';
+    const next = await other('a');
+    expect(next.number).not.toBe(first.number);
+    expect(next.state).toBe('reserved');
+  });
+
+  it('a kind that it lacks is said, and it stays for the others', async () => {
+    const first = await other('a');
+    await other('b');
+    await expect(other('c', 'missing')).rejects.toThrow(NoPlace);
+    expect((await other('d')).number).toBe(first.number);
+  });
+});
+
+describe('groups', () => {
+  const member = (id: string, group: string, isolation: Isolation = 'thread') =>
+    placement.place({ id, kind: 'demo', dedicated: false, isolation, group });
+
+  it('bots of one share a host, those of another isolation another', async () => {
+    const [a, b] = await Promise.all([member('a', 'ours'), member('b', 'ours')]);
+    expect(a).toBe(b);
+    const c = await member('c', 'ours', 'process');
+    expect(c.number).not.toBe(a.number);
+    expect(c.isolation).toBe('process');
+  });
+
+  it('a quarantined bot stays with its group', async () => {
+    const a = await member('a', 'ours');
+    for (let n = 0; n < 2; n++) quarantine.lost(['a', 'b'], Date.now());
+    expect(await member('a', 'ours')).toBe(a);
+  });
+
+  it('they count for the limit of dedicated hosts', async () => {
+    await member('a', 'one');
+    await place('b', 'demo', true);
+    await expect(member('c', 'two')).rejects.toThrow(
+      `limit of dedicated hosts and hosts of groups reached (hosts.max_dedicated is ${MAX_DEDICATED})`,
+    );
   });
 });

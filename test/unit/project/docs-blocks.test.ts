@@ -174,7 +174,9 @@ it.each(documents)('%s: its links and the files that it names exist', (file) => 
 it('docs/OWNERSHIP.md: the messages between threads that it names exist', () => {
   const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
   const contract =
-    read('src/shared/contract/threads.ts') + read('src/kinds/demo-world/messages.ts');
+    read('src/shared/contract/threads.ts') +
+    read('src/shared/pipe/messages.ts') +
+    read('src/kinds/demo-world/messages.ts');
   const [, ports = ''] = /^## Ports$(.*?)^## /ms.exec(read('docs/OWNERSHIP.md')) ?? [];
   const names = [...ports.matchAll(/^\|(?:[^|]*\|){3}([^|]*)\|/gm)].flatMap(([, messages = '']) =>
     [...messages.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),

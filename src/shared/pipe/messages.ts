@@ -1,0 +1,85 @@
+// The messages between the relay and a bot host process, beside those that they pass on.
+
+import type { StackFrame } from '../contract/bots.js';
+import type { HostStart } from '../contract/threads.js';
+
+/** File descriptors of a bot host process, as the relay opens them. */
+export const FD = {
+  /** From the host: frames. It writes and waits, so that what it has written arrives even if it crashes then. */
+  out: 3,
+  /** To the host: frames. */
+  in: 4,
+  /** Between the relay and the watch thread: frames both ways. Its end is the end of the process. */
+  watch: 5,
+  /** A file without a name: what the relay reads after a crash (crash-note.ts). */
+  note: 6,
+} as const;
+
+/** What a host is started with, without what a process cannot have: ports and shared memory. */
+export type ProcessStart = Omit<
+  HostStart,
+  'control' | 'events' | 'inFlight' | 'heartbeat' | 'streams' | 'lag' | 'lastRun' | 'commandLog'
+>;
+
+/** To the host, on the channel LINK: the first frame. `events` is the channel for its events. */
+export type LinkStart = { start: ProcessStart; events: number };
+
+/** From the host, on the channel LINK. */
+export type LinkEnd =
+  /** The task has ended as it was asked to; the process exits. */
+  | { type: 'done' }
+  /** An error in the host's own code, or of a kind's outside of any run; the process exits. */
+  | { type: 'failed'; message: string; stack: string | null };
+
+/** To the watch thread. */
+export type ToWatch =
+  /** The broadcaster has taken so many bytes of this channel until now, in all. */
+  | { type: 'taken'; channel: number; bytes: number }
+  /** Whether a stream is open. */
+  | { type: 'streams'; open: boolean }
+  | { type: 'capture'; id: number; withinMs: number };
+
+/** From the watch thread. */
+export type FromWatch =
+  /** While the host is awake, and once after that. Images of Heartbeat and LastRun, and what LoopLag has counted since the last. */
+  | {
+      type: 'cells';
+      heartbeat: Uint8Array;
+      lastRun: Uint8Array;
+      lag: { counts: number[]; sum: number };
+    }
+  | { type: 'captured'; id: number; frames: StackFrame[]; bot: string | null }
+  | { type: 'notCaptured'; id: number };
+
+/** How a process has ended. */
+export interface ProcessEnd {
+  /** Null when a signal has ended it, or it could not be started. */
+  code: number | null;
+  signal: string | null;
+  /** It has done what it was asked to, and exited after that. */
+  isDone: boolean;
+  /** What its own code has failed with, or why it could not be started. */
+  failure: { message: string; stack: string | null } | null;
+  /** The last lines of its standard error, oldest first. */
+  stderr: string[];
+}
+
+/** Main to the relay thread. */
+export type RelayMethods = {
+  /** Starts a bot host process, and relays for it until it has ended. */
+  open(input: { link: number; start: HostStart }): void;
+  /** Where the host's code is; null when it does not answer in time: it is in native code. */
+  capture(input: {
+    link: number;
+    withinMs: number;
+  }): { frames: StackFrame[]; bot: string | null } | null;
+  /** Ends the process, and what it has started. */
+  kill(input: { link: number }): void;
+};
+
+/** The relay thread to main. */
+export type RelayControlMethods = {
+  started(input: { link: number; pid: number }): void;
+  /** The process is gone, and all that it has sent was passed on. */
+  ended(input: { link: number; end: ProcessEnd }): void;
+};

@@ -1,0 +1,67 @@
+// Entry of a bot host process: wiring only. It runs the code of a bot host in its main thread, with the pipe to the relay in place
+// of ports, and its own cells in place of shared memory, which the watch thread sends to the relay.
+
+import { Worker } from 'node:worker_threads';
+import { PipeEnd } from '../src/bot-host/pipe-end.js';
+import type { FromMain, WatchedCells } from '../src/bot-host/process-watch.js';
+import type { HostPort } from '../src/shared/contract/threads.js';
+import { messageOf } from '../src/shared/errors.js';
+import { CommandLog } from '../src/shared/memory/command-log.js';
+import { Heartbeat } from '../src/shared/memory/heartbeat.js';
+import { InFlight } from '../src/shared/memory/in-flight.js';
+import { LastRun } from '../src/shared/memory/last-run.js';
+import { createLags } from '../src/shared/memory/loop-lag.js';
+import { createQuota } from '../src/shared/memory/quota.js';
+import { WORKERS } from '../src/shared/package-paths.js';
+import { CrashNote } from '../src/shared/pipe/crash-note.js';
+import { FD } from '../src/shared/pipe/messages.js';
+import { hostBots } from './bot-host.js';
+
+// Before a kind is loaded, which may replace it.
+const exit = process.exit.bind(process);
+const kill = process.kill.bind(process);
+const pipe = new PipeEnd((method, channel) =>
+  method === 'attachEvents' ? openEvents(channel) : { port: pipe.port(channel) },
+);
+const { start, events } = await pipe.started;
+process.title = `drover bot host ${start.host}`;
+
+const cells = {
+  heartbeat: Heartbeat.create(),
+  lastRun: LastRun.create(),
+  lag: { buffer: createLags(1), block: 0 },
+  streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
+};
+const commandLog = CommandLog.create();
+const note = new CrashNote(FD.note, commandLog);
+const watch = new Worker(WORKERS.processWatch, { workerData: cells satisfies WatchedCells });
+watch.unref();
+// Without it nothing would end this process with the service.
+watch.once('exit', () => kill(-process.pid, 'SIGKILL'));
+const tellWatch = (message: FromMain): void => watch.postMessage(message);
+
+/** The relay has opened this channel for events. */
+function openEvents(channel: number): { port: HostPort; inFlight: SharedArrayBuffer } {
+  const inFlight = InFlight.create();
+  tellWatch({ channel, inFlight });
+  return { port: pipe.eventsPort(channel), inFlight };
+}
+
+try {
+  const { port, inFlight } = openEvents(events);
+  await hostBots(
+    { ...start, ...cells, commandLog, control: pipe.control, events: port, inFlight },
+    {
+      mayEnd: true,
+      woke: () => tellWatch('awake'),
+      ranRun: (run) => note.noteRun(run),
+      ranCommand: () => note.noteCommands(),
+    },
+  );
+  pipe.tell({ type: 'done' });
+  exit(0);
+} catch (thrown) {
+  const stack = thrown instanceof Error ? (thrown.stack ?? null) : null;
+  pipe.tell({ type: 'failed', message: messageOf(thrown), stack });
+  exit(1);
+}
