@@ -45,5 +45,11 @@ export const DEFAULT_CONFIG = at('../../../config/default.json');
 /** The folder of the package in the build. */
 export const PACKAGE_DIR = fileURLToPath(at('../../..'));
 
+/** What bots in Python import. */
+export const PYTHON_SDK = fileURLToPath(at('../../../sdk/python/drover_bot.py'));
+
+/** The folder of what `drover kinds new` writes. */
+export const NEW_BOTS = fileURLToPath(at('../../../sdk/new'));
+
 /** One of them exists: beside src in a checkout, one level further up in the build. */
 export const PACKAGE_JSONS = [at('../../package.json'), at('../../../package.json')];

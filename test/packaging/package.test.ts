@@ -79,6 +79,7 @@ it('contains everything that it needs to run, and nothing else', () => {
     'docs/API.md',
     'docs/systemd/drover.service',
     'docs/grafana/drover.json',
+    'sdk/new/bot.py',
     'sdk/python/drover_bot.py',
   ]) {
     expect(paths).toContain(needed);

@@ -9,6 +9,7 @@ import { action, complain } from '../terminal/action.js';
 import { print, printJson, printLine, table, timeText } from '../terminal/output.js';
 import { complainOfChange } from './changed-kinds.js';
 import { addGroup, addHelp } from './help.js';
+import { addKindNew } from './kind-new.js';
 import { addKindTest } from './kind-test.js';
 
 const HEAD = ['KIND', 'COMMANDS', 'DESCRIPTION'];
@@ -17,7 +18,7 @@ export function addKinds(program: Command): void {
   const kinds = addGroup(
     program,
     'kinds',
-    'list, show and test kinds of bots, release them from quarantine',
+    'list, show, test and write kinds of bots, release them from quarantine',
   );
   withConnection(
     kinds
@@ -41,6 +42,7 @@ export function addKinds(program: Command): void {
     .option('--json', 'print the number of bots that start as JSON')
     .action(action(releaseKind));
   addKindTest(kinds);
+  addKindNew(kinds);
   addHelp(kinds);
 }
 
