@@ -1,13 +1,15 @@
 // Programs as kinds of bots, in a service as a process: what the operator configures, what the API shows and refuses, and that
 // nothing of them survives.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { call, expectError } from '../harness/api.js';
 import {
   create,
+  createNeighbour,
   eventually,
+  expectUndisturbed,
   incidents,
   invoke,
   lineFrom,
@@ -17,6 +19,7 @@ import {
   statusFrom,
   watch,
 } from '../harness/bots.js';
+import { markedProcesses } from '../harness/marked-processes.js';
 import { type Service, startService, stopClean } from '../harness/service.js';
 import { type Log, logs } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
@@ -44,11 +47,16 @@ beforeAll(async () => {
         listener: { command: ['sh', '-c', LISTENS], protocol: 'raw', env },
         forker: { command: ['sh', '-c', 'sleep 1000 & sleep 1000'], protocol: 'raw', env },
         liar: { command: ['echo', 'no JSON'], protocol: 'jsonl' },
+        flood: { command: ['yes', 'a line that is written again and again'], protocol: 'raw' },
+        complaints: { command: ['sh', '-c', 'yes complaint >&2'], protocol: 'jsonl' },
+        half: { command: ['sh', '-c', `printf '{"id"'; exit 7`], protocol: 'jsonl' },
+        silent: { command: ['sleep', '1000'], protocol: 'mcp', start_timeout_ms: 300 },
         absent: { command: ['./no-such-program'], protocol: 'raw' },
         broken: { command: ['true'], protocol: 'raw', commands: { a: {} } },
         offering: { command: ['python3', 'counter.py'], cwd: PROGRAMS_DIR, protocol: 'jsonl', env },
       },
-      hosts: { count: 1, stop_grace_ms: 5000 },
+      hosts: { count: 1, stop_grace_ms: 5000, bot_lines_per_second: 2000 },
+      stream: { ring_bytes: 64 * 2 ** 20 },
       restart: { policy: 'never' },
       drills: { enabled: true },
     },
@@ -64,17 +72,11 @@ async function kinds(): Promise<{ kinds: Kind[]; failed: { module: string; error
   return (await call(service, 'GET', '/api/kinds')).json as never;
 }
 
-/** Process ids of programs that have the mark. */
-function marked(): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`MARK=${MARK}\0`);
-      } catch {
-        return false;
-      }
-    });
+const marked = (): string[] => markedProcesses(MARK);
+
+function parentOf(pid: string): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2]);
 }
 
 const goneSoon = (what: string): Promise<void> => eventually(() => marked().length === 0, what);
@@ -173,6 +175,33 @@ it('says in the snapshot, and in an incident report, why a program has failed', 
   }
 });
 
+it('lets no other bot of the host notice what a program does', async () => {
+  await createNeighbour(service, stream, 'neighbour');
+  const from = stream.frames.length;
+  const bad = ['flood', 'complaints', 'half', 'silent', 'liar', 'absent'];
+  for (const kind of bad) await create(service, { id: `bad-${kind}`, kind });
+  await Promise.all(
+    ['half', 'silent', 'liar', 'absent'].map((kind) =>
+      statusFrom(stream, from, `bad-${kind}`, 'failed'),
+    ),
+  );
+  for (const [kind, level] of [
+    ['flood', 'info'],
+    ['complaints', 'warn'],
+  ]) {
+    const line = await lineFrom(
+      stream,
+      from,
+      ({ session_id, message }) =>
+        session_id === `bad-${kind}` && / lines were skipped/.test(message),
+    );
+    expect(line.message).toMatch(new RegExp(`^\\d+ ${level} lines were skipped: rate limit`));
+  }
+  await expectUndisturbed(stream, 'neighbour');
+  for (const kind of bad) await remove(service, `bad-${kind}`);
+  await remove(service, 'neighbour');
+});
+
 it('leaves nothing of a program when its host is lost, and the other bots start again', async () => {
   const from = stream.frames.length;
   await create(service, { id: 'forks', kind: 'forker' });
@@ -183,6 +212,25 @@ it('leaves nothing of a program when its host is lost, and the other bots start 
   await eventually(() => marked().every((pid) => !old.has(pid)), 'the old processes are gone');
   await remove(service, 'forks');
   await remove(service, 'offers');
+  await goneSoon('all are gone');
+});
+
+it('runs in a host that is a process, and leaves nothing when that is killed', async () => {
+  const from = stream.frames.length;
+  await create(service, { id: 'apart', kind: 'offering', isolation: 'process' });
+  await statusFrom(stream, from, 'apart', 'counting');
+  expect((await invoke(service, 'apart', 'count', { by: 9 })).json).toEqual({ result: 9 });
+  await remove(service, 'apart');
+  await goneSoon('the first program is gone');
+  await create(service, { id: 'apart', kind: 'forker', isolation: 'process' });
+  await eventually(() => marked().length >= 3, 'its children run');
+  const old = new Set(marked());
+  const hosts = [...old].map(parentOf).filter((pid) => !old.has(String(pid)));
+  expect(new Set(hosts).size).toBe(1);
+  expect(hosts[0]).not.toBe(service.child.pid);
+  process.kill(hosts[0] as number, 'SIGKILL');
+  await eventually(() => marked().every((pid) => !old.has(pid)), 'the old processes are gone');
+  await remove(service, 'apart');
   await goneSoon('all are gone');
 });
 
