@@ -131,6 +131,7 @@ it.for(['uws', 'node'])(
 
     disk.empty();
     await waitForLog(stream, ({ message }) => message.includes('the store is written again'));
+    await waitForLog(stream, ({ message }) => /doomed.* was revoked/.test(message));
     await eventually(
       async () => (await call(of, 'GET', '/api/pressure')).status === 200,
       'no pressure',

@@ -21,6 +21,8 @@ const BOTS = 20;
 const RESUMERS = 20;
 /** Samples of a run. The first fifth is warm-up. */
 const SAMPLES = 60;
+/** On a busy machine a short run has fewer; each quarter needs some. */
+const LEAST_SAMPLES = 10;
 const PROBES = 20;
 const MIB = 2 ** 20;
 /** Open files that vary from moment to moment, such as keep-alive connections. */
@@ -181,7 +183,7 @@ async function watchOver(
   samples: Sample[],
 ): Promise<void> {
   const everyMs = (until - performance.now()) / SAMPLES;
-  for (let n = 1; performance.now() < until - everyMs; n++) {
+  for (let n = 1; performance.now() < until - everyMs || n <= LEAST_SAMPLES; n++) {
     await delay(everyMs);
     const latencies: number[] = [];
     for (let probe = 0; probe < PROBES; probe++) {
@@ -201,8 +203,8 @@ async function watchOver(
 /** Drops the warm-up (the first fifth) and splits the rest into quarters. */
 function quarters(samples: readonly Sample[]): Sample[][] {
   const warm = samples.slice(Math.floor(samples.length / 5));
-  const size = Math.ceil(warm.length / 4);
-  return [0, 1, 2, 3].map((n) => warm.slice(n * size, (n + 1) * size));
+  const at = (n: number): number => Math.round((n * warm.length) / 4);
+  return [0, 1, 2, 3].map((n) => warm.slice(at(n), at(n + 1)));
 }
 
 function report(samples: readonly Sample[], did: string): void {

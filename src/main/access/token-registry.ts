@@ -23,8 +23,8 @@ const DAY_MS = 86_400_000;
  * the longest time.
  */
 const MAX_TOKENS = 10_000;
-/** Wait before a token is removed from disk again after an error, in ms. */
-const RETRY_MS = 5000;
+/** Wait before a token is removed from disk again after an error, in ms. Until it is removed, a restart would bring it back. */
+const RETRY_MS = 1000;
 /** How often the times of last use are written to disk, in ms. */
 const SAVE_USES_MS = 60_000;
 /** Longest wait for the next expiry, in ms: timers do not follow a clock that is set, or a machine that sleeps. */
