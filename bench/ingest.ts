@@ -185,13 +185,17 @@ async function measureService(
 }
 
 /** The current position: the id of an event created for this. */
-async function position({ drover }: DroverFeed, pings: Probe): Promise<Probed> {
+export async function position(
+  { drover }: Pick<DroverFeed, 'drover'>,
+  pings: Probe,
+): Promise<Probed> {
   const next = pings.next(ANSWER_WITHIN_MS);
   await drover.ping();
   return next;
 }
 
-function skipped(warnings: Probe): number {
+/** Lines that the warnings say were skipped. */
+export function skipped(warnings: Probe): number {
   let sum = 0;
   for (const { message } of warnings.events) {
     const { message: text } = JSON.parse(message.data) as { message?: string };

@@ -168,8 +168,13 @@ export class Drover {
   }
 
   /** Creates and starts one synthetic bot. */
-  async createSyntheticBot(id: string, config: SyntheticConfig): Promise<void> {
-    await this.#ask('POST', '/api/bots', { id, kind: 'synthetic', config });
+  createSyntheticBot(id: string, config: SyntheticConfig): Promise<void> {
+    return this.createBot(id, 'synthetic', config);
+  }
+
+  /** Creates and starts one bot. */
+  async createBot(id: string, kind: string, config: object = {}): Promise<void> {
+    await this.#ask('POST', '/api/bots', { id, kind, config });
   }
 
   async deleteBot(id: string): Promise<void> {

@@ -1,0 +1,190 @@
+// The programs bench: lines per second from a program that writes flat out into the ring.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MESSAGE_BYTES } from './fanout/loads.js';
+import {
+  type Bench,
+  type BenchOptions,
+  type BenchResult,
+  type Metric,
+  metricTable,
+} from './harness/bench.js';
+import { Drover } from './harness/drover.js';
+import type { Progress } from './harness/progress.js';
+import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
+import { median, summarize } from './harness/stats.js';
+import { number, percent, type Table, whole } from './harness/table.js';
+import { position, skipped } from './ingest.js';
+import { Probe } from './streams/probe.js';
+
+interface Plan {
+  rounds: number;
+  seconds: number;
+}
+
+const FULL: Plan = { rounds: 7, seconds: 3 };
+const SHORT: Plan = { rounds: 3, seconds: 0.6 };
+
+const PROGRAM = 'a program over raw';
+const THREAD = 'a thread bot';
+const PIPE = 'the pipe alone';
+const LEAST_PER_S = 200_000;
+const SETTLE_MS = 250;
+const WARM_UP_S = 0.5;
+/** More than a bot can send: it sends as much as it can. */
+const FLAT_OUT = 10_000_000;
+const LINE = 'x'.repeat(MESSAGE_BYTES);
+
+interface Measurement {
+  linesPerS: number;
+  /** Lines skipped because too many bytes were in flight. */
+  skippedPerS: number;
+  cpuUsPerLine: number;
+  serverCores: number;
+}
+
+export const programs: Bench = {
+  name: 'programs',
+  about: 'one program that writes flat out: lines a second into the ring',
+  run,
+};
+
+async function run(options: BenchOptions, progress: Progress): Promise<BenchResult> {
+  const form = options.short ? SHORT : FULL;
+  const plan = { ...form, rounds: options.rounds ?? form.rounds };
+  progress.step('programs: starting the service');
+  const drover = await Drover.start('drover', {
+    hosts: { count: 1, bot_lines_per_second: 0 },
+    pressure: { max_cpu: 1, max_queue: 1 },
+    programs: { flood: { command: ['yes', LINE], protocol: 'raw' } },
+  });
+  let bots = 0;
+  const ofService = (name: string, kind: string, config: object): Contender<Measurement> =>
+    contender(name, plan, (seconds) => {
+      bots += 1;
+      return measureBot(drover, `bot-${bots}`, kind, config, seconds);
+    });
+  try {
+    const measured = await runRounds(
+      'programs',
+      [
+        contender(PIPE, plan, measurePipe),
+        ofService(PROGRAM, 'flood', {}),
+        ofService(THREAD, 'synthetic', {
+          events_per_second: FLAT_OUT,
+          message_bytes: MESSAGE_BYTES,
+        }),
+      ],
+      plan.rounds,
+      progress,
+    );
+    const spread = summarize(series(measured, PROGRAM, (one) => one.linesPerS));
+    const target = { min: LEAST_PER_S };
+    const metrics: Metric[] = [{ id: 'raw', value: spread.median, unit: '/s', spread, target }];
+    return {
+      metrics,
+      tables: [
+        tableOf(measured, plan),
+        metricTable('programs: lines of one program into the ring', metrics, []),
+      ],
+      measurements: Object.fromEntries(measured),
+    };
+  } finally {
+    await drover.stop();
+  }
+}
+
+function contender(
+  name: string,
+  { seconds }: Plan,
+  measure: (seconds: number) => Promise<Measurement>,
+): Contender<Measurement> {
+  return {
+    name,
+    warmUp: async () => {
+      await measure(WARM_UP_S);
+    },
+    measure: () => measure(seconds),
+  };
+}
+
+async function measureBot(
+  drover: Drover,
+  id: string,
+  kind: string,
+  config: object,
+  seconds: number,
+): Promise<Measurement> {
+  const { server } = drover;
+  const open = (filter: string) =>
+    Probe.open(server.url, `/events?snapshot=0&${filter}`, drover.authorization);
+  const [pings, warnings] = await Promise.all([open('scope=dispatch'), open('level=warn')]);
+  try {
+    const began = performance.now();
+    await drover.createBot(id, kind, config);
+    await delay(SETTLE_MS);
+    const from = await position({ drover }, pings);
+    const { result: to, use } = await server.cpuDuring(async () => {
+      await delay(seconds * 1000);
+      return position({ drover }, pings);
+    });
+    const lastedS = (performance.now() - began) / 1000;
+    await drover.deleteBot(id);
+    await delay(SETTLE_MS);
+    const lines = to.seq - from.seq;
+    return {
+      linesPerS: lines / ((to.at - from.at) / 1000),
+      skippedPerS: skipped(warnings) / lastedS,
+      cpuUsPerLine: use.cpuNs / 1000 / lines,
+      serverCores: use.cpuNs / use.wallNs,
+    };
+  } finally {
+    pings.close();
+    warnings.close();
+  }
+}
+
+/** Reads the same program in this process, which does nothing with its lines but cut them. */
+async function measurePipe(seconds: number): Promise<Measurement> {
+  const child = spawn('yes', [LINE], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const before = process.cpuUsage();
+  const began = performance.now();
+  let lines = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    lines += chunk.toString().split('\n').length - 1;
+  });
+  await delay(seconds * 1000);
+  const lastedS = (performance.now() - began) / 1000;
+  const { user, system } = process.cpuUsage(before);
+  const closed = once(child, 'close');
+  child.kill();
+  await closed;
+  return {
+    linesPerS: lines / lastedS,
+    skippedPerS: 0,
+    cpuUsPerLine: (user + system) / lines,
+    serverCores: (user + system) / 1e6 / lastedS,
+  };
+}
+
+function tableOf(measured: Measurements<Measurement>, plan: Plan): Table {
+  return {
+    title: `programs: lines of ${MESSAGE_BYTES} bytes, flat out (${plan.rounds} rounds of ${plan.seconds} s)`,
+    header: ['medians', 'lines/s', 'skipped/s', 'CPU µs/line', 'CPU'],
+    rows: [...measured.keys()].map((name) => {
+      const middle = (pick: (one: Measurement) => number) => median(series(measured, name, pick));
+      return [
+        name,
+        whole(middle((one) => one.linesPerS)),
+        whole(middle((one) => one.skippedPerS)),
+        number(middle((one) => one.cpuUsPerLine)),
+        percent(middle((one) => one.serverCores)),
+      ];
+    }),
+    notes: [
+      'Lines in the ring are counted by the ids of two events. CPU is that of the reader, without the program.',
+    ],
+  };
+}
