@@ -270,16 +270,13 @@ describe('what is tested', () => {
     );
     expectFailure(await test([home, 'x']), EXIT.usage, /is a directory: name a file/);
     const manifests: [text: string, says: RegExp][] = [
-      ['{', /JSON/],
-      ['[]', /it must hold a JSON object/],
-      ['{"command":"python3 bot.py"}', /command must be a list of words/],
+      ['{', /bad\.program\.json: it is not valid JSON/],
+      ['{"command":"python3 bot.py","protocol":"jsonl"}', /command must be array/],
+      ['{"command":["a"]}', /protocol is missing/],
       [
         '{"command":["a"],"protocol":"raw"}',
-        /only programs of protocol jsonl can be tested, not "raw"/,
+        /only programs of protocol jsonl can be tested, not raw/,
       ],
-      ['{"command":["a"],"protocol":"jsonl","cwd":1}', /cwd must be string/],
-      ['{"command":["a"],"protocol":"jsonl","env":{"A":1}}', /env must be an object of strings/],
-      ['{"command":["a"],"protocol":"jsonl","config":1}', /config must be a JSON Schema/],
     ];
     const bad = path.join(home, 'bad.program.json');
     for (const [text, says] of manifests) {

@@ -1,8 +1,14 @@
 // sdk/python/drover_bot.py: a bot that uses all of it, with the test as its host.
 
+import { copyFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCli } from '../harness/cli.js';
+import { docBlock, ROOT } from '../harness/docs.js';
 import { JsonlProgram, type Message } from '../harness/jsonl-program.js';
+import { makeDir, removeDir } from '../harness/service.js';
+import { startProgram, until } from '../unit/kinds/programs.js';
 
 const EVERYTHING = fileURLToPath(new URL('../fixtures/programs/everything.py', import.meta.url));
 
@@ -291,4 +297,33 @@ describe('the end', () => {
       /^(warn 1 of its functions still ran 2 s after the stop|error Traceback)/,
     );
   });
+});
+
+it('the bot of docs/STDIO.md works, and follows the protocol', async () => {
+  const text = docBlock('docs/STDIO.md', 'async def remind');
+  expect(text.split('\n').length).toBeLessThanOrEqual(26);
+  const dir = makeDir();
+  onTestFinished(() => removeDir(dir));
+  const file = path.join(dir, 'timer.py');
+  writeFileSync(file, text);
+  copyFileSync(`${ROOT}/sdk/python/drover_bot.py`, path.join(dir, 'drover_bot.py'));
+  const schema = { type: 'object', properties: { every_s: { type: 'number' } } };
+  const bot = await startProgram(
+    { command: ['python3', file], cwd: dir, protocol: 'jsonl', config: schema },
+    { id: 'timer', config: { every_s: 0.01 }, graceMs: 60_000 },
+  );
+  await until(bot, () => bot.status === 'waiting');
+  await until(bot, () => bot.messages('info').includes('still here'));
+  expect(await bot.invoke('remind', { text: 'tea', seconds: 0 })).toBe('tea');
+  expect(bot.messages('info')).toContain('tea');
+  await expect(bot.invoke('remind', { text: 'tea', seconds: -1 })).rejects.toThrow(
+    /^seconds must not be negative$/,
+  );
+  await bot.stop(60_000);
+  expect(bot.end).toEqual({ error: null, restart: true });
+  const args = ['--for', '1ms', '--config', '{"every_s":9}', '--invoke', 'remind={"text":"tea"}'];
+  const { code, stdout, stderr } = await runCli(dir, ['kinds', 'test', file, ...args]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^remind "tea"$/m);
+  expect(stdout).toMatch(/^it follows protocol jsonl, version 1$/m);
 });

@@ -15,7 +15,7 @@ import { CliError } from '../failure.js';
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
 import { duration } from '../flags/flag-values.js';
-import { programOf } from '../programs/program-file.js';
+import { programAt } from '../programs/program-file.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
 import { printJson } from '../terminal/output.js';
@@ -71,7 +71,7 @@ async function testKind(file: string, args: string[], options: TestOptions): Pro
     await new KindTest(options, output).run(module, config, commands, serviceConfig);
   } else {
     const { testProgram } = await import('../programs/program-test.js');
-    const program = programOf(file, args);
+    const program = programAt(file, args);
     await testProgram(program, { config, commands, runMs: options.for }, serviceConfig, output);
   }
   if (options.json) await printJson(output.report);

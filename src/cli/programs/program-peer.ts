@@ -3,10 +3,12 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Json, JsonObject } from '../../client/index.js';
+import { TRIAL_BOT } from '../../main/bots/kind-trial.js';
 import { Deferred } from '../../shared/deferred.js';
+import { programEnvironment } from '../../shared/program-environment.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import type { Program } from './program-file.js';
+import type { TestedProgram } from './program-file.js';
 import { type ProgramLine, ProgramLines, shown } from './program-lines.js';
 
 export type Answer = { result: Json } | { error: { code: number; message: string } };
@@ -78,9 +80,14 @@ export class ProgramPeer {
   }
 
   /** @throws CliError when the program cannot be started. */
-  static async start({ command, cwd, env }: Program, events: ProgramEvents): Promise<ProgramPeer> {
-    const [file, ...args] = command;
-    const child = spawn(file, args, { cwd, env: { ...process.env, ...env }, detached: true });
+  static async start(
+    program: TestedProgram,
+    config: JsonObject,
+    events: ProgramEvents,
+  ): Promise<ProgramPeer> {
+    const [file = '', ...args] = program.definition.command;
+    const env = programEnvironment(TRIAL_BOT, program, config);
+    const child = spawn(file, args, { cwd: program.cwd, env, detached: true });
     const peer = new ProgramPeer(child, events);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);

@@ -13,7 +13,7 @@ import { EXIT } from '../exit-codes.js';
 import { showDuration } from '../flags/duration.js';
 import { stopSignal } from '../stop-signals.js';
 import { type Commands, checkCommands, wrongArgs } from './program-commands.js';
-import type { Program } from './program-file.js';
+import type { TestedProgram } from './program-file.js';
 import { endGroup, groupOf } from './program-group.js';
 import { type Answer, type Asked, NOT_VALID, ProgramPeer } from './program-peer.js';
 import { ProgramServices } from './program-services.js';
@@ -33,7 +33,7 @@ export interface ProgramRun {
 }
 
 export async function testProgram(
-  program: Program,
+  program: TestedProgram,
   run: ProgramRun,
   config: Config,
   output: TrialOutput,
@@ -49,7 +49,7 @@ export async function testProgram(
 }
 
 class ProgramTest {
-  readonly #program: Program;
+  readonly #program: TestedProgram;
   readonly #run: ProgramRun;
   readonly #output: TrialOutput;
   readonly #startMs: number;
@@ -67,7 +67,7 @@ class ProgramTest {
   #commands: Commands = {};
 
   constructor(
-    program: Program,
+    program: TestedProgram,
     run: ProgramRun,
     { hosts, invoke, network }: Config,
     output: TrialOutput,
@@ -75,7 +75,7 @@ class ProgramTest {
     this.#program = program;
     this.#run = run;
     this.#output = output;
-    this.#startMs = hosts.kind_load_ms;
+    this.#startMs = program.definition.start_timeout_ms ?? hosts.kind_load_ms;
     this.#answerMs = invoke.timeout_ms;
     this.#graceMs = hosts.stop_grace_ms;
     const rules = new NetworkRules(network.allow);
@@ -83,14 +83,14 @@ class ProgramTest {
   }
 
   async run(): Promise<void> {
-    const { command, config } = this.#program;
+    const { definition, config } = this.#program;
     const ajv = kindAjv();
     const checked =
       config === null
         ? this.#run.config
         : checkedCopy(ajv().compile(config), 'config', this.#run.config);
-    this.#output.report.kind = command.join(' ');
-    this.#peer = await ProgramPeer.start(this.#program, {
+    this.#output.report.kind = definition.command.join(' ');
+    this.#peer = await ProgramPeer.start(this.#program, checked, {
       notified: (method, params) => this.#services.notified(method, params),
       asked: (method, params) => this.#services.asked(method, params),
       fault: (what) => this.#fault(what),
@@ -116,7 +116,7 @@ class ProgramTest {
 
   /** @returns whether it has answered. */
   async #initialize(config: JsonObject): Promise<boolean> {
-    const params = { protocol: 1, id: TRIAL_BOT, kind: 'test', config };
+    const params = { protocol: 1, id: TRIAL_BOT, kind: this.#program.kind, config };
     const asked = this.#peer.ask('initialize', 'initialize', params);
     this.#peer.write(`${asked.line}\n`);
     const answer = await this.#within(asked, this.#startMs);

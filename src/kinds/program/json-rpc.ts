@@ -173,7 +173,9 @@ export class JsonRpc {
 function errorOf(error: Json): BotError {
   const { code, message } = isObject(error) ? error : {};
   const text = typeof message === 'string' && message !== '' ? message : JSON.stringify(error);
-  return new BotError(text, typeof code === 'number' ? { code: String(code) } : {});
+  // -32000 says no more than that it is an error.
+  const tells = typeof code === 'number' && code !== ERRORS.failed;
+  return new BotError(text, tells ? { code: String(code) } : {});
 }
 
 export function isObject(value: unknown): value is JsonObject {
