@@ -8,6 +8,7 @@ import type {
 } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
 import type { JsonObject } from '../shared/contract/json.js';
+import type { Quota } from '../shared/contract/quota.js';
 import type { CallOptions, Http } from './http.js';
 import { SNAPSHOT } from './response-shapes.js';
 
@@ -28,6 +29,7 @@ export interface BotConfig {
   dedicated: boolean;
   isolation: Isolation;
   host_group: string | null;
+  quota: Quota;
 }
 
 /** Calls about bots. */

@@ -4,6 +4,7 @@ import { Config, MAX_SHUTDOWN_MS } from '../shared/contract/config.js';
 import { explainSchemaError } from '../shared/contract/explain.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
 import { Networks } from '../shared/contract/networks.js';
+import { quotaFault } from '../shared/contract/quota.js';
 import type { TSchema } from '../shared/contract/typebox.js';
 import { messageOf, StartupError } from '../shared/errors.js';
 import { NetworkRules } from '../shared/network-rules.js';
@@ -59,6 +60,8 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
         'the process ends within 10 s; docs/CONFIGURATION.md lists all keys',
     );
   }
+  const fault = quotaFault(config.quota);
+  if (fault !== null) throw new StartupError(`${fault}; docs/CONFIGURATION.md lists all keys`);
   expectBuilds('network.allow', () => new NetworkRules(config.network.allow));
   return config;
 }

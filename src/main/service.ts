@@ -199,7 +199,7 @@ export class Service {
       (host, forMs) => this.#hosts.hung(host, forMs),
     );
     this.#loops = this.#createLoopWatch();
-    this.#usage = new UsageWatch(config.quota, this.#registry);
+    this.#usage = new UsageWatch(config.quota, this.#registry, this.#events);
     this.#journal = this.#createJournal(stream, numbering);
     this.#memoryGuard = new MemoryGuard(() => this.#hosts.threads(), config.hosts.max_heap_mb);
     this.#access = this.#createAccess(quota);

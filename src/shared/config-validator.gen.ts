@@ -3,7 +3,7 @@
 import { require } from './package-paths.js';
 "use strict";
 export const Config = validate0;
-const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
+const schema0 = {"type":"object","required":["engine","http","tls","data_dir","auth","pin","stream","hosts","network","invoke","shutdown","log","pressure","journal","demo","drills","kinds","programs","restart","start","watchdog","quota","bots"],"properties":{"engine":{"type":"string","enum":["auto","uws","node"]},"http":{"type":"object","required":["host","port","fronts","max_body_bytes","max_bodies_bytes","body_timeout_ms","cors_origins","allowed_hosts","trusted_proxies","forwarded_header","max_json_depth","max_url_bytes","max_header_bytes","header_timeout_ms","idle_timeout_ms","max_connections","reserved_files","max_connections_per_address","max_requests_in_flight"],"properties":{"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"fronts":{"type":"integer","minimum":1,"maximum":64},"max_body_bytes":{"type":"integer","minimum":1024,"maximum":16777216},"max_bodies_bytes":{"type":"integer","minimum":65536,"maximum":4294967296},"body_timeout_ms":{"type":"integer","minimum":100,"maximum":7000},"cors_origins":{"type":"array","items":{"type":"string","pattern":"^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$"},"uniqueItems":true},"allowed_hosts":{"type":"array","items":{"type":"string","pattern":"^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?$"},"uniqueItems":true},"trusted_proxies":{"type":"array","items":{"type":"string","pattern":"^[0-9A-Fa-f.:]+(/[0-9]+)?$"},"uniqueItems":true},"forwarded_header":{"type":"string","enum":["x-forwarded-for","forwarded"]},"max_json_depth":{"type":"integer","minimum":8,"maximum":1000},"max_url_bytes":{"type":"integer","minimum":256,"maximum":65536},"max_header_bytes":{"type":"integer","minimum":4096,"maximum":65536},"header_timeout_ms":{"type":"integer","minimum":1000,"maximum":60000},"idle_timeout_ms":{"type":"integer","minimum":1000,"maximum":600000},"max_connections":{"type":"integer","minimum":1,"maximum":1000000},"reserved_files":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000000},{"type":"null"}]},"max_connections_per_address":{"type":"integer","minimum":1,"maximum":1000000},"max_requests_in_flight":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"tls":{"type":"object","required":["cert","key","ciphers","hsts_max_age_days"],"properties":{"cert":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"key":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"ciphers":{"type":"array","items":{"type":"string","enum":["ECDHE-ECDSA-AES128-GCM-SHA256","ECDHE-RSA-AES128-GCM-SHA256","ECDHE-ECDSA-AES256-GCM-SHA384","ECDHE-RSA-AES256-GCM-SHA384","ECDHE-ECDSA-CHACHA20-POLY1305","ECDHE-RSA-CHACHA20-POLY1305","ECDHE-ECDSA-AES128-SHA","ECDHE-RSA-AES128-SHA","ECDHE-ECDSA-AES256-SHA","ECDHE-RSA-AES256-SHA","AES128-GCM-SHA256","AES256-GCM-SHA384","AES128-SHA","AES256-SHA"]},"minItems":1,"uniqueItems":true},"hsts_max_age_days":{"type":"integer","minimum":0,"maximum":3650}},"additionalProperties":false},"data_dir":{"anyOf":[{"type":"string","minLength":1},{"type":"null"}]},"auth":{"type":"object","required":["pin","pin_idle_days"],"properties":{"pin":{"type":"boolean"},"pin_idle_days":{"anyOf":[{"type":"integer","minimum":1,"maximum":36500},{"type":"null"}]}},"additionalProperties":false},"pin":{"type":"object","required":["capacity","refill_per_minute"],"properties":{"capacity":{"type":"integer","minimum":1,"maximum":1000},"refill_per_minute":{"type":"integer","minimum":1,"maximum":60000}},"additionalProperties":false},"stream":{"type":"object","required":["ring_bytes","heartbeat_ms","stall_ms","max_held_bytes","max_streams","max_streams_per_token","max_streams_per_address","retry_ms","returns_per_second"],"properties":{"ring_bytes":{"type":"integer","minimum":262144,"maximum":4294967296},"heartbeat_ms":{"type":"integer","minimum":100,"maximum":45000},"stall_ms":{"type":"integer","minimum":100},"max_held_bytes":{"type":"integer","minimum":1048576,"maximum":4294967296},"max_streams":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_token":{"type":"integer","minimum":1,"maximum":1000000},"max_streams_per_address":{"type":"integer","minimum":1,"maximum":1000000},"retry_ms":{"type":"integer","minimum":0},"returns_per_second":{"type":"integer","minimum":1,"maximum":1000000}},"additionalProperties":false},"hosts":{"type":"object","required":["count","isolation","isolation_by_kind","max_dedicated","max_heap_mb","in_flight_bytes","stop_grace_ms","kind_load_ms","starts_per_second","starts_per_second_by_kind","bot_lines_per_second"],"properties":{"count":{"anyOf":[{"type":"integer","minimum":1,"maximum":256},{"type":"null"}]},"isolation":{"type":"string","enum":["thread","process"]},"isolation_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"string","enum":["thread","process"]}}},"max_dedicated":{"type":"integer","minimum":0,"maximum":1024},"max_heap_mb":{"type":"integer","minimum":32},"in_flight_bytes":{"type":"integer","minimum":65536},"stop_grace_ms":{"type":"integer","minimum":0,"maximum":60000},"kind_load_ms":{"type":"integer","minimum":100},"starts_per_second":{"anyOf":[{"type":"number","minimum":0.01,"maximum":100000},{"type":"null"}]},"starts_per_second_by_kind":{"type":"object","patternProperties":{"^.*$":{"type":"number","minimum":0.01,"maximum":100000}}},"bot_lines_per_second":{"type":"integer","minimum":0}},"additionalProperties":false},"network":{"type":"object","required":["allow"],"properties":{"allow":{"anyOf":[{"type":"array","items":{"type":"string","minLength":1}},{"type":"null"}]}},"additionalProperties":false},"invoke":{"type":"object","required":["timeout_ms"],"properties":{"timeout_ms":{"type":"integer","minimum":10}},"additionalProperties":false},"shutdown":{"type":"object","required":["bots_ms","streams_ms"],"properties":{"bots_ms":{"type":"integer","minimum":0,"maximum":7500},"streams_ms":{"type":"integer","minimum":0,"maximum":7500}},"additionalProperties":false},"log":{"type":"object","required":["access"],"properties":{"access":{"type":"string","enum":["off","errors","all"]}},"additionalProperties":false},"pressure":{"type":"object","required":["max_bots","max_cpu","max_memory_mb","max_queue"],"properties":{"max_bots":{"type":"integer","minimum":1,"maximum":1000000},"max_cpu":{"type":"number","minimum":0.01,"maximum":1},"max_memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"null"}]},"max_queue":{"type":"number","minimum":0.01,"maximum":1}},"additionalProperties":false},"journal":{"type":"object","required":["enabled","max_bytes","max_age_hours","flush_ms","fsync"],"properties":{"enabled":{"type":"boolean"},"max_bytes":{"type":"integer","minimum":1048576,"maximum":1099511627776},"max_age_hours":{"type":"number","minimum":0.01,"maximum":87600},"flush_ms":{"type":"integer","minimum":5,"maximum":10000},"fsync":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"background"},{"type":"string","const":"never"}]}},"additionalProperties":false},"demo":{"type":"object","required":["enabled","bots"],"properties":{"enabled":{"type":"boolean"},"bots":{"type":"integer","minimum":0,"maximum":10000}},"additionalProperties":false},"drills":{"type":"object","required":["enabled"],"properties":{"enabled":{"type":"boolean"}},"additionalProperties":false},"kinds":{"type":"array","items":{"type":"string","minLength":1}},"programs":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","required":["command","protocol"],"properties":{"command":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":256},"protocol":{"type":"string","enum":["raw","jsonl","mcp"]},"description":{"type":"string","maxLength":1000},"cwd":{"type":"string","minLength":1},"env":{"type":"object","patternProperties":{"^[A-Za-z_][A-Za-z0-9_]*$":{"anyOf":[{"type":"string"},{"type":"object","required":["config"],"properties":{"config":{"type":"string","minLength":1}},"additionalProperties":false}]}},"additionalProperties":false},"config":{"type":"object"},"commands":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$":{"type":"object","properties":{"description":{"type":"string"},"args":{"type":"object"}},"additionalProperties":false}},"additionalProperties":false},"start_timeout_ms":{"type":"integer","minimum":100,"maximum":600000}},"additionalProperties":false}},"additionalProperties":false},"restart":{"type":"object","required":["policy","max_restarts","window_ms","backoff_ms","backoff_cap_ms","healthy_ms"],"properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"start":{"type":"object","required":["bots","safe_after"],"properties":{"bots":{"type":"string","enum":["all","safe","none"]},"safe_after":{"type":"integer","minimum":0,"maximum":20}},"additionalProperties":false},"watchdog":{"type":"object","required":["hang_ms","slow_ms","isolate_ms"],"properties":{"hang_ms":{"type":"integer","minimum":500},"slow_ms":{"anyOf":[{"type":"integer","minimum":50},{"type":"null"}]},"isolate_ms":{"anyOf":[{"type":"integer","minimum":100},{"type":"null"}]}},"additionalProperties":false},"quota":{"type":"object","required":["window_ms","cpu","memory_mb","lines_per_second","bytes_per_second","connections"],"properties":{"window_ms":{"type":"integer","minimum":1000,"maximum":600000},"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"bots":{"type":"array","items":{"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false}}},"additionalProperties":false};
 const func0 = Object.prototype.hasOwnProperty;
 const func2 = require("ajv/dist/runtime/ucs2length").default;
 const pattern0 = new RegExp("^(null|[a-z][a-z0-9+.-]*://[^/\\s,*?#]+)$", "u");
@@ -4004,14 +4004,14 @@ const _errs327 = errors;
 if(errors === _errs327){
 if(data119 && typeof data119 == "object" && !Array.isArray(data119)){
 let missing20;
-if((data119.window_ms === undefined) && (missing20 = "window_ms")){
+if(((((((data119.window_ms === undefined) && (missing20 = "window_ms")) || ((data119.cpu === undefined) && (missing20 = "cpu"))) || ((data119.memory_mb === undefined) && (missing20 = "memory_mb"))) || ((data119.lines_per_second === undefined) && (missing20 = "lines_per_second"))) || ((data119.bytes_per_second === undefined) && (missing20 = "bytes_per_second"))) || ((data119.connections === undefined) && (missing20 = "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/required",keyword:"required",params:{missingProperty: missing20},message:"must have required property '"+missing20+"'"}];
 return false;
 }
 else {
 const _errs329 = errors;
 for(const key29 in data119){
-if(!(key29 === "window_ms")){
+if(!((((((key29 === "window_ms") || (key29 === "cpu")) || (key29 === "memory_mb")) || (key29 === "lines_per_second")) || (key29 === "bytes_per_second")) || (key29 === "connections"))){
 validate0.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key29},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -4039,6 +4039,996 @@ return false;
 }
 }
 }
+var valid52 = _errs330 === errors;
+}
+else {
+var valid52 = true;
+}
+if(valid52){
+if(data119.cpu !== undefined){
+let data121 = data119.cpu;
+const _errs332 = errors;
+const _errs333 = errors;
+let valid53 = false;
+const _errs334 = errors;
+if(errors === _errs334){
+if((typeof data121 == "number") && (isFinite(data121))){
+if(data121 > 256 || isNaN(data121)){
+const err75 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+else {
+if(data121 <= 0 || isNaN(data121)){
+const err76 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+}
+var _valid15 = _errs334 === errors;
+valid53 = valid53 || _valid15;
+if(!valid53){
+const _errs336 = errors;
+if(errors === _errs336){
+if(data121 && typeof data121 == "object" && !Array.isArray(data121)){
+if(Object.keys(data121).length < 1){
+const err78 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+else {
+const _errs338 = errors;
+for(const key30 in data121){
+if(!((key30 === "soft") || (key30 === "hard"))){
+const err79 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+break;
+}
+}
+if(_errs338 === errors){
+if(data121.soft !== undefined){
+let data122 = data121.soft;
+const _errs339 = errors;
+if(errors === _errs339){
+if((typeof data122 == "number") && (isFinite(data122))){
+if(data122 > 256 || isNaN(data122)){
+const err80 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+else {
+if(data122 <= 0 || isNaN(data122)){
+const err81 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+}
+var valid54 = _errs339 === errors;
+}
+else {
+var valid54 = true;
+}
+if(valid54){
+if(data121.hard !== undefined){
+let data123 = data121.hard;
+const _errs341 = errors;
+if(errors === _errs341){
+if((typeof data123 == "number") && (isFinite(data123))){
+if(data123 > 256 || isNaN(data123)){
+const err83 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+}
+else {
+if(data123 <= 0 || isNaN(data123)){
+const err84 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
+}
+errors++;
+}
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+}
+var valid54 = _errs341 === errors;
+}
+else {
+var valid54 = true;
+}
+}
+}
+}
+}
+else {
+const err86 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
+}
+errors++;
+}
+}
+var _valid15 = _errs336 === errors;
+valid53 = valid53 || _valid15;
+if(!valid53){
+const _errs343 = errors;
+if(data121 !== null){
+const err87 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+var _valid15 = _errs343 === errors;
+valid53 = valid53 || _valid15;
+}
+}
+if(!valid53){
+const err88 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs333;
+if(vErrors !== null){
+if(_errs333){
+vErrors.length = _errs333;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid52 = _errs332 === errors;
+}
+else {
+var valid52 = true;
+}
+if(valid52){
+if(data119.memory_mb !== undefined){
+let data124 = data119.memory_mb;
+const _errs345 = errors;
+const _errs346 = errors;
+let valid55 = false;
+const _errs347 = errors;
+if(!(((typeof data124 == "number") && (!(data124 % 1) && !isNaN(data124))) && (isFinite(data124)))){
+const err89 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+}
+if(errors === _errs347){
+if((typeof data124 == "number") && (isFinite(data124))){
+if(data124 < 1 || isNaN(data124)){
+const err90 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err90];
+}
+else {
+vErrors.push(err90);
+}
+errors++;
+}
+}
+}
+var _valid16 = _errs347 === errors;
+valid55 = valid55 || _valid16;
+if(!valid55){
+const _errs349 = errors;
+if(errors === _errs349){
+if(data124 && typeof data124 == "object" && !Array.isArray(data124)){
+if(Object.keys(data124).length < 1){
+const err91 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err91];
+}
+else {
+vErrors.push(err91);
+}
+errors++;
+}
+else {
+const _errs351 = errors;
+for(const key31 in data124){
+if(!((key31 === "soft") || (key31 === "hard"))){
+const err92 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err92];
+}
+else {
+vErrors.push(err92);
+}
+errors++;
+break;
+}
+}
+if(_errs351 === errors){
+if(data124.soft !== undefined){
+let data125 = data124.soft;
+const _errs352 = errors;
+if(!(((typeof data125 == "number") && (!(data125 % 1) && !isNaN(data125))) && (isFinite(data125)))){
+const err93 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err93];
+}
+else {
+vErrors.push(err93);
+}
+errors++;
+}
+if(errors === _errs352){
+if((typeof data125 == "number") && (isFinite(data125))){
+if(data125 < 1 || isNaN(data125)){
+const err94 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err94];
+}
+else {
+vErrors.push(err94);
+}
+errors++;
+}
+}
+}
+var valid56 = _errs352 === errors;
+}
+else {
+var valid56 = true;
+}
+if(valid56){
+if(data124.hard !== undefined){
+let data126 = data124.hard;
+const _errs354 = errors;
+if(!(((typeof data126 == "number") && (!(data126 % 1) && !isNaN(data126))) && (isFinite(data126)))){
+const err95 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err95];
+}
+else {
+vErrors.push(err95);
+}
+errors++;
+}
+if(errors === _errs354){
+if((typeof data126 == "number") && (isFinite(data126))){
+if(data126 < 1 || isNaN(data126)){
+const err96 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err96];
+}
+else {
+vErrors.push(err96);
+}
+errors++;
+}
+}
+}
+var valid56 = _errs354 === errors;
+}
+else {
+var valid56 = true;
+}
+}
+}
+}
+}
+else {
+const err97 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err97];
+}
+else {
+vErrors.push(err97);
+}
+errors++;
+}
+}
+var _valid16 = _errs349 === errors;
+valid55 = valid55 || _valid16;
+if(!valid55){
+const _errs356 = errors;
+if(data124 !== null){
+const err98 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err98];
+}
+else {
+vErrors.push(err98);
+}
+errors++;
+}
+var _valid16 = _errs356 === errors;
+valid55 = valid55 || _valid16;
+}
+}
+if(!valid55){
+const err99 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err99];
+}
+else {
+vErrors.push(err99);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs346;
+if(vErrors !== null){
+if(_errs346){
+vErrors.length = _errs346;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid52 = _errs345 === errors;
+}
+else {
+var valid52 = true;
+}
+if(valid52){
+if(data119.lines_per_second !== undefined){
+let data127 = data119.lines_per_second;
+const _errs358 = errors;
+const _errs359 = errors;
+let valid57 = false;
+const _errs360 = errors;
+if(!(((typeof data127 == "number") && (!(data127 % 1) && !isNaN(data127))) && (isFinite(data127)))){
+const err100 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err100];
+}
+else {
+vErrors.push(err100);
+}
+errors++;
+}
+if(errors === _errs360){
+if((typeof data127 == "number") && (isFinite(data127))){
+if(data127 < 0 || isNaN(data127)){
+const err101 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err101];
+}
+else {
+vErrors.push(err101);
+}
+errors++;
+}
+}
+}
+var _valid17 = _errs360 === errors;
+valid57 = valid57 || _valid17;
+if(!valid57){
+const _errs362 = errors;
+if(errors === _errs362){
+if(data127 && typeof data127 == "object" && !Array.isArray(data127)){
+if(Object.keys(data127).length < 1){
+const err102 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err102];
+}
+else {
+vErrors.push(err102);
+}
+errors++;
+}
+else {
+const _errs364 = errors;
+for(const key32 in data127){
+if(!((key32 === "soft") || (key32 === "hard"))){
+const err103 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key32},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err103];
+}
+else {
+vErrors.push(err103);
+}
+errors++;
+break;
+}
+}
+if(_errs364 === errors){
+if(data127.soft !== undefined){
+let data128 = data127.soft;
+const _errs365 = errors;
+if(!(((typeof data128 == "number") && (!(data128 % 1) && !isNaN(data128))) && (isFinite(data128)))){
+const err104 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err104];
+}
+else {
+vErrors.push(err104);
+}
+errors++;
+}
+if(errors === _errs365){
+if((typeof data128 == "number") && (isFinite(data128))){
+if(data128 < 0 || isNaN(data128)){
+const err105 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err105];
+}
+else {
+vErrors.push(err105);
+}
+errors++;
+}
+}
+}
+var valid58 = _errs365 === errors;
+}
+else {
+var valid58 = true;
+}
+if(valid58){
+if(data127.hard !== undefined){
+let data129 = data127.hard;
+const _errs367 = errors;
+if(!(((typeof data129 == "number") && (!(data129 % 1) && !isNaN(data129))) && (isFinite(data129)))){
+const err106 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err106];
+}
+else {
+vErrors.push(err106);
+}
+errors++;
+}
+if(errors === _errs367){
+if((typeof data129 == "number") && (isFinite(data129))){
+if(data129 < 0 || isNaN(data129)){
+const err107 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err107];
+}
+else {
+vErrors.push(err107);
+}
+errors++;
+}
+}
+}
+var valid58 = _errs367 === errors;
+}
+else {
+var valid58 = true;
+}
+}
+}
+}
+}
+else {
+const err108 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err108];
+}
+else {
+vErrors.push(err108);
+}
+errors++;
+}
+}
+var _valid17 = _errs362 === errors;
+valid57 = valid57 || _valid17;
+if(!valid57){
+const _errs369 = errors;
+if(data127 !== null){
+const err109 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err109];
+}
+else {
+vErrors.push(err109);
+}
+errors++;
+}
+var _valid17 = _errs369 === errors;
+valid57 = valid57 || _valid17;
+}
+}
+if(!valid57){
+const err110 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err110];
+}
+else {
+vErrors.push(err110);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs359;
+if(vErrors !== null){
+if(_errs359){
+vErrors.length = _errs359;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid52 = _errs358 === errors;
+}
+else {
+var valid52 = true;
+}
+if(valid52){
+if(data119.bytes_per_second !== undefined){
+let data130 = data119.bytes_per_second;
+const _errs371 = errors;
+const _errs372 = errors;
+let valid59 = false;
+const _errs373 = errors;
+if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
+const err111 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err111];
+}
+else {
+vErrors.push(err111);
+}
+errors++;
+}
+if(errors === _errs373){
+if((typeof data130 == "number") && (isFinite(data130))){
+if(data130 < 0 || isNaN(data130)){
+const err112 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err112];
+}
+else {
+vErrors.push(err112);
+}
+errors++;
+}
+}
+}
+var _valid18 = _errs373 === errors;
+valid59 = valid59 || _valid18;
+if(!valid59){
+const _errs375 = errors;
+if(errors === _errs375){
+if(data130 && typeof data130 == "object" && !Array.isArray(data130)){
+if(Object.keys(data130).length < 1){
+const err113 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err113];
+}
+else {
+vErrors.push(err113);
+}
+errors++;
+}
+else {
+const _errs377 = errors;
+for(const key33 in data130){
+if(!((key33 === "soft") || (key33 === "hard"))){
+const err114 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err114];
+}
+else {
+vErrors.push(err114);
+}
+errors++;
+break;
+}
+}
+if(_errs377 === errors){
+if(data130.soft !== undefined){
+let data131 = data130.soft;
+const _errs378 = errors;
+if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+const err115 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err115];
+}
+else {
+vErrors.push(err115);
+}
+errors++;
+}
+if(errors === _errs378){
+if((typeof data131 == "number") && (isFinite(data131))){
+if(data131 < 0 || isNaN(data131)){
+const err116 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err116];
+}
+else {
+vErrors.push(err116);
+}
+errors++;
+}
+}
+}
+var valid60 = _errs378 === errors;
+}
+else {
+var valid60 = true;
+}
+if(valid60){
+if(data130.hard !== undefined){
+let data132 = data130.hard;
+const _errs380 = errors;
+if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
+const err117 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err117];
+}
+else {
+vErrors.push(err117);
+}
+errors++;
+}
+if(errors === _errs380){
+if((typeof data132 == "number") && (isFinite(data132))){
+if(data132 < 0 || isNaN(data132)){
+const err118 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err118];
+}
+else {
+vErrors.push(err118);
+}
+errors++;
+}
+}
+}
+var valid60 = _errs380 === errors;
+}
+else {
+var valid60 = true;
+}
+}
+}
+}
+}
+else {
+const err119 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err119];
+}
+else {
+vErrors.push(err119);
+}
+errors++;
+}
+}
+var _valid18 = _errs375 === errors;
+valid59 = valid59 || _valid18;
+if(!valid59){
+const _errs382 = errors;
+if(data130 !== null){
+const err120 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err120];
+}
+else {
+vErrors.push(err120);
+}
+errors++;
+}
+var _valid18 = _errs382 === errors;
+valid59 = valid59 || _valid18;
+}
+}
+if(!valid59){
+const err121 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err121];
+}
+else {
+vErrors.push(err121);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs372;
+if(vErrors !== null){
+if(_errs372){
+vErrors.length = _errs372;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid52 = _errs371 === errors;
+}
+else {
+var valid52 = true;
+}
+if(valid52){
+if(data119.connections !== undefined){
+let data133 = data119.connections;
+const _errs384 = errors;
+const _errs385 = errors;
+let valid61 = false;
+const _errs386 = errors;
+if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
+const err122 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err122];
+}
+else {
+vErrors.push(err122);
+}
+errors++;
+}
+if(errors === _errs386){
+if((typeof data133 == "number") && (isFinite(data133))){
+if(data133 < 0 || isNaN(data133)){
+const err123 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err123];
+}
+else {
+vErrors.push(err123);
+}
+errors++;
+}
+}
+}
+var _valid19 = _errs386 === errors;
+valid61 = valid61 || _valid19;
+if(!valid61){
+const _errs388 = errors;
+if(errors === _errs388){
+if(data133 && typeof data133 == "object" && !Array.isArray(data133)){
+if(Object.keys(data133).length < 1){
+const err124 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err124];
+}
+else {
+vErrors.push(err124);
+}
+errors++;
+}
+else {
+const _errs390 = errors;
+for(const key34 in data133){
+if(!((key34 === "soft") || (key34 === "hard"))){
+const err125 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key34},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err125];
+}
+else {
+vErrors.push(err125);
+}
+errors++;
+break;
+}
+}
+if(_errs390 === errors){
+if(data133.soft !== undefined){
+let data134 = data133.soft;
+const _errs391 = errors;
+if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
+const err126 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err126];
+}
+else {
+vErrors.push(err126);
+}
+errors++;
+}
+if(errors === _errs391){
+if((typeof data134 == "number") && (isFinite(data134))){
+if(data134 < 0 || isNaN(data134)){
+const err127 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err127];
+}
+else {
+vErrors.push(err127);
+}
+errors++;
+}
+}
+}
+var valid62 = _errs391 === errors;
+}
+else {
+var valid62 = true;
+}
+if(valid62){
+if(data133.hard !== undefined){
+let data135 = data133.hard;
+const _errs393 = errors;
+if(!(((typeof data135 == "number") && (!(data135 % 1) && !isNaN(data135))) && (isFinite(data135)))){
+const err128 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err128];
+}
+else {
+vErrors.push(err128);
+}
+errors++;
+}
+if(errors === _errs393){
+if((typeof data135 == "number") && (isFinite(data135))){
+if(data135 < 0 || isNaN(data135)){
+const err129 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err129];
+}
+else {
+vErrors.push(err129);
+}
+errors++;
+}
+}
+}
+var valid62 = _errs393 === errors;
+}
+else {
+var valid62 = true;
+}
+}
+}
+}
+}
+else {
+const err130 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err130];
+}
+else {
+vErrors.push(err130);
+}
+errors++;
+}
+}
+var _valid19 = _errs388 === errors;
+valid61 = valid61 || _valid19;
+if(!valid61){
+const _errs395 = errors;
+if(data133 !== null){
+const err131 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err131];
+}
+else {
+vErrors.push(err131);
+}
+errors++;
+}
+var _valid19 = _errs395 === errors;
+valid61 = valid61 || _valid19;
+}
+}
+if(!valid61){
+const err132 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err132];
+}
+else {
+vErrors.push(err132);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs385;
+if(vErrors !== null){
+if(_errs385){
+vErrors.length = _errs385;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid52 = _errs384 === errors;
+}
+else {
+var valid52 = true;
+}
+}
+}
+}
+}
 }
 }
 }
@@ -4055,50 +5045,50 @@ var valid0 = true;
 }
 if(valid0){
 if(data.bots !== undefined){
-let data121 = data.bots;
-const _errs332 = errors;
-if(errors === _errs332){
-if(Array.isArray(data121)){
-var valid53 = true;
-const len7 = data121.length;
+let data136 = data.bots;
+const _errs397 = errors;
+if(errors === _errs397){
+if(Array.isArray(data136)){
+var valid63 = true;
+const len7 = data136.length;
 for(let i11=0; i11<len7; i11++){
-let data122 = data121[i11];
-const _errs334 = errors;
-if(errors === _errs334){
-if(data122 && typeof data122 == "object" && !Array.isArray(data122)){
-if(data122.config === undefined){
-data122.config = {};
+let data137 = data136[i11];
+const _errs399 = errors;
+if(errors === _errs399){
+if(data137 && typeof data137 == "object" && !Array.isArray(data137)){
+if(data137.config === undefined){
+data137.config = {};
 }
-if(data122.labels === undefined){
-data122.labels = {};
+if(data137.labels === undefined){
+data137.labels = {};
 }
-if(data122.dedicated === undefined){
-data122.dedicated = false;
+if(data137.dedicated === undefined){
+data137.dedicated = false;
 }
-if(data122.desired === undefined){
-data122.desired = "running";
+if(data137.desired === undefined){
+data137.desired = "running";
 }
 let missing21;
-if(((((((data122.id === undefined) && (missing21 = "id")) || ((data122.kind === undefined) && (missing21 = "kind"))) || ((data122.config === undefined) && (missing21 = "config"))) || ((data122.labels === undefined) && (missing21 = "labels"))) || ((data122.dedicated === undefined) && (missing21 = "dedicated"))) || ((data122.desired === undefined) && (missing21 = "desired"))){
+if(((((((data137.id === undefined) && (missing21 = "id")) || ((data137.kind === undefined) && (missing21 = "kind"))) || ((data137.config === undefined) && (missing21 = "config"))) || ((data137.labels === undefined) && (missing21 = "labels"))) || ((data137.dedicated === undefined) && (missing21 = "dedicated"))) || ((data137.desired === undefined) && (missing21 = "desired"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/required",keyword:"required",params:{missingProperty: missing21},message:"must have required property '"+missing21+"'"}];
 return false;
 }
 else {
-const _errs336 = errors;
-for(const key30 in data122){
-if(!(func0.call(schema0.properties.bots.items.properties, key30))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key30},message:"must NOT have additional properties"}];
+const _errs401 = errors;
+for(const key35 in data137){
+if(!(func0.call(schema0.properties.bots.items.properties, key35))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/properties/bots/items/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key35},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs336 === errors){
-if(data122.id !== undefined){
-let data123 = data122.id;
-const _errs337 = errors;
-if(errors === _errs337){
-if(typeof data123 === "string"){
-if(!pattern5.test(data123)){
+if(_errs401 === errors){
+if(data137.id !== undefined){
+let data138 = data137.id;
+const _errs402 = errors;
+if(errors === _errs402){
+if(typeof data138 === "string"){
+if(!pattern5.test(data138)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"#/properties/bots/items/properties/id/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -4108,77 +5098,77 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/id",schemaPath:"
 return false;
 }
 }
-var valid54 = _errs337 === errors;
+var valid64 = _errs402 === errors;
 }
 else {
-var valid54 = true;
+var valid64 = true;
 }
-if(valid54){
-if(data122.kind !== undefined){
-const _errs339 = errors;
-if(typeof data122.kind !== "string"){
+if(valid64){
+if(data137.kind !== undefined){
+const _errs404 = errors;
+if(typeof data137.kind !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/kind",schemaPath:"#/properties/bots/items/properties/kind/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-var valid54 = _errs339 === errors;
+var valid64 = _errs404 === errors;
 }
 else {
-var valid54 = true;
+var valid64 = true;
 }
-if(valid54){
-let data125 = data122.config;
-const _errs341 = errors;
-if(errors === _errs341){
-if(!(data125 && typeof data125 == "object" && !Array.isArray(data125))){
+if(valid64){
+let data140 = data137.config;
+const _errs406 = errors;
+if(errors === _errs406){
+if(!(data140 && typeof data140 == "object" && !Array.isArray(data140))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/config",schemaPath:"#/properties/bots/items/properties/config/type",keyword:"type",params:{type: "object"},message:"must be object"}];
 return false;
 }
 }
-var valid54 = _errs341 === errors;
-if(valid54){
-let data126 = data122.labels;
-const _errs343 = errors;
-if(errors === _errs343){
-if(data126 && typeof data126 == "object" && !Array.isArray(data126)){
-if(Object.keys(data126).length > 32){
+var valid64 = _errs406 === errors;
+if(valid64){
+let data141 = data137.labels;
+const _errs408 = errors;
+if(errors === _errs408){
+if(data141 && typeof data141 == "object" && !Array.isArray(data141)){
+if(Object.keys(data141).length > 32){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/maxProperties",keyword:"maxProperties",params:{limit: 32},message:"must NOT have more than 32 properties"}];
 return false;
 }
 else {
-const _errs345 = errors;
-for(const key31 in data126){
-if(!(pattern12.test(key31))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key31},message:"must NOT have additional properties"}];
+const _errs410 = errors;
+for(const key36 in data141){
+if(!(pattern12.test(key36))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPath:"#/properties/bots/items/properties/labels/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key36},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs345 === errors){
-var valid55 = true;
-for(const key32 in data126){
-if(pattern12.test(key32)){
-let data127 = data126[key32];
-const _errs346 = errors;
-if(errors === _errs346){
-if(typeof data127 === "string"){
-if(func2(data127) > 128){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
+if(_errs410 === errors){
+var valid65 = true;
+for(const key37 in data141){
+if(pattern12.test(key37)){
+let data142 = data141[key37];
+const _errs411 = errors;
+if(errors === _errs411){
+if(typeof data142 === "string"){
+if(func2(data142) > 128){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters"}];
 return false;
 }
 else {
-if(!pattern14.test(data127)){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
+if(!pattern14.test(data142)){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"},message:"must match pattern \""+"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"+"\""}];
 return false;
 }
 }
 }
 else {
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key32.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels/" + key37.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/bots/items/properties/labels/patternProperties/%5E%5BA-Za-z0-9%5D%5BA-Za-z0-9._~1-%5D%7B0%2C62%7D%24/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
 }
-var valid55 = _errs346 === errors;
-if(!valid55){
+var valid65 = _errs411 === errors;
+if(!valid65){
 break;
 }
 }
@@ -4191,299 +5181,299 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/labels",schemaPa
 return false;
 }
 }
-var valid54 = _errs343 === errors;
-if(valid54){
-if(data122.restart !== undefined){
-let data128 = data122.restart;
-const _errs348 = errors;
-if(errors === _errs348){
-if(data128 && typeof data128 == "object" && !Array.isArray(data128)){
-const _errs350 = errors;
-for(const key33 in data128){
-if(!((((((key33 === "policy") || (key33 === "max_restarts")) || (key33 === "window_ms")) || (key33 === "backoff_ms")) || (key33 === "backoff_cap_ms")) || (key33 === "healthy_ms"))){
-validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key33},message:"must NOT have additional properties"}];
+var valid64 = _errs408 === errors;
+if(valid64){
+if(data137.restart !== undefined){
+let data143 = data137.restart;
+const _errs413 = errors;
+if(errors === _errs413){
+if(data143 && typeof data143 == "object" && !Array.isArray(data143)){
+const _errs415 = errors;
+for(const key38 in data143){
+if(!((((((key38 === "policy") || (key38 === "max_restarts")) || (key38 === "window_ms")) || (key38 === "backoff_ms")) || (key38 === "backoff_cap_ms")) || (key38 === "healthy_ms"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaPath:"#/properties/bots/items/properties/restart/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key38},message:"must NOT have additional properties"}];
 return false;
 break;
 }
 }
-if(_errs350 === errors){
-if(data128.policy !== undefined){
-let data129 = data128.policy;
-const _errs351 = errors;
-const _errs352 = errors;
-let valid57 = false;
-const _errs353 = errors;
-if(typeof data129 !== "string"){
-const err75 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(_errs415 === errors){
+if(data143.policy !== undefined){
+let data144 = data143.policy;
+const _errs416 = errors;
+const _errs417 = errors;
+let valid67 = false;
+const _errs418 = errors;
+if(typeof data144 !== "string"){
+const err133 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err75];
+vErrors = [err133];
 }
 else {
-vErrors.push(err75);
+vErrors.push(err133);
 }
 errors++;
 }
-if("always" !== data129){
-const err76 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
+if("always" !== data144){
+const err134 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/0/const",keyword:"const",params:{allowedValue: "always"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err76];
+vErrors = [err134];
 }
 else {
-vErrors.push(err76);
+vErrors.push(err134);
 }
 errors++;
 }
-var _valid15 = _errs353 === errors;
-valid57 = valid57 || _valid15;
-if(!valid57){
-const _errs355 = errors;
-if(typeof data129 !== "string"){
-const err77 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid20 = _errs418 === errors;
+valid67 = valid67 || _valid20;
+if(!valid67){
+const _errs420 = errors;
+if(typeof data144 !== "string"){
+const err135 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err77];
+vErrors = [err135];
 }
 else {
-vErrors.push(err77);
+vErrors.push(err135);
 }
 errors++;
 }
-if("on-failure" !== data129){
-const err78 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
+if("on-failure" !== data144){
+const err136 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/1/const",keyword:"const",params:{allowedValue: "on-failure"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err78];
+vErrors = [err136];
 }
 else {
-vErrors.push(err78);
+vErrors.push(err136);
 }
 errors++;
 }
-var _valid15 = _errs355 === errors;
-valid57 = valid57 || _valid15;
-if(!valid57){
-const _errs357 = errors;
-if(typeof data129 !== "string"){
-const err79 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid20 = _errs420 === errors;
+valid67 = valid67 || _valid20;
+if(!valid67){
+const _errs422 = errors;
+if(typeof data144 !== "string"){
+const err137 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err79];
+vErrors = [err137];
 }
 else {
-vErrors.push(err79);
+vErrors.push(err137);
 }
 errors++;
 }
-if("never" !== data129){
-const err80 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
+if("never" !== data144){
+const err138 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf/2/const",keyword:"const",params:{allowedValue: "never"},message:"must be equal to constant"};
 if(vErrors === null){
-vErrors = [err80];
+vErrors = [err138];
 }
 else {
-vErrors.push(err80);
+vErrors.push(err138);
 }
 errors++;
 }
-var _valid15 = _errs357 === errors;
-valid57 = valid57 || _valid15;
+var _valid20 = _errs422 === errors;
+valid67 = valid67 || _valid20;
 }
 }
-if(!valid57){
-const err81 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(!valid67){
+const err139 = {instancePath:instancePath+"/bots/" + i11+"/restart/policy",schemaPath:"#/properties/bots/items/properties/restart/properties/policy/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err81];
+vErrors = [err139];
 }
 else {
-vErrors.push(err81);
-}
-errors++;
-validate0.errors = vErrors;
-return false;
-}
-else {
-errors = _errs352;
-if(vErrors !== null){
-if(_errs352){
-vErrors.length = _errs352;
-}
-else {
-vErrors = null;
-}
-}
-}
-var valid56 = _errs351 === errors;
-}
-else {
-var valid56 = true;
-}
-if(valid56){
-if(data128.max_restarts !== undefined){
-let data130 = data128.max_restarts;
-const _errs359 = errors;
-const _errs360 = errors;
-let valid58 = false;
-const _errs361 = errors;
-if(!(((typeof data130 == "number") && (!(data130 % 1) && !isNaN(data130))) && (isFinite(data130)))){
-const err82 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err82];
-}
-else {
-vErrors.push(err82);
-}
-errors++;
-}
-if(errors === _errs361){
-if((typeof data130 == "number") && (isFinite(data130))){
-if(data130 > 1000 || isNaN(data130)){
-const err83 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
-if(vErrors === null){
-vErrors = [err83];
-}
-else {
-vErrors.push(err83);
-}
-errors++;
-}
-else {
-if(data130 < 0 || isNaN(data130)){
-const err84 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
-if(vErrors === null){
-vErrors = [err84];
-}
-else {
-vErrors.push(err84);
-}
-errors++;
-}
-}
-}
-}
-var _valid16 = _errs361 === errors;
-valid58 = valid58 || _valid16;
-if(!valid58){
-const _errs363 = errors;
-if(data130 !== null){
-const err85 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
-if(vErrors === null){
-vErrors = [err85];
-}
-else {
-vErrors.push(err85);
-}
-errors++;
-}
-var _valid16 = _errs363 === errors;
-valid58 = valid58 || _valid16;
-}
-if(!valid58){
-const err86 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
-if(vErrors === null){
-vErrors = [err86];
-}
-else {
-vErrors.push(err86);
+vErrors.push(err139);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs360;
+errors = _errs417;
 if(vErrors !== null){
-if(_errs360){
-vErrors.length = _errs360;
+if(_errs417){
+vErrors.length = _errs417;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid56 = _errs359 === errors;
+var valid66 = _errs416 === errors;
 }
 else {
-var valid56 = true;
+var valid66 = true;
 }
-if(valid56){
-if(data128.window_ms !== undefined){
-let data131 = data128.window_ms;
-const _errs365 = errors;
-if(!(((typeof data131 == "number") && (!(data131 % 1) && !isNaN(data131))) && (isFinite(data131)))){
+if(valid66){
+if(data143.max_restarts !== undefined){
+let data145 = data143.max_restarts;
+const _errs424 = errors;
+const _errs425 = errors;
+let valid68 = false;
+const _errs426 = errors;
+if(!(((typeof data145 == "number") && (!(data145 % 1) && !isNaN(data145))) && (isFinite(data145)))){
+const err140 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err140];
+}
+else {
+vErrors.push(err140);
+}
+errors++;
+}
+if(errors === _errs426){
+if((typeof data145 == "number") && (isFinite(data145))){
+if(data145 > 1000 || isNaN(data145)){
+const err141 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000"};
+if(vErrors === null){
+vErrors = [err141];
+}
+else {
+vErrors.push(err141);
+}
+errors++;
+}
+else {
+if(data145 < 0 || isNaN(data145)){
+const err142 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err142];
+}
+else {
+vErrors.push(err142);
+}
+errors++;
+}
+}
+}
+}
+var _valid21 = _errs426 === errors;
+valid68 = valid68 || _valid21;
+if(!valid68){
+const _errs428 = errors;
+if(data145 !== null){
+const err143 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err143];
+}
+else {
+vErrors.push(err143);
+}
+errors++;
+}
+var _valid21 = _errs428 === errors;
+valid68 = valid68 || _valid21;
+}
+if(!valid68){
+const err144 = {instancePath:instancePath+"/bots/" + i11+"/restart/max_restarts",schemaPath:"#/properties/bots/items/properties/restart/properties/max_restarts/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err144];
+}
+else {
+vErrors.push(err144);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs425;
+if(vErrors !== null){
+if(_errs425){
+vErrors.length = _errs425;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid66 = _errs424 === errors;
+}
+else {
+var valid66 = true;
+}
+if(valid66){
+if(data143.window_ms !== undefined){
+let data146 = data143.window_ms;
+const _errs430 = errors;
+if(!(((typeof data146 == "number") && (!(data146 % 1) && !isNaN(data146))) && (isFinite(data146)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs365){
-if((typeof data131 == "number") && (isFinite(data131))){
-if(data131 < 1000 || isNaN(data131)){
+if(errors === _errs430){
+if((typeof data146 == "number") && (isFinite(data146))){
+if(data146 < 1000 || isNaN(data146)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/window_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/window_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1000},message:"must be >= 1000"}];
 return false;
 }
 }
 }
-var valid56 = _errs365 === errors;
+var valid66 = _errs430 === errors;
 }
 else {
-var valid56 = true;
+var valid66 = true;
 }
-if(valid56){
-if(data128.backoff_ms !== undefined){
-let data132 = data128.backoff_ms;
-const _errs367 = errors;
-if(!(((typeof data132 == "number") && (!(data132 % 1) && !isNaN(data132))) && (isFinite(data132)))){
+if(valid66){
+if(data143.backoff_ms !== undefined){
+let data147 = data143.backoff_ms;
+const _errs432 = errors;
+if(!(((typeof data147 == "number") && (!(data147 % 1) && !isNaN(data147))) && (isFinite(data147)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs367){
-if((typeof data132 == "number") && (isFinite(data132))){
-if(data132 < 0 || isNaN(data132)){
+if(errors === _errs432){
+if((typeof data147 == "number") && (isFinite(data147))){
+if(data147 < 0 || isNaN(data147)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid56 = _errs367 === errors;
+var valid66 = _errs432 === errors;
 }
 else {
-var valid56 = true;
+var valid66 = true;
 }
-if(valid56){
-if(data128.backoff_cap_ms !== undefined){
-let data133 = data128.backoff_cap_ms;
-const _errs369 = errors;
-if(!(((typeof data133 == "number") && (!(data133 % 1) && !isNaN(data133))) && (isFinite(data133)))){
+if(valid66){
+if(data143.backoff_cap_ms !== undefined){
+let data148 = data143.backoff_cap_ms;
+const _errs434 = errors;
+if(!(((typeof data148 == "number") && (!(data148 % 1) && !isNaN(data148))) && (isFinite(data148)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs369){
-if((typeof data133 == "number") && (isFinite(data133))){
-if(data133 < 0 || isNaN(data133)){
+if(errors === _errs434){
+if((typeof data148 == "number") && (isFinite(data148))){
+if(data148 < 0 || isNaN(data148)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/backoff_cap_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/backoff_cap_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid56 = _errs369 === errors;
+var valid66 = _errs434 === errors;
 }
 else {
-var valid56 = true;
+var valid66 = true;
 }
-if(valid56){
-if(data128.healthy_ms !== undefined){
-let data134 = data128.healthy_ms;
-const _errs371 = errors;
-if(!(((typeof data134 == "number") && (!(data134 % 1) && !isNaN(data134))) && (isFinite(data134)))){
+if(valid66){
+if(data143.healthy_ms !== undefined){
+let data149 = data143.healthy_ms;
+const _errs436 = errors;
+if(!(((typeof data149 == "number") && (!(data149 % 1) && !isNaN(data149))) && (isFinite(data149)))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/type",keyword:"type",params:{type: "integer"},message:"must be integer"}];
 return false;
 }
-if(errors === _errs371){
-if((typeof data134 == "number") && (isFinite(data134))){
-if(data134 < 0 || isNaN(data134)){
+if(errors === _errs436){
+if((typeof data149 == "number") && (isFinite(data149))){
+if(data149 < 0 || isNaN(data149)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart/healthy_ms",schemaPath:"#/properties/bots/items/properties/restart/properties/healthy_ms/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"}];
 return false;
 }
 }
 }
-var valid56 = _errs371 === errors;
+var valid66 = _errs436 === errors;
 }
 else {
-var valid56 = true;
+var valid66 = true;
 }
 }
 }
@@ -4497,42 +5487,42 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/restart",schemaP
 return false;
 }
 }
-var valid54 = _errs348 === errors;
+var valid64 = _errs413 === errors;
 }
 else {
-var valid54 = true;
+var valid64 = true;
 }
-if(valid54){
-const _errs373 = errors;
-if(typeof data122.dedicated !== "boolean"){
+if(valid64){
+const _errs438 = errors;
+if(typeof data137.dedicated !== "boolean"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/dedicated",schemaPath:"#/properties/bots/items/properties/dedicated/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"}];
 return false;
 }
-var valid54 = _errs373 === errors;
-if(valid54){
-if(data122.isolation !== undefined){
-let data136 = data122.isolation;
-const _errs375 = errors;
-if(typeof data136 !== "string"){
+var valid64 = _errs438 === errors;
+if(valid64){
+if(data137.isolation !== undefined){
+let data151 = data137.isolation;
+const _errs440 = errors;
+if(typeof data151 !== "string"){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/type",keyword:"type",params:{type: "string"},message:"must be string"}];
 return false;
 }
-if(!((data136 === "thread") || (data136 === "process"))){
+if(!((data151 === "thread") || (data151 === "process"))){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/isolation",schemaPath:"#/properties/bots/items/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema0.properties.bots.items.properties.isolation.enum},message:"must be equal to one of the allowed values"}];
 return false;
 }
-var valid54 = _errs375 === errors;
+var valid64 = _errs440 === errors;
 }
 else {
-var valid54 = true;
+var valid64 = true;
 }
-if(valid54){
-if(data122.host_group !== undefined){
-let data137 = data122.host_group;
-const _errs377 = errors;
-if(errors === _errs377){
-if(typeof data137 === "string"){
-if(!pattern5.test(data137)){
+if(valid64){
+if(data137.host_group !== undefined){
+let data152 = data137.host_group;
+const _errs442 = errors;
+if(errors === _errs442){
+if(typeof data152 === "string"){
+if(!pattern5.test(data152)){
 validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",schemaPath:"#/properties/bots/items/properties/host_group/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"+"\""}];
 return false;
 }
@@ -4542,88 +5532,1100 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/host_group",sche
 return false;
 }
 }
-var valid54 = _errs377 === errors;
+var valid64 = _errs442 === errors;
 }
 else {
-var valid54 = true;
+var valid64 = true;
 }
-if(valid54){
-let data138 = data122.desired;
-const _errs379 = errors;
-const _errs380 = errors;
-let valid59 = false;
-const _errs381 = errors;
-if(typeof data138 !== "string"){
-const err87 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(valid64){
+if(data137.quota !== undefined){
+let data153 = data137.quota;
+const _errs444 = errors;
+if(errors === _errs444){
+if(data153 && typeof data153 == "object" && !Array.isArray(data153)){
+const _errs446 = errors;
+for(const key39 in data153){
+if(!(((((key39 === "cpu") || (key39 === "memory_mb")) || (key39 === "lines_per_second")) || (key39 === "bytes_per_second")) || (key39 === "connections"))){
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPath:"#/properties/bots/items/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key39},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs446 === errors){
+if(data153.cpu !== undefined){
+let data154 = data153.cpu;
+const _errs447 = errors;
+const _errs448 = errors;
+let valid70 = false;
+const _errs449 = errors;
+if(errors === _errs449){
+if((typeof data154 == "number") && (isFinite(data154))){
+if(data154 > 256 || isNaN(data154)){
+const err145 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
-vErrors = [err87];
+vErrors = [err145];
 }
 else {
-vErrors.push(err87);
+vErrors.push(err145);
 }
 errors++;
 }
-if("running" !== data138){
-const err88 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+else {
+if(data154 <= 0 || isNaN(data154)){
+const err146 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
-vErrors = [err88];
+vErrors = [err146];
 }
 else {
-vErrors.push(err88);
+vErrors.push(err146);
 }
 errors++;
 }
-var _valid17 = _errs381 === errors;
-valid59 = valid59 || _valid17;
-if(!valid59){
-const _errs383 = errors;
-if(typeof data138 !== "string"){
-const err89 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err89];
+}
 }
 else {
-vErrors.push(err89);
+const err147 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err147];
+}
+else {
+vErrors.push(err147);
 }
 errors++;
 }
-if("stopped" !== data138){
-const err90 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+}
+var _valid22 = _errs449 === errors;
+valid70 = valid70 || _valid22;
+if(!valid70){
+const _errs451 = errors;
+if(errors === _errs451){
+if(data154 && typeof data154 == "object" && !Array.isArray(data154)){
+if(Object.keys(data154).length < 1){
+const err148 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
-vErrors = [err90];
+vErrors = [err148];
 }
 else {
-vErrors.push(err90);
+vErrors.push(err148);
 }
 errors++;
 }
-var _valid17 = _errs383 === errors;
-valid59 = valid59 || _valid17;
-}
-if(!valid59){
-const err91 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+const _errs453 = errors;
+for(const key40 in data154){
+if(!((key40 === "soft") || (key40 === "hard"))){
+const err149 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key40},message:"must NOT have additional properties"};
 if(vErrors === null){
-vErrors = [err91];
+vErrors = [err149];
 }
 else {
-vErrors.push(err91);
+vErrors.push(err149);
+}
+errors++;
+break;
+}
+}
+if(_errs453 === errors){
+if(data154.soft !== undefined){
+let data155 = data154.soft;
+const _errs454 = errors;
+if(errors === _errs454){
+if((typeof data155 == "number") && (isFinite(data155))){
+if(data155 > 256 || isNaN(data155)){
+const err150 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err150];
+}
+else {
+vErrors.push(err150);
+}
+errors++;
+}
+else {
+if(data155 <= 0 || isNaN(data155)){
+const err151 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err151];
+}
+else {
+vErrors.push(err151);
+}
+errors++;
+}
+}
+}
+else {
+const err152 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err152];
+}
+else {
+vErrors.push(err152);
+}
+errors++;
+}
+}
+var valid71 = _errs454 === errors;
+}
+else {
+var valid71 = true;
+}
+if(valid71){
+if(data154.hard !== undefined){
+let data156 = data154.hard;
+const _errs456 = errors;
+if(errors === _errs456){
+if((typeof data156 == "number") && (isFinite(data156))){
+if(data156 > 256 || isNaN(data156)){
+const err153 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err153];
+}
+else {
+vErrors.push(err153);
+}
+errors++;
+}
+else {
+if(data156 <= 0 || isNaN(data156)){
+const err154 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err154];
+}
+else {
+vErrors.push(err154);
+}
+errors++;
+}
+}
+}
+else {
+const err155 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err155];
+}
+else {
+vErrors.push(err155);
+}
+errors++;
+}
+}
+var valid71 = _errs456 === errors;
+}
+else {
+var valid71 = true;
+}
+}
+}
+}
+}
+else {
+const err156 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err156];
+}
+else {
+vErrors.push(err156);
+}
+errors++;
+}
+}
+var _valid22 = _errs451 === errors;
+valid70 = valid70 || _valid22;
+if(!valid70){
+const _errs458 = errors;
+if(data154 !== null){
+const err157 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err157];
+}
+else {
+vErrors.push(err157);
+}
+errors++;
+}
+var _valid22 = _errs458 === errors;
+valid70 = valid70 || _valid22;
+}
+}
+if(!valid70){
+const err158 = {instancePath:instancePath+"/bots/" + i11+"/quota/cpu",schemaPath:"#/properties/bots/items/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err158];
+}
+else {
+vErrors.push(err158);
 }
 errors++;
 validate0.errors = vErrors;
 return false;
 }
 else {
-errors = _errs380;
+errors = _errs448;
 if(vErrors !== null){
-if(_errs380){
-vErrors.length = _errs380;
+if(_errs448){
+vErrors.length = _errs448;
 }
 else {
 vErrors = null;
 }
 }
 }
-var valid54 = _errs379 === errors;
+var valid69 = _errs447 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data153.memory_mb !== undefined){
+let data157 = data153.memory_mb;
+const _errs460 = errors;
+const _errs461 = errors;
+let valid72 = false;
+const _errs462 = errors;
+if(!(((typeof data157 == "number") && (!(data157 % 1) && !isNaN(data157))) && (isFinite(data157)))){
+const err159 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err159];
+}
+else {
+vErrors.push(err159);
+}
+errors++;
+}
+if(errors === _errs462){
+if((typeof data157 == "number") && (isFinite(data157))){
+if(data157 < 1 || isNaN(data157)){
+const err160 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err160];
+}
+else {
+vErrors.push(err160);
+}
+errors++;
+}
+}
+}
+var _valid23 = _errs462 === errors;
+valid72 = valid72 || _valid23;
+if(!valid72){
+const _errs464 = errors;
+if(errors === _errs464){
+if(data157 && typeof data157 == "object" && !Array.isArray(data157)){
+if(Object.keys(data157).length < 1){
+const err161 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err161];
+}
+else {
+vErrors.push(err161);
+}
+errors++;
+}
+else {
+const _errs466 = errors;
+for(const key41 in data157){
+if(!((key41 === "soft") || (key41 === "hard"))){
+const err162 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key41},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err162];
+}
+else {
+vErrors.push(err162);
+}
+errors++;
+break;
+}
+}
+if(_errs466 === errors){
+if(data157.soft !== undefined){
+let data158 = data157.soft;
+const _errs467 = errors;
+if(!(((typeof data158 == "number") && (!(data158 % 1) && !isNaN(data158))) && (isFinite(data158)))){
+const err163 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err163];
+}
+else {
+vErrors.push(err163);
+}
+errors++;
+}
+if(errors === _errs467){
+if((typeof data158 == "number") && (isFinite(data158))){
+if(data158 < 1 || isNaN(data158)){
+const err164 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err164];
+}
+else {
+vErrors.push(err164);
+}
+errors++;
+}
+}
+}
+var valid73 = _errs467 === errors;
+}
+else {
+var valid73 = true;
+}
+if(valid73){
+if(data157.hard !== undefined){
+let data159 = data157.hard;
+const _errs469 = errors;
+if(!(((typeof data159 == "number") && (!(data159 % 1) && !isNaN(data159))) && (isFinite(data159)))){
+const err165 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err165];
+}
+else {
+vErrors.push(err165);
+}
+errors++;
+}
+if(errors === _errs469){
+if((typeof data159 == "number") && (isFinite(data159))){
+if(data159 < 1 || isNaN(data159)){
+const err166 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err166];
+}
+else {
+vErrors.push(err166);
+}
+errors++;
+}
+}
+}
+var valid73 = _errs469 === errors;
+}
+else {
+var valid73 = true;
+}
+}
+}
+}
+}
+else {
+const err167 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err167];
+}
+else {
+vErrors.push(err167);
+}
+errors++;
+}
+}
+var _valid23 = _errs464 === errors;
+valid72 = valid72 || _valid23;
+if(!valid72){
+const _errs471 = errors;
+if(data157 !== null){
+const err168 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err168];
+}
+else {
+vErrors.push(err168);
+}
+errors++;
+}
+var _valid23 = _errs471 === errors;
+valid72 = valid72 || _valid23;
+}
+}
+if(!valid72){
+const err169 = {instancePath:instancePath+"/bots/" + i11+"/quota/memory_mb",schemaPath:"#/properties/bots/items/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err169];
+}
+else {
+vErrors.push(err169);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs461;
+if(vErrors !== null){
+if(_errs461){
+vErrors.length = _errs461;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs460 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data153.lines_per_second !== undefined){
+let data160 = data153.lines_per_second;
+const _errs473 = errors;
+const _errs474 = errors;
+let valid74 = false;
+const _errs475 = errors;
+if(!(((typeof data160 == "number") && (!(data160 % 1) && !isNaN(data160))) && (isFinite(data160)))){
+const err170 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err170];
+}
+else {
+vErrors.push(err170);
+}
+errors++;
+}
+if(errors === _errs475){
+if((typeof data160 == "number") && (isFinite(data160))){
+if(data160 < 0 || isNaN(data160)){
+const err171 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err171];
+}
+else {
+vErrors.push(err171);
+}
+errors++;
+}
+}
+}
+var _valid24 = _errs475 === errors;
+valid74 = valid74 || _valid24;
+if(!valid74){
+const _errs477 = errors;
+if(errors === _errs477){
+if(data160 && typeof data160 == "object" && !Array.isArray(data160)){
+if(Object.keys(data160).length < 1){
+const err172 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err172];
+}
+else {
+vErrors.push(err172);
+}
+errors++;
+}
+else {
+const _errs479 = errors;
+for(const key42 in data160){
+if(!((key42 === "soft") || (key42 === "hard"))){
+const err173 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key42},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err173];
+}
+else {
+vErrors.push(err173);
+}
+errors++;
+break;
+}
+}
+if(_errs479 === errors){
+if(data160.soft !== undefined){
+let data161 = data160.soft;
+const _errs480 = errors;
+if(!(((typeof data161 == "number") && (!(data161 % 1) && !isNaN(data161))) && (isFinite(data161)))){
+const err174 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err174];
+}
+else {
+vErrors.push(err174);
+}
+errors++;
+}
+if(errors === _errs480){
+if((typeof data161 == "number") && (isFinite(data161))){
+if(data161 < 0 || isNaN(data161)){
+const err175 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err175];
+}
+else {
+vErrors.push(err175);
+}
+errors++;
+}
+}
+}
+var valid75 = _errs480 === errors;
+}
+else {
+var valid75 = true;
+}
+if(valid75){
+if(data160.hard !== undefined){
+let data162 = data160.hard;
+const _errs482 = errors;
+if(!(((typeof data162 == "number") && (!(data162 % 1) && !isNaN(data162))) && (isFinite(data162)))){
+const err176 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err176];
+}
+else {
+vErrors.push(err176);
+}
+errors++;
+}
+if(errors === _errs482){
+if((typeof data162 == "number") && (isFinite(data162))){
+if(data162 < 0 || isNaN(data162)){
+const err177 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err177];
+}
+else {
+vErrors.push(err177);
+}
+errors++;
+}
+}
+}
+var valid75 = _errs482 === errors;
+}
+else {
+var valid75 = true;
+}
+}
+}
+}
+}
+else {
+const err178 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err178];
+}
+else {
+vErrors.push(err178);
+}
+errors++;
+}
+}
+var _valid24 = _errs477 === errors;
+valid74 = valid74 || _valid24;
+if(!valid74){
+const _errs484 = errors;
+if(data160 !== null){
+const err179 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err179];
+}
+else {
+vErrors.push(err179);
+}
+errors++;
+}
+var _valid24 = _errs484 === errors;
+valid74 = valid74 || _valid24;
+}
+}
+if(!valid74){
+const err180 = {instancePath:instancePath+"/bots/" + i11+"/quota/lines_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err180];
+}
+else {
+vErrors.push(err180);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs474;
+if(vErrors !== null){
+if(_errs474){
+vErrors.length = _errs474;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs473 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data153.bytes_per_second !== undefined){
+let data163 = data153.bytes_per_second;
+const _errs486 = errors;
+const _errs487 = errors;
+let valid76 = false;
+const _errs488 = errors;
+if(!(((typeof data163 == "number") && (!(data163 % 1) && !isNaN(data163))) && (isFinite(data163)))){
+const err181 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err181];
+}
+else {
+vErrors.push(err181);
+}
+errors++;
+}
+if(errors === _errs488){
+if((typeof data163 == "number") && (isFinite(data163))){
+if(data163 < 0 || isNaN(data163)){
+const err182 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err182];
+}
+else {
+vErrors.push(err182);
+}
+errors++;
+}
+}
+}
+var _valid25 = _errs488 === errors;
+valid76 = valid76 || _valid25;
+if(!valid76){
+const _errs490 = errors;
+if(errors === _errs490){
+if(data163 && typeof data163 == "object" && !Array.isArray(data163)){
+if(Object.keys(data163).length < 1){
+const err183 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err183];
+}
+else {
+vErrors.push(err183);
+}
+errors++;
+}
+else {
+const _errs492 = errors;
+for(const key43 in data163){
+if(!((key43 === "soft") || (key43 === "hard"))){
+const err184 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key43},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err184];
+}
+else {
+vErrors.push(err184);
+}
+errors++;
+break;
+}
+}
+if(_errs492 === errors){
+if(data163.soft !== undefined){
+let data164 = data163.soft;
+const _errs493 = errors;
+if(!(((typeof data164 == "number") && (!(data164 % 1) && !isNaN(data164))) && (isFinite(data164)))){
+const err185 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err185];
+}
+else {
+vErrors.push(err185);
+}
+errors++;
+}
+if(errors === _errs493){
+if((typeof data164 == "number") && (isFinite(data164))){
+if(data164 < 0 || isNaN(data164)){
+const err186 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err186];
+}
+else {
+vErrors.push(err186);
+}
+errors++;
+}
+}
+}
+var valid77 = _errs493 === errors;
+}
+else {
+var valid77 = true;
+}
+if(valid77){
+if(data163.hard !== undefined){
+let data165 = data163.hard;
+const _errs495 = errors;
+if(!(((typeof data165 == "number") && (!(data165 % 1) && !isNaN(data165))) && (isFinite(data165)))){
+const err187 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err187];
+}
+else {
+vErrors.push(err187);
+}
+errors++;
+}
+if(errors === _errs495){
+if((typeof data165 == "number") && (isFinite(data165))){
+if(data165 < 0 || isNaN(data165)){
+const err188 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err188];
+}
+else {
+vErrors.push(err188);
+}
+errors++;
+}
+}
+}
+var valid77 = _errs495 === errors;
+}
+else {
+var valid77 = true;
+}
+}
+}
+}
+}
+else {
+const err189 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err189];
+}
+else {
+vErrors.push(err189);
+}
+errors++;
+}
+}
+var _valid25 = _errs490 === errors;
+valid76 = valid76 || _valid25;
+if(!valid76){
+const _errs497 = errors;
+if(data163 !== null){
+const err190 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err190];
+}
+else {
+vErrors.push(err190);
+}
+errors++;
+}
+var _valid25 = _errs497 === errors;
+valid76 = valid76 || _valid25;
+}
+}
+if(!valid76){
+const err191 = {instancePath:instancePath+"/bots/" + i11+"/quota/bytes_per_second",schemaPath:"#/properties/bots/items/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err191];
+}
+else {
+vErrors.push(err191);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs487;
+if(vErrors !== null){
+if(_errs487){
+vErrors.length = _errs487;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs486 === errors;
+}
+else {
+var valid69 = true;
+}
+if(valid69){
+if(data153.connections !== undefined){
+let data166 = data153.connections;
+const _errs499 = errors;
+const _errs500 = errors;
+let valid78 = false;
+const _errs501 = errors;
+if(!(((typeof data166 == "number") && (!(data166 % 1) && !isNaN(data166))) && (isFinite(data166)))){
+const err192 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err192];
+}
+else {
+vErrors.push(err192);
+}
+errors++;
+}
+if(errors === _errs501){
+if((typeof data166 == "number") && (isFinite(data166))){
+if(data166 < 0 || isNaN(data166)){
+const err193 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err193];
+}
+else {
+vErrors.push(err193);
+}
+errors++;
+}
+}
+}
+var _valid26 = _errs501 === errors;
+valid78 = valid78 || _valid26;
+if(!valid78){
+const _errs503 = errors;
+if(errors === _errs503){
+if(data166 && typeof data166 == "object" && !Array.isArray(data166)){
+if(Object.keys(data166).length < 1){
+const err194 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err194];
+}
+else {
+vErrors.push(err194);
+}
+errors++;
+}
+else {
+const _errs505 = errors;
+for(const key44 in data166){
+if(!((key44 === "soft") || (key44 === "hard"))){
+const err195 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key44},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err195];
+}
+else {
+vErrors.push(err195);
+}
+errors++;
+break;
+}
+}
+if(_errs505 === errors){
+if(data166.soft !== undefined){
+let data167 = data166.soft;
+const _errs506 = errors;
+if(!(((typeof data167 == "number") && (!(data167 % 1) && !isNaN(data167))) && (isFinite(data167)))){
+const err196 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err196];
+}
+else {
+vErrors.push(err196);
+}
+errors++;
+}
+if(errors === _errs506){
+if((typeof data167 == "number") && (isFinite(data167))){
+if(data167 < 0 || isNaN(data167)){
+const err197 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/soft",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err197];
+}
+else {
+vErrors.push(err197);
+}
+errors++;
+}
+}
+}
+var valid79 = _errs506 === errors;
+}
+else {
+var valid79 = true;
+}
+if(valid79){
+if(data166.hard !== undefined){
+let data168 = data166.hard;
+const _errs508 = errors;
+if(!(((typeof data168 == "number") && (!(data168 % 1) && !isNaN(data168))) && (isFinite(data168)))){
+const err198 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err198];
+}
+else {
+vErrors.push(err198);
+}
+errors++;
+}
+if(errors === _errs508){
+if((typeof data168 == "number") && (isFinite(data168))){
+if(data168 < 0 || isNaN(data168)){
+const err199 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections/hard",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err199];
+}
+else {
+vErrors.push(err199);
+}
+errors++;
+}
+}
+}
+var valid79 = _errs508 === errors;
+}
+else {
+var valid79 = true;
+}
+}
+}
+}
+}
+else {
+const err200 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err200];
+}
+else {
+vErrors.push(err200);
+}
+errors++;
+}
+}
+var _valid26 = _errs503 === errors;
+valid78 = valid78 || _valid26;
+if(!valid78){
+const _errs510 = errors;
+if(data166 !== null){
+const err201 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err201];
+}
+else {
+vErrors.push(err201);
+}
+errors++;
+}
+var _valid26 = _errs510 === errors;
+valid78 = valid78 || _valid26;
+}
+}
+if(!valid78){
+const err202 = {instancePath:instancePath+"/bots/" + i11+"/quota/connections",schemaPath:"#/properties/bots/items/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err202];
+}
+else {
+vErrors.push(err202);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs500;
+if(vErrors !== null){
+if(_errs500){
+vErrors.length = _errs500;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid69 = _errs499 === errors;
+}
+else {
+var valid69 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate0.errors = [{instancePath:instancePath+"/bots/" + i11+"/quota",schemaPath:"#/properties/bots/items/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid64 = _errs444 === errors;
+}
+else {
+var valid64 = true;
+}
+if(valid64){
+let data169 = data137.desired;
+const _errs512 = errors;
+const _errs513 = errors;
+let valid80 = false;
+const _errs514 = errors;
+if(typeof data169 !== "string"){
+const err203 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err203];
+}
+else {
+vErrors.push(err203);
+}
+errors++;
+}
+if("running" !== data169){
+const err204 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err204];
+}
+else {
+vErrors.push(err204);
+}
+errors++;
+}
+var _valid27 = _errs514 === errors;
+valid80 = valid80 || _valid27;
+if(!valid80){
+const _errs516 = errors;
+if(typeof data169 !== "string"){
+const err205 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err205];
+}
+else {
+vErrors.push(err205);
+}
+errors++;
+}
+if("stopped" !== data169){
+const err206 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err206];
+}
+else {
+vErrors.push(err206);
+}
+errors++;
+}
+var _valid27 = _errs516 === errors;
+valid80 = valid80 || _valid27;
+}
+if(!valid80){
+const err207 = {instancePath:instancePath+"/bots/" + i11+"/desired",schemaPath:"#/properties/bots/items/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err207];
+}
+else {
+vErrors.push(err207);
+}
+errors++;
+validate0.errors = vErrors;
+return false;
+}
+else {
+errors = _errs513;
+if(vErrors !== null){
+if(_errs513){
+vErrors.length = _errs513;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid64 = _errs512 === errors;
+}
 }
 }
 }
@@ -4640,8 +6642,8 @@ validate0.errors = [{instancePath:instancePath+"/bots/" + i11,schemaPath:"#/prop
 return false;
 }
 }
-var valid53 = _errs334 === errors;
-if(!valid53){
+var valid63 = _errs399 === errors;
+if(!valid63){
 break;
 }
 }
@@ -4651,7 +6653,7 @@ validate0.errors = [{instancePath:instancePath+"/bots",schemaPath:"#/properties/
 return false;
 }
 }
-var valid0 = _errs332 === errors;
+var valid0 = _errs397 === errors;
 }
 else {
 var valid0 = true;

@@ -343,7 +343,7 @@ return errors === 0;
 }
 
 export const CreateBotBody = validate1;
-const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
+const schema1 = {"type":"object","required":["id","kind","config","labels","dedicated","desired"],"properties":{"id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"kind":{"type":"string"},"config":{"type":"object","patternProperties":{"^.*$":{}},"default":{}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false,"default":{}},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"dedicated":{"type":"boolean","default":false},"isolation":{"type":"string","enum":["thread","process"]},"host_group":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false},"desired":{"anyOf":[{"type":"string","const":"running"},{"type":"string","const":"stopped"}],"default":"running"}},"additionalProperties":false};
 const func1 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", "u");
 
@@ -834,13 +834,30 @@ else {
 var valid0 = true;
 }
 if(valid0){
-let data15 = data.desired;
+if(data.quota !== undefined){
+let data15 = data.quota;
 const _errs44 = errors;
-const _errs45 = errors;
-let valid5 = false;
+if(errors === _errs44){
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
 const _errs46 = errors;
-if(typeof data15 !== "string"){
-const err12 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+for(const key4 in data15){
+if(!(((((key4 === "cpu") || (key4 === "memory_mb")) || (key4 === "lines_per_second")) || (key4 === "bytes_per_second")) || (key4 === "connections"))){
+validate1.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs46 === errors){
+if(data15.cpu !== undefined){
+let data16 = data15.cpu;
+const _errs47 = errors;
+const _errs48 = errors;
+let valid6 = false;
+const _errs49 = errors;
+if(errors === _errs49){
+if((typeof data16 == "number") && (isFinite(data16))){
+if(data16 > 256 || isNaN(data16)){
+const err12 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -849,8 +866,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-if("running" !== data15){
-const err13 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+else {
+if(data16 <= 0 || isNaN(data16)){
+const err13 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -859,12 +877,10 @@ vErrors.push(err13);
 }
 errors++;
 }
-var _valid2 = _errs46 === errors;
-valid5 = valid5 || _valid2;
-if(!valid5){
-const _errs48 = errors;
-if(typeof data15 !== "string"){
-const err14 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -873,8 +889,15 @@ vErrors.push(err14);
 }
 errors++;
 }
-if("stopped" !== data15){
-const err15 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+}
+var _valid2 = _errs49 === errors;
+valid6 = valid6 || _valid2;
+if(!valid6){
+const _errs51 = errors;
+if(errors === _errs51){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(Object.keys(data16).length < 1){
+const err15 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -883,11 +906,11 @@ vErrors.push(err15);
 }
 errors++;
 }
-var _valid2 = _errs48 === errors;
-valid5 = valid5 || _valid2;
-}
-if(!valid5){
-const err16 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+else {
+const _errs53 = errors;
+for(const key5 in data16){
+if(!((key5 === "soft") || (key5 === "hard"))){
+const err16 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -895,21 +918,1010 @@ else {
 vErrors.push(err16);
 }
 errors++;
+break;
+}
+}
+if(_errs53 === errors){
+if(data16.soft !== undefined){
+let data17 = data16.soft;
+const _errs54 = errors;
+if(errors === _errs54){
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 > 256 || isNaN(data17)){
+const err17 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+else {
+if(data17 <= 0 || isNaN(data17)){
+const err18 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+var valid7 = _errs54 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data16.hard !== undefined){
+let data18 = data16.hard;
+const _errs56 = errors;
+if(errors === _errs56){
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 > 256 || isNaN(data18)){
+const err20 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+else {
+if(data18 <= 0 || isNaN(data18)){
+const err21 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+var valid7 = _errs56 === errors;
+}
+else {
+var valid7 = true;
+}
+}
+}
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+var _valid2 = _errs51 === errors;
+valid6 = valid6 || _valid2;
+if(!valid6){
+const _errs58 = errors;
+if(data16 !== null){
+const err24 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+var _valid2 = _errs58 === errors;
+valid6 = valid6 || _valid2;
+}
+}
+if(!valid6){
+const err25 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
 validate1.errors = vErrors;
 return false;
 }
 else {
-errors = _errs45;
+errors = _errs48;
 if(vErrors !== null){
-if(_errs45){
-vErrors.length = _errs45;
+if(_errs48){
+vErrors.length = _errs48;
 }
 else {
 vErrors = null;
 }
 }
 }
+var valid5 = _errs47 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data15.memory_mb !== undefined){
+let data19 = data15.memory_mb;
+const _errs60 = errors;
+const _errs61 = errors;
+let valid8 = false;
+const _errs62 = errors;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+const err26 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+if(errors === _errs62){
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 < 1 || isNaN(data19)){
+const err27 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+}
+var _valid3 = _errs62 === errors;
+valid8 = valid8 || _valid3;
+if(!valid8){
+const _errs64 = errors;
+if(errors === _errs64){
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(Object.keys(data19).length < 1){
+const err28 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+else {
+const _errs66 = errors;
+for(const key6 in data19){
+if(!((key6 === "soft") || (key6 === "hard"))){
+const err29 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+break;
+}
+}
+if(_errs66 === errors){
+if(data19.soft !== undefined){
+let data20 = data19.soft;
+const _errs67 = errors;
+if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+const err30 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+if(errors === _errs67){
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 < 1 || isNaN(data20)){
+const err31 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+}
+var valid9 = _errs67 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data19.hard !== undefined){
+let data21 = data19.hard;
+const _errs69 = errors;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err32 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+if(errors === _errs69){
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 < 1 || isNaN(data21)){
+const err33 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+}
+var valid9 = _errs69 === errors;
+}
+else {
+var valid9 = true;
+}
+}
+}
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+var _valid3 = _errs64 === errors;
+valid8 = valid8 || _valid3;
+if(!valid8){
+const _errs71 = errors;
+if(data19 !== null){
+const err35 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+var _valid3 = _errs71 === errors;
+valid8 = valid8 || _valid3;
+}
+}
+if(!valid8){
+const err36 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs61;
+if(vErrors !== null){
+if(_errs61){
+vErrors.length = _errs61;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid5 = _errs60 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data15.lines_per_second !== undefined){
+let data22 = data15.lines_per_second;
+const _errs73 = errors;
+const _errs74 = errors;
+let valid10 = false;
+const _errs75 = errors;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err37 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+if(errors === _errs75){
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 0 || isNaN(data22)){
+const err38 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+}
+var _valid4 = _errs75 === errors;
+valid10 = valid10 || _valid4;
+if(!valid10){
+const _errs77 = errors;
+if(errors === _errs77){
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(Object.keys(data22).length < 1){
+const err39 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+else {
+const _errs79 = errors;
+for(const key7 in data22){
+if(!((key7 === "soft") || (key7 === "hard"))){
+const err40 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+break;
+}
+}
+if(_errs79 === errors){
+if(data22.soft !== undefined){
+let data23 = data22.soft;
+const _errs80 = errors;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err41 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+if(errors === _errs80){
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 < 0 || isNaN(data23)){
+const err42 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+}
+var valid11 = _errs80 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data22.hard !== undefined){
+let data24 = data22.hard;
+const _errs82 = errors;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+const err43 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+if(errors === _errs82){
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err44 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+}
+var valid11 = _errs82 === errors;
+}
+else {
+var valid11 = true;
+}
+}
+}
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+}
+var _valid4 = _errs77 === errors;
+valid10 = valid10 || _valid4;
+if(!valid10){
+const _errs84 = errors;
+if(data22 !== null){
+const err46 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+var _valid4 = _errs84 === errors;
+valid10 = valid10 || _valid4;
+}
+}
+if(!valid10){
+const err47 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs74;
+if(vErrors !== null){
+if(_errs74){
+vErrors.length = _errs74;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid5 = _errs73 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data15.bytes_per_second !== undefined){
+let data25 = data15.bytes_per_second;
+const _errs86 = errors;
+const _errs87 = errors;
+let valid12 = false;
+const _errs88 = errors;
+if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
+const err48 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if(errors === _errs88){
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 0 || isNaN(data25)){
+const err49 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+}
+var _valid5 = _errs88 === errors;
+valid12 = valid12 || _valid5;
+if(!valid12){
+const _errs90 = errors;
+if(errors === _errs90){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(Object.keys(data25).length < 1){
+const err50 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+else {
+const _errs92 = errors;
+for(const key8 in data25){
+if(!((key8 === "soft") || (key8 === "hard"))){
+const err51 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+break;
+}
+}
+if(_errs92 === errors){
+if(data25.soft !== undefined){
+let data26 = data25.soft;
+const _errs93 = errors;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+const err52 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+if(errors === _errs93){
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 < 0 || isNaN(data26)){
+const err53 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+}
+var valid13 = _errs93 === errors;
+}
+else {
+var valid13 = true;
+}
+if(valid13){
+if(data25.hard !== undefined){
+let data27 = data25.hard;
+const _errs95 = errors;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err54 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+if(errors === _errs95){
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 < 0 || isNaN(data27)){
+const err55 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+}
+}
+var valid13 = _errs95 === errors;
+}
+else {
+var valid13 = true;
+}
+}
+}
+}
+}
+else {
+const err56 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+var _valid5 = _errs90 === errors;
+valid12 = valid12 || _valid5;
+if(!valid12){
+const _errs97 = errors;
+if(data25 !== null){
+const err57 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+var _valid5 = _errs97 === errors;
+valid12 = valid12 || _valid5;
+}
+}
+if(!valid12){
+const err58 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs87;
+if(vErrors !== null){
+if(_errs87){
+vErrors.length = _errs87;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid5 = _errs86 === errors;
+}
+else {
+var valid5 = true;
+}
+if(valid5){
+if(data15.connections !== undefined){
+let data28 = data15.connections;
+const _errs99 = errors;
+const _errs100 = errors;
+let valid14 = false;
+const _errs101 = errors;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+const err59 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+if(errors === _errs101){
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 < 0 || isNaN(data28)){
+const err60 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+}
+}
+var _valid6 = _errs101 === errors;
+valid14 = valid14 || _valid6;
+if(!valid14){
+const _errs103 = errors;
+if(errors === _errs103){
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(Object.keys(data28).length < 1){
+const err61 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+else {
+const _errs105 = errors;
+for(const key9 in data28){
+if(!((key9 === "soft") || (key9 === "hard"))){
+const err62 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+break;
+}
+}
+if(_errs105 === errors){
+if(data28.soft !== undefined){
+let data29 = data28.soft;
+const _errs106 = errors;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
+const err63 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+if(errors === _errs106){
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 < 0 || isNaN(data29)){
+const err64 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+}
+}
+var valid15 = _errs106 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data28.hard !== undefined){
+let data30 = data28.hard;
+const _errs108 = errors;
+if(!(((typeof data30 == "number") && (!(data30 % 1) && !isNaN(data30))) && (isFinite(data30)))){
+const err65 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+if(errors === _errs108){
+if((typeof data30 == "number") && (isFinite(data30))){
+if(data30 < 0 || isNaN(data30)){
+const err66 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+}
+var valid15 = _errs108 === errors;
+}
+else {
+var valid15 = true;
+}
+}
+}
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+}
+var _valid6 = _errs103 === errors;
+valid14 = valid14 || _valid6;
+if(!valid14){
+const _errs110 = errors;
+if(data28 !== null){
+const err68 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+var _valid6 = _errs110 === errors;
+valid14 = valid14 || _valid6;
+}
+}
+if(!valid14){
+const err69 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs100;
+if(vErrors !== null){
+if(_errs100){
+vErrors.length = _errs100;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid5 = _errs99 === errors;
+}
+else {
+var valid5 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate1.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
 var valid0 = _errs44 === errors;
+}
+else {
+var valid0 = true;
+}
+if(valid0){
+let data31 = data.desired;
+const _errs112 = errors;
+const _errs113 = errors;
+let valid16 = false;
+const _errs114 = errors;
+if(typeof data31 !== "string"){
+const err70 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+if("running" !== data31){
+const err71 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/0/const",keyword:"const",params:{allowedValue: "running"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+var _valid7 = _errs114 === errors;
+valid16 = valid16 || _valid7;
+if(!valid16){
+const _errs116 = errors;
+if(typeof data31 !== "string"){
+const err72 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+if("stopped" !== data31){
+const err73 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf/1/const",keyword:"const",params:{allowedValue: "stopped"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+var _valid7 = _errs116 === errors;
+valid16 = valid16 || _valid7;
+}
+if(!valid16){
+const err74 = {instancePath:instancePath+"/desired",schemaPath:"#/properties/desired/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+validate1.errors = vErrors;
+return false;
+}
+else {
+errors = _errs113;
+if(vErrors !== null){
+if(_errs113){
+vErrors.length = _errs113;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid0 = _errs112 === errors;
+}
 }
 }
 }
@@ -2250,7 +3262,7 @@ return errors === 0;
 }
 
 export const UpdateBotBody = validate7;
-const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]}},"additionalProperties":false,"minProperties":1};
+const schema7 = {"type":"object","properties":{"config":{"type":"object","patternProperties":{"^.*$":{}}},"labels":{"type":"object","patternProperties":{"^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$":{"type":"string","maxLength":128,"pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$"}},"maxProperties":32,"additionalProperties":false},"restart":{"type":"object","properties":{"policy":{"anyOf":[{"type":"string","const":"always"},{"type":"string","const":"on-failure"},{"type":"string","const":"never"}]},"max_restarts":{"anyOf":[{"type":"integer","minimum":0,"maximum":1000},{"type":"null"}]},"window_ms":{"type":"integer","minimum":1000},"backoff_ms":{"type":"integer","minimum":0},"backoff_cap_ms":{"type":"integer","minimum":0},"healthy_ms":{"type":"integer","minimum":0}},"additionalProperties":false},"isolation":{"anyOf":[{"type":"string","enum":["thread","process"]},{"type":"null"}]},"host_group":{"anyOf":[{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},{"type":"null"}]},"quota":{"type":"object","properties":{"cpu":{"anyOf":[{"type":"number","exclusiveMinimum":0,"maximum":256},{"type":"object","properties":{"soft":{"type":"number","exclusiveMinimum":0,"maximum":256},"hard":{"type":"number","exclusiveMinimum":0,"maximum":256}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"memory_mb":{"anyOf":[{"type":"integer","minimum":1},{"type":"object","properties":{"soft":{"type":"integer","minimum":1},"hard":{"type":"integer","minimum":1}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"lines_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"bytes_per_second":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]},"connections":{"anyOf":[{"type":"integer","minimum":0},{"type":"object","properties":{"soft":{"type":"integer","minimum":0},"hard":{"type":"integer","minimum":0}},"additionalProperties":false,"minProperties":1},{"type":"null"}]}},"additionalProperties":false}},"additionalProperties":false,"minProperties":1};
 
 function validate7(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2264,7 +3276,7 @@ return false;
 else {
 const _errs1 = errors;
 for(const key0 in data){
-if(!(((((key0 === "config") || (key0 === "labels")) || (key0 === "restart")) || (key0 === "isolation")) || (key0 === "host_group"))){
+if(!((((((key0 === "config") || (key0 === "labels")) || (key0 === "restart")) || (key0 === "isolation")) || (key0 === "host_group")) || (key0 === "quota"))){
 validate7.errors = [{instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"}];
 return false;
 break;
@@ -2804,6 +3816,1018 @@ var valid0 = _errs40 === errors;
 }
 else {
 var valid0 = true;
+}
+if(valid0){
+if(data.quota !== undefined){
+let data12 = data.quota;
+const _errs46 = errors;
+if(errors === _errs46){
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+const _errs48 = errors;
+for(const key4 in data12){
+if(!(((((key4 === "cpu") || (key4 === "memory_mb")) || (key4 === "lines_per_second")) || (key4 === "bytes_per_second")) || (key4 === "connections"))){
+validate7.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties"}];
+return false;
+break;
+}
+}
+if(_errs48 === errors){
+if(data12.cpu !== undefined){
+let data13 = data12.cpu;
+const _errs49 = errors;
+const _errs50 = errors;
+let valid8 = false;
+const _errs51 = errors;
+if(errors === _errs51){
+if((typeof data13 == "number") && (isFinite(data13))){
+if(data13 > 256 || isNaN(data13)){
+const err20 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+else {
+if(data13 <= 0 || isNaN(data13)){
+const err21 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/0/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+var _valid4 = _errs51 === errors;
+valid8 = valid8 || _valid4;
+if(!valid8){
+const _errs53 = errors;
+if(errors === _errs53){
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(Object.keys(data13).length < 1){
+const err23 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+else {
+const _errs55 = errors;
+for(const key5 in data13){
+if(!((key5 === "soft") || (key5 === "hard"))){
+const err24 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+break;
+}
+}
+if(_errs55 === errors){
+if(data13.soft !== undefined){
+let data14 = data13.soft;
+const _errs56 = errors;
+if(errors === _errs56){
+if((typeof data14 == "number") && (isFinite(data14))){
+if(data14 > 256 || isNaN(data14)){
+const err25 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+else {
+if(data14 <= 0 || isNaN(data14)){
+const err26 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+else {
+const err27 = {instancePath:instancePath+"/quota/cpu/soft",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/soft/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+var valid9 = _errs56 === errors;
+}
+else {
+var valid9 = true;
+}
+if(valid9){
+if(data13.hard !== undefined){
+let data15 = data13.hard;
+const _errs58 = errors;
+if(errors === _errs58){
+if((typeof data15 == "number") && (isFinite(data15))){
+if(data15 > 256 || isNaN(data15)){
+const err28 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
+}
+errors++;
+}
+else {
+if(data15 <= 0 || isNaN(data15)){
+const err29 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0"};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+}
+else {
+const err30 = {instancePath:instancePath+"/quota/cpu/hard",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/properties/hard/type",keyword:"type",params:{type: "number"},message:"must be number"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+var valid9 = _errs58 === errors;
+}
+else {
+var valid9 = true;
+}
+}
+}
+}
+}
+else {
+const err31 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+var _valid4 = _errs53 === errors;
+valid8 = valid8 || _valid4;
+if(!valid8){
+const _errs60 = errors;
+if(data13 !== null){
+const err32 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+var _valid4 = _errs60 === errors;
+valid8 = valid8 || _valid4;
+}
+}
+if(!valid8){
+const err33 = {instancePath:instancePath+"/quota/cpu",schemaPath:"#/properties/quota/properties/cpu/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs50;
+if(vErrors !== null){
+if(_errs50){
+vErrors.length = _errs50;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid7 = _errs49 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data12.memory_mb !== undefined){
+let data16 = data12.memory_mb;
+const _errs62 = errors;
+const _errs63 = errors;
+let valid10 = false;
+const _errs64 = errors;
+if(!(((typeof data16 == "number") && (!(data16 % 1) && !isNaN(data16))) && (isFinite(data16)))){
+const err34 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+if(errors === _errs64){
+if((typeof data16 == "number") && (isFinite(data16))){
+if(data16 < 1 || isNaN(data16)){
+const err35 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+}
+}
+var _valid5 = _errs64 === errors;
+valid10 = valid10 || _valid5;
+if(!valid10){
+const _errs66 = errors;
+if(errors === _errs66){
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(Object.keys(data16).length < 1){
+const err36 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+else {
+const _errs68 = errors;
+for(const key6 in data16){
+if(!((key6 === "soft") || (key6 === "hard"))){
+const err37 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key6},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+break;
+}
+}
+if(_errs68 === errors){
+if(data16.soft !== undefined){
+let data17 = data16.soft;
+const _errs69 = errors;
+if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
+const err38 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+if(errors === _errs69){
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 1 || isNaN(data17)){
+const err39 = {instancePath:instancePath+"/quota/memory_mb/soft",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+}
+var valid11 = _errs69 === errors;
+}
+else {
+var valid11 = true;
+}
+if(valid11){
+if(data16.hard !== undefined){
+let data18 = data16.hard;
+const _errs71 = errors;
+if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
+const err40 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if(errors === _errs71){
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 < 1 || isNaN(data18)){
+const err41 = {instancePath:instancePath+"/quota/memory_mb/hard",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+}
+var valid11 = _errs71 === errors;
+}
+else {
+var valid11 = true;
+}
+}
+}
+}
+}
+else {
+const err42 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+var _valid5 = _errs66 === errors;
+valid10 = valid10 || _valid5;
+if(!valid10){
+const _errs73 = errors;
+if(data16 !== null){
+const err43 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+var _valid5 = _errs73 === errors;
+valid10 = valid10 || _valid5;
+}
+}
+if(!valid10){
+const err44 = {instancePath:instancePath+"/quota/memory_mb",schemaPath:"#/properties/quota/properties/memory_mb/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs63;
+if(vErrors !== null){
+if(_errs63){
+vErrors.length = _errs63;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid7 = _errs62 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data12.lines_per_second !== undefined){
+let data19 = data12.lines_per_second;
+const _errs75 = errors;
+const _errs76 = errors;
+let valid12 = false;
+const _errs77 = errors;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+const err45 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if(errors === _errs77){
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 < 0 || isNaN(data19)){
+const err46 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+}
+var _valid6 = _errs77 === errors;
+valid12 = valid12 || _valid6;
+if(!valid12){
+const _errs79 = errors;
+if(errors === _errs79){
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(Object.keys(data19).length < 1){
+const err47 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+else {
+const _errs81 = errors;
+for(const key7 in data19){
+if(!((key7 === "soft") || (key7 === "hard"))){
+const err48 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key7},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+break;
+}
+}
+if(_errs81 === errors){
+if(data19.soft !== undefined){
+let data20 = data19.soft;
+const _errs82 = errors;
+if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+const err49 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(errors === _errs82){
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 < 0 || isNaN(data20)){
+const err50 = {instancePath:instancePath+"/quota/lines_per_second/soft",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+}
+var valid13 = _errs82 === errors;
+}
+else {
+var valid13 = true;
+}
+if(valid13){
+if(data19.hard !== undefined){
+let data21 = data19.hard;
+const _errs84 = errors;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err51 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+if(errors === _errs84){
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 < 0 || isNaN(data21)){
+const err52 = {instancePath:instancePath+"/quota/lines_per_second/hard",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+}
+}
+var valid13 = _errs84 === errors;
+}
+else {
+var valid13 = true;
+}
+}
+}
+}
+}
+else {
+const err53 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+var _valid6 = _errs79 === errors;
+valid12 = valid12 || _valid6;
+if(!valid12){
+const _errs86 = errors;
+if(data19 !== null){
+const err54 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+var _valid6 = _errs86 === errors;
+valid12 = valid12 || _valid6;
+}
+}
+if(!valid12){
+const err55 = {instancePath:instancePath+"/quota/lines_per_second",schemaPath:"#/properties/quota/properties/lines_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs76;
+if(vErrors !== null){
+if(_errs76){
+vErrors.length = _errs76;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid7 = _errs75 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data12.bytes_per_second !== undefined){
+let data22 = data12.bytes_per_second;
+const _errs88 = errors;
+const _errs89 = errors;
+let valid14 = false;
+const _errs90 = errors;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err56 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+if(errors === _errs90){
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 0 || isNaN(data22)){
+const err57 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+}
+var _valid7 = _errs90 === errors;
+valid14 = valid14 || _valid7;
+if(!valid14){
+const _errs92 = errors;
+if(errors === _errs92){
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(Object.keys(data22).length < 1){
+const err58 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+else {
+const _errs94 = errors;
+for(const key8 in data22){
+if(!((key8 === "soft") || (key8 === "hard"))){
+const err59 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key8},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+break;
+}
+}
+if(_errs94 === errors){
+if(data22.soft !== undefined){
+let data23 = data22.soft;
+const _errs95 = errors;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err60 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+if(errors === _errs95){
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 < 0 || isNaN(data23)){
+const err61 = {instancePath:instancePath+"/quota/bytes_per_second/soft",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+}
+var valid15 = _errs95 === errors;
+}
+else {
+var valid15 = true;
+}
+if(valid15){
+if(data22.hard !== undefined){
+let data24 = data22.hard;
+const _errs97 = errors;
+if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
+const err62 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+if(errors === _errs97){
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err63 = {instancePath:instancePath+"/quota/bytes_per_second/hard",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+}
+}
+var valid15 = _errs97 === errors;
+}
+else {
+var valid15 = true;
+}
+}
+}
+}
+}
+else {
+const err64 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+}
+var _valid7 = _errs92 === errors;
+valid14 = valid14 || _valid7;
+if(!valid14){
+const _errs99 = errors;
+if(data22 !== null){
+const err65 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+var _valid7 = _errs99 === errors;
+valid14 = valid14 || _valid7;
+}
+}
+if(!valid14){
+const err66 = {instancePath:instancePath+"/quota/bytes_per_second",schemaPath:"#/properties/quota/properties/bytes_per_second/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs89;
+if(vErrors !== null){
+if(_errs89){
+vErrors.length = _errs89;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid7 = _errs88 === errors;
+}
+else {
+var valid7 = true;
+}
+if(valid7){
+if(data12.connections !== undefined){
+let data25 = data12.connections;
+const _errs101 = errors;
+const _errs102 = errors;
+let valid16 = false;
+const _errs103 = errors;
+if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
+const err67 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+if(errors === _errs103){
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 0 || isNaN(data25)){
+const err68 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/0/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+}
+}
+var _valid8 = _errs103 === errors;
+valid16 = valid16 || _valid8;
+if(!valid16){
+const _errs105 = errors;
+if(errors === _errs105){
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+if(Object.keys(data25).length < 1){
+const err69 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/minProperties",keyword:"minProperties",params:{limit: 1},message:"must NOT have fewer than 1 properties"};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+else {
+const _errs107 = errors;
+for(const key9 in data25){
+if(!((key9 === "soft") || (key9 === "hard"))){
+const err70 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key9},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+break;
+}
+}
+if(_errs107 === errors){
+if(data25.soft !== undefined){
+let data26 = data25.soft;
+const _errs108 = errors;
+if(!(((typeof data26 == "number") && (!(data26 % 1) && !isNaN(data26))) && (isFinite(data26)))){
+const err71 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+if(errors === _errs108){
+if((typeof data26 == "number") && (isFinite(data26))){
+if(data26 < 0 || isNaN(data26)){
+const err72 = {instancePath:instancePath+"/quota/connections/soft",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/soft/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+var valid17 = _errs108 === errors;
+}
+else {
+var valid17 = true;
+}
+if(valid17){
+if(data25.hard !== undefined){
+let data27 = data25.hard;
+const _errs110 = errors;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err73 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+if(errors === _errs110){
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 < 0 || isNaN(data27)){
+const err74 = {instancePath:instancePath+"/quota/connections/hard",schemaPath:"#/properties/quota/properties/connections/anyOf/1/properties/hard/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+}
+}
+var valid17 = _errs110 === errors;
+}
+else {
+var valid17 = true;
+}
+}
+}
+}
+}
+else {
+const err75 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/1/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+}
+var _valid8 = _errs105 === errors;
+valid16 = valid16 || _valid8;
+if(!valid16){
+const _errs112 = errors;
+if(data25 !== null){
+const err76 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf/2/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+var _valid8 = _errs112 === errors;
+valid16 = valid16 || _valid8;
+}
+}
+if(!valid16){
+const err77 = {instancePath:instancePath+"/quota/connections",schemaPath:"#/properties/quota/properties/connections/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+validate7.errors = vErrors;
+return false;
+}
+else {
+errors = _errs102;
+if(vErrors !== null){
+if(_errs102){
+vErrors.length = _errs102;
+}
+else {
+vErrors = null;
+}
+}
+}
+var valid7 = _errs101 === errors;
+}
+else {
+var valid7 = true;
+}
+}
+}
+}
+}
+}
+}
+else {
+validate7.errors = [{instancePath:instancePath+"/quota",schemaPath:"#/properties/quota/type",keyword:"type",params:{type: "object"},message:"must be object"}];
+return false;
+}
+}
+var valid0 = _errs46 === errors;
+}
+else {
+var valid0 = true;
+}
 }
 }
 }

@@ -25,6 +25,8 @@ export interface Snapshot {
   last_error: string | null;
   labels: Record<string, string>;
   data: Record<string, unknown>;
+  usage: Record<string, number | null> | null;
+  over_quota: string[];
 }
 
 const SNAPSHOT_FIELDS = [

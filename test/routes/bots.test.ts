@@ -12,7 +12,7 @@ import {
   waitForStatus,
 } from '../harness/shapes.js';
 import type { SseStream } from '../harness/sse.js';
-import { streamOf } from '../harness/tokens.js';
+import { makeToken, streamOf } from '../harness/tokens.js';
 
 const SLOW_TALKER = { events_per_second: 1, message_bytes: 40 };
 const FIRST = ['first-1', 'first-2', 'first-3'];
@@ -284,4 +284,50 @@ it('the values of labels have no control characters, and none that change the di
   const labels = { team: 'größe 😀 عربي/x' };
   const changed = await call(service, 'PATCH', `/api/bots/${id}`, { body: { labels } });
   expect(changed.json).toMatchObject({ labels });
+});
+
+describe('the quota of a bot', () => {
+  const quotaOf = async (bot: string): Promise<unknown> =>
+    ((await call(service, 'GET', `/api/bots/${bot}/config`)).json as { quota: unknown }).quota;
+
+  it('is stored and shown; PATCH replaces it', async () => {
+    const quota = { cpu: 0.5, connections: { soft: 10 }, memory_mb: null };
+    const answer = await create({ id, kind: 'synthetic', config: SLOW_TALKER, quota });
+    expect(answer.status).toBe(201);
+    expect(await quotaOf(id)).toEqual(quota);
+    const change = { body: { quota: { cpu: { soft: 0.2, hard: 0.4 } } } };
+    expect((await call(service, 'PATCH', `/api/bots/${id}`, change)).status).toBe(200);
+    expect(await quotaOf(id)).toEqual(change.body.quota);
+    await call(service, 'PATCH', `/api/bots/${id}`, { body: { quota: {} } });
+    expect(await quotaOf(id)).toEqual({});
+    expect(await quotaOf('first-1')).toEqual({});
+  });
+
+  it.each([
+    ['an unknown name', { speed: 1 }, /quota.speed/],
+    ['a word', { cpu: 'lots' }, /quota.cpu must be number or object or null/],
+    ['less than nothing', { connections: -1 }, /quota.connections/],
+    ['an unknown limit', { cpu: { medium: 1 } }, /quota.cpu/],
+    ['neither soft nor hard', { cpu: {} }, /quota.cpu/],
+    [
+      'soft above hard',
+      { cpu: { soft: 2, hard: 1 } },
+      /quota.cpu: soft \(2\) must not be above hard \(1\)/,
+    ],
+  ])('%s is 400', async (_, quota, words) => {
+    expectError(await create({ id, kind: 'synthetic', config: SLOW_TALKER, quota }), 400, words);
+    const patch = await call(service, 'PATCH', '/api/bots/first-1', { body: { quota } });
+    expectError(patch, 400, words);
+  });
+
+  it('needs the scope admin', async () => {
+    const { token } = await makeToken(service, { scopes: ['control'] });
+    const body = { id, kind: 'synthetic', config: SLOW_TALKER };
+    const refused = /the quota of a bot needs the scope admin/;
+    const withQuota = { ...body, quota: { cpu: null } };
+    expectError(await call(service, 'POST', '/api/bots', { token, body: withQuota }), 403, refused);
+    expect((await call(service, 'POST', '/api/bots', { token, body })).status).toBe(201);
+    const change = { token, body: { quota: {} } };
+    expectError(await call(service, 'PATCH', `/api/bots/${id}`, change), 403, refused);
+  });
 });

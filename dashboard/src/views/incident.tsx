@@ -17,6 +17,7 @@ const TYPES: Record<Incident['type'], string> = {
   kind_quarantined: 'Kind quarantined',
   unclean_end: 'Unclean end',
   flood: 'Flood',
+  over_quota: 'Over its quota',
 };
 
 export function IncidentList({

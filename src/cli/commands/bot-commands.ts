@@ -17,6 +17,8 @@ import { addGroup, addHelp } from './help.js';
 
 const HEAD = ['ID', 'KIND', 'STATUS', 'FOR', 'RESTARTS', 'LABELS', 'LAST ERROR'];
 
+const QUOTA_TEXT = 'what the bot may use, as JSON or @file, such as {"cpu":0.5}';
+
 interface ListOptions extends ConnectionOptions, BotSelectors {
   json?: true;
 }
@@ -25,6 +27,7 @@ interface CreateOptions extends ConnectionOptions, RestartFlags {
   kind: string;
   config?: string;
   label?: Record<string, string>;
+  quota?: string;
   dedicated?: true;
   isolation?: NonNullable<NewBot['isolation']>;
   hostGroup?: string;
@@ -36,6 +39,7 @@ interface UpdateOptions extends ConnectionOptions, RestartFlags {
   config?: string;
   label?: Record<string, string>;
   removeLabel?: string[];
+  quota?: string;
   json?: true;
 }
 
@@ -57,6 +61,7 @@ export function addBots(program: Command): void {
       .option('--config <json>', "the bot's configuration as JSON, or @file to read it from a file")
       .option('--label <name=value>', 'label (comma-separated or repeated)', labels),
   )
+    .option('--quota <json>', QUOTA_TEXT)
     .option('--dedicated', 'run the bot on a dedicated host')
     .addOption(
       new Option('--isolation <what>', 'what its host runs in').choices(['thread', 'process']),
@@ -84,6 +89,7 @@ export function addBots(program: Command): void {
         ).argParser(list),
       ),
   )
+    .option('--quota <json>', `${QUOTA_TEXT}; {} removes it`)
     .option('--json', 'print the snapshot as JSON')
     .action(action(updateBot));
   for (const [name, verb] of [
@@ -124,6 +130,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   if (options.config !== undefined) bot.config = objectOf('--config', options.config);
   const restart = restartOf(options);
   if (restart) bot.restart = restart;
+  if (options.quota !== undefined) bot.quota = objectOf('--quota', options.quota);
   if (options.dedicated) bot.dedicated = true;
   if (options.isolation) bot.isolation = options.isolation;
   if (options.hostGroup !== undefined) bot.host_group = options.hostGroup;
@@ -139,6 +146,7 @@ async function updateBot(id: string, options: UpdateOptions): Promise<undefined>
   if (options.config !== undefined) change.config = objectOf('--config', options.config);
   const restart = restartOf(options);
   if (restart) change.restart = restart;
+  if (options.quota !== undefined) change.quota = objectOf('--quota', options.quota);
   if (options.label || options.removeLabel) {
     // The service replaces all labels.
     const { labels } = await client.bots.get(id, call());
@@ -148,7 +156,7 @@ async function updateBot(id: string, options: UpdateOptions): Promise<undefined>
   if (Object.keys(change).length === 0) {
     throw new CliError(
       EXIT.usage,
-      'nothing to change; give --config, --label, --remove-label, --restart or another flag of the restart policy',
+      'nothing to change; give --config, --label, --remove-label, --quota, --restart or another flag of the restart policy',
     );
   }
   const updated = await client.bots.update(id, change, call());

@@ -5,6 +5,7 @@ import type {
   Incident,
   IncidentBot,
 } from '../../shared/contract/bots.js';
+import type { Quota } from '../../shared/contract/quota.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods } from '../../shared/contract/threads.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
@@ -52,6 +53,7 @@ export class BotAccess {
     if (rights.reach !== null && this.#registry.has(bot.id)) {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
+    checkQuotaRight(bot.quota, rights);
     this.#pressure.admitBot();
     if (bot.desired === 'running') this.#registry.admitHost(bot);
     await this.#registry.create(bot);
@@ -64,6 +66,7 @@ export class BotAccess {
       if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
       this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
     }
+    checkQuotaRight(change.quota, rights);
     await this.#registry.update(id, change, allows(rights, 'admin'));
   }
 
@@ -228,4 +231,10 @@ function beyond(reach: Reach): DroverError {
       ? 'some bots'
       : `bots with the labels ${JSON.stringify(reach?.labels ?? {})}`;
   return new DroverError('forbidden', `this token is limited to ${limit}`);
+}
+
+/** The service's quota is the operator's: who may only control bots must not lift it. @throws DroverError `forbidden` */
+function checkQuotaRight(quota: Quota | undefined, rights: Rights): void {
+  if (quota === undefined || allows(rights, 'admin')) return;
+  throw new DroverError('forbidden', 'the quota of a bot needs the scope admin');
 }

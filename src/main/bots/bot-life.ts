@@ -81,6 +81,8 @@ const LIFE: Readonly<Record<BotState, Row>> = {
     show: to('stopped', 'announce'),
     launch: to('placing', 'launch'),
     queue: to('queued', 'wait', 'announce'),
+    // It was stopped because of what it did, and is not to be started again.
+    giveUp: to('failed', 'announce'),
     delete: to('deleted', 'announce'),
   },
   queued: {

@@ -236,11 +236,7 @@ export class Bot {
 
   /** Gives it its own host, where it shares one. It stays when there can be no further host. */
   async isolate(host: HostThread, reason: string): Promise<void> {
-    const { dedicated, host_group: group } = this.#spec;
-    // It shares its fate with its group.
-    const isAlone =
-      dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
-    if (this.#host !== host || isAlone) return;
+    if (this.#host !== host || this.#isAlone(host)) return;
     try {
       this.#dependencies.hosts.admitDedicated(0);
     } catch (thrown) {
@@ -249,6 +245,33 @@ export class Bot {
     }
     this.#isolate(reason);
     await this.move(host);
+  }
+
+  /**
+   * It is over its hard quota. It gets its own host; when it has one already, or that of a group, or there can be none, it is
+   * stopped and fails.
+   * @param stopped is called before that.
+   */
+  async overQuota(host: HostThread, reason: string, stopped: (why: string) => void): Promise<void> {
+    if (this.#host !== host || this.#closing) return;
+    const isGrouped = this.#spec.host_group !== undefined;
+    let why = `${reason}, ${isGrouped ? 'on the bot host of its group' : 'alone on its bot host'}`;
+    if (!this.#isAlone(host)) {
+      try {
+        this.#dependencies.hosts.admitDedicated(0);
+        this.#isolate(reason);
+        return await this.move(host);
+      } catch (thrown) {
+        why = `${reason}, and cannot have its own bot host: ${messageOf(thrown)}`;
+      }
+    }
+    await this.#operate('stop', async () => {
+      if (this.#host !== host) return;
+      stopped(why);
+      this.#log('error', `stopped: ${why}`);
+      await this.#halt();
+      await this.#send({ type: 'giveUp', patch: { last_error: why.slice(0, MAX_ERROR_UNITS) } });
+    });
   }
 
   /** Runs a command. @throws DroverError `conflict` when the bot does not run. */
@@ -286,6 +309,12 @@ export class Bot {
   /** Whether this is the number of the run that its host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
+  }
+
+  #isAlone(host: HostThread): boolean {
+    const { dedicated, host_group: group } = this.#spec;
+    // It shares its fate with its group.
+    return dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
   }
 
   async #hold(reason: string): Promise<void> {

@@ -17,6 +17,7 @@ import type {
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
+import { type Quota, quotaFault } from '../../shared/contract/quota.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { BotExit, BotFlood, HostedState, LateError } from '../../shared/contract/threads.js';
@@ -32,6 +33,7 @@ import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import { mergePatch } from './merge-patch.js';
+import type { JudgedBot } from './quotas.js';
 import type { Lane } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 
@@ -121,12 +123,13 @@ export class BotRegistry {
 
   /** The spec that a new bot would have. @throws DroverError `bad_request` or `conflict`. */
   check(input: CreateBotBody): BotSpec {
-    const { id, kind, labels, dedicated, desired, isolation, host_group } = input;
+    const { id, kind, labels, dedicated, desired, isolation, host_group, quota } = input;
     if (dedicated) checkGroup(host_group);
     // Stored as given: defaults are filled in at each start, because some are only known then.
     const config = input.config as JsonObject;
     this.#schemas.checkConfig(kind, config);
     if (this.#bots.has(id)) throw new DroverError('conflict', `bot ${id} exists already`);
+    if (quota) checkQuota(quota);
     const restart = { ...this.#defaults, ...input.restart };
     const incarnation = randomBytes(8).toString('hex');
     return {
@@ -139,6 +142,7 @@ export class BotRegistry {
       dedicated,
       ...(isolation && { isolation }),
       ...(host_group !== undefined && { host_group }),
+      ...(quota && { quota }),
       incarnation,
     };
   }
@@ -240,7 +244,7 @@ export class BotRegistry {
    */
   async update(
     id: string,
-    { config, labels, restart, isolation, host_group }: UpdateBotBody,
+    { config, labels, restart, isolation, host_group, quota }: UpdateBotBody,
     mayRedirect: boolean,
   ): Promise<void> {
     const bot = this.#get(id);
@@ -252,8 +256,10 @@ export class BotRegistry {
     if (change !== undefined && !mayRedirect) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, change);
     }
+    if (quota) checkQuota(quota);
     const changed: BotSpec = {
       ...spec,
+      ...(quota && { quota }),
       config: merged,
       labels: labels ?? spec.labels,
       restart: { ...spec.restart, ...restart },
@@ -321,7 +327,7 @@ export class BotRegistry {
   /** A bot's configuration without secrets. @throws DroverError `not_found`. */
   config(id: string): Omit<BotConfig, 'config'> & { config: JsonObject } {
     const { spec } = this.#get(id);
-    const { kind, config, restart, dedicated, host_group = null } = spec;
+    const { kind, config, restart, dedicated, host_group = null, quota = {} } = spec;
     const filled = this.#schemas.checkConfig(kind, config);
     return {
       config: this.#schemas.withoutSecrets(kind, filled),
@@ -329,6 +335,7 @@ export class BotRegistry {
       dedicated,
       isolation: this.#dependencies.isolationOf(spec),
       host_group,
+      quota,
     };
   }
 
@@ -366,6 +373,27 @@ export class BotRegistry {
   usageOf(id: string): ShownUsage | undefined {
     const bot = this.#bots.get(id);
     return bot?.isRunning ? bot.snapshot : undefined;
+  }
+
+  /** What its quotas are judged by; undefined for a bot that does not run. */
+  judged(id: string): JudgedBot | undefined {
+    const bot = this.#bots.get(id);
+    const startedAt = bot?.isRunning ? bot.snapshot.started_at_ms : null;
+    if (!bot || startedAt === null) return;
+    return { quota: bot.spec.quota, ranMs: Date.now() - startedAt };
+  }
+
+  /** The bot has used more than its hard quota. */
+  overQuota(id: string, host: HostThread, reason: string): void {
+    const stopped = (why: string): void => {
+      const found = { type: 'over_quota' as const, reason: `bot ${id}: ${why}`, suspect: id };
+      this.#incidents.report({ ...found, stack: null }, host, [id]);
+    };
+    // While another operation is under way: the next window is judged again.
+    this.#bots
+      .get(id)
+      ?.overQuota(host, reason, stopped)
+      .catch(() => {});
   }
 
   showUsage({ id, usage, over_quota }: BotWithUsage): void {
@@ -524,4 +552,10 @@ function set<K extends 'isolation' | 'host_group'>(
 ): void {
   if (value === null) delete spec[key];
   else if (value !== undefined) spec[key] = value;
+}
+
+/** @throws DroverError `bad_request` */
+function checkQuota(quota: Quota): void {
+  const fault = quotaFault(quota);
+  if (fault !== null) throw new DroverError('bad_request', fault);
 }

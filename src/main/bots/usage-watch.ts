@@ -1,9 +1,11 @@
-// Runs in main. Connects what the hosts report of their bots' usage with what is done with it: snapshots and metrics.
+// Runs in main. Connects what the hosts report of their bots' usage with what is done with it: quotas, snapshots, metrics.
 
 import type { Config } from '../../shared/contract/config.js';
 import type { KindUsage } from '../../shared/contract/metric-layout.js';
 import type { UsageReport } from '../../shared/contract/usage.js';
+import { logItem, type ServiceEvents } from '../service-events.js';
 import type { HostThread } from '../threads/host-thread.js';
+import { Quotas } from './quotas.js';
 import type { BotRegistry } from './registry.js';
 import { Usage } from './usage.js';
 import { usageByKind } from './usage-metrics.js';
@@ -13,16 +15,21 @@ export class UsageWatch {
   readonly #registry: BotRegistry;
   readonly #usage: Usage<HostThread>;
 
-  constructor(config: Config['quota'], registry: BotRegistry) {
+  constructor(config: Config['quota'], registry: BotRegistry, events: ServiceEvents) {
     this.#registry = registry;
     const snapshots = new UsageSnapshots({
       shown: (id) => registry.usageOf(id),
       publish: (bot) => registry.showUsage(bot),
     });
+    const quotas = new Quotas<HostThread>(config, {
+      bot: (id) => registry.judged(id),
+      warn: (id, line) => events.tell(logItem('warn', 'bot', line, id)),
+      exceeded: (id, host, reason) => registry.overQuota(id, host, reason),
+    });
     this.#usage = new Usage({
       windowMs: config.window_ms,
       isOn: (id, host) => registry.hostOf(id) === host,
-      ended: (_host, uses) => snapshots.show(uses.map((use) => ({ ...use, over_quota: [] }))),
+      ended: (host, uses, ms) => snapshots.show(quotas.judge(host, uses, ms)),
     });
   }
 

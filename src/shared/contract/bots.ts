@@ -4,7 +4,8 @@ import { BOT_ID } from './bot-id.js';
 import { ONLY_VISIBLE } from './escapes.js';
 import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
-import Type, { type Static } from './typebox.js';
+import type { Quota, QuotaLimit } from './quota.js';
+import Type, { type Static, type TSchema } from './typebox.js';
 
 const closed = { additionalProperties: false };
 
@@ -75,6 +76,49 @@ export const HostGroup = Type.String({
     'Bots with the same group share a bot host, and no other bot does. 1 to 64 letters, digits, dots, dashes or underscores; not together with `dedicated`.',
 });
 
+const limit = (figure: TSchema, description: string) =>
+  Type.Unsafe<QuotaLimit>({
+    anyOf: [
+      figure,
+      {
+        type: 'object',
+        properties: { soft: figure, hard: figure },
+        additionalProperties: false,
+        minProperties: 1,
+      },
+      { type: 'null' },
+    ],
+    description,
+  });
+const whole = Type.Integer({ minimum: 0 });
+
+/** How much of each a bot may use. */
+export const quotaLimits = {
+  cpu: limit(
+    Type.Number({ exclusiveMinimum: 0, maximum: 256 }),
+    'Share of a core that one bot may use, averaged over `quota.window_ms`: a number for a hard quota, `{"soft": …, "hard": …}`, or null for none.',
+  ),
+  memory_mb: limit(
+    Type.Integer({ minimum: 1 }),
+    'The same for the memory of its bot host, in MB, while it is alone there; nothing is known of a bot that shares its host.',
+  ),
+  lines_per_second: limit(
+    whole,
+    'The same for its lines on the stream. `hosts.bot_lines_per_second` limits each second; this one the average.',
+  ),
+  bytes_per_second: limit(whole, 'The same for the bytes of the messages of these lines.'),
+  connections: limit(whole, 'The same for its open connections, servers and child processes.'),
+};
+
+/** What a bot may use, where that differs from `quota` of the configuration. */
+export const BotQuota = Type.Unsafe<Quota>({
+  type: 'object',
+  properties: quotaLimits,
+  additionalProperties: false,
+  description:
+    'What the bot may use where that differs from `quota` of the configuration: `cpu`, `memory_mb`, `lines_per_second`, `bytes_per_second`, `connections`. Each is a number for a hard quota, `{"soft": …, "hard": …}`, or null for none. Needs the scope `admin`.',
+});
+
 /** A bot as it is stored, in memory and on disk. */
 export interface BotSpec {
   id: string;
@@ -89,6 +133,8 @@ export interface BotSpec {
   isolation?: Isolation | undefined;
   /** With whom it shares a host. */
   host_group?: string | undefined;
+  /** Left out when the service's holds alone. */
+  quota?: Quota;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
 }
@@ -118,6 +164,7 @@ const botFields = {
   }),
   isolation: Type.Optional(IsolationSchema),
   host_group: Type.Optional(HostGroup),
+  quota: Type.Optional(BotQuota),
 };
 
 /** Body of `POST /api/bots`, and an entry of `bots` in the configuration. */
@@ -138,7 +185,7 @@ export const CreateBotBody = Type.Object(
 );
 export type CreateBotBody = Static<typeof CreateBotBody>;
 
-/** Body of `PATCH /api/bots/{id}`: what is left out stays; `config` is merged, and null removes a key. */
+/** Body of `PATCH /api/bots/{id}`: what is left out stays; `config` is merged, and null removes a key; `labels` and `quota` are replaced. */
 export const UpdateBotBody = Type.Object(
   {
     config: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -148,6 +195,7 @@ export const UpdateBotBody = Type.Object(
       nullable(IsolationSchema, 'null: as the configuration says for its kind.'),
     ),
     host_group: Type.Optional(nullable(HostGroup, 'null: none.')),
+    quota: Type.Optional(BotQuota),
   },
   { ...closed, minProperties: 1 },
 );
@@ -185,6 +233,7 @@ export const INCIDENT_TYPES = [
   'kind_quarantined',
   'unclean_end',
   'flood',
+  'over_quota',
 ] as const;
 
 /** What was found when a bot or a host broke: collected before anything is killed, kept for `GET /api/incidents`. */
@@ -194,7 +243,7 @@ export const Incident = Type.Object(
     at_ms: time('When it happened.'),
     type: oneOf(INCIDENT_TYPES, {
       description:
-        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `flood`: for ten seconds a bot was above its limits of lines or statuses.",
+        "`crash`: a bot threw. `hang`: a host's loop was stuck. `out_of_memory`, `host_lost`: the host's thread ended. `overdue`: a run did not end when it was to, and its host was replaced. `failed`: a bot is not started again, and what it ended with last is no crash: its run returned, or it could not be started. `kind_quarantined`: the code of a bot kind broke hosts outside of any bot; new hosts do not load it, and its bots fail. `unclean_end`: the run of the service before this one was killed or crashed; `bots` are those that were meant to run. `flood`: for ten seconds a bot was above its limits of lines or statuses. `over_quota`: a bot was stopped because it used more than its hard quota on its own host, too.",
     }),
     reason: Type.String(),
     suspect: nullable(
@@ -256,6 +305,7 @@ export const BotConfig = Type.Object(
     dedicated: Type.Boolean({ description: 'It has its own host.' }),
     isolation: IsolationSchema,
     host_group: nullable(HostGroup, 'With which bots it shares a host; null for none.'),
+    quota: BotQuota,
   },
   { description: 'The configuration of a bot.' },
 );

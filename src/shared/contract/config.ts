@@ -2,7 +2,7 @@
 // config/default.json has a value for every key.
 
 import { BOT_ID } from './bot-id.js';
-import { CreateBotBody, ISOLATIONS, type Isolation, RestartPolicy } from './bots.js';
+import { CreateBotBody, ISOLATIONS, type Isolation, quotaLimits, RestartPolicy } from './bots.js';
 import { ProgramDefinition } from './programs.js';
 import Type, { type Static } from './typebox.js';
 
@@ -516,6 +516,7 @@ export const Config = Type.Object(
           description:
             'Over how long what a bot uses is averaged, in ms, for its snapshot, for metrics and for quotas.',
         }),
+        ...quotaLimits,
       },
       closed,
     ),

@@ -1,15 +1,16 @@
 // Bots on a full disk: the store's methods reject. The bot host is a fake.
 
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import { Dispatcher } from '../../../src/main/bots/dispatcher.js';
-import type { Incidents } from '../../../src/main/bots/incidents.js';
+import type { Found, Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
 import type { ServiceEvents } from '../../../src/main/service-events.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
+import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
@@ -17,6 +18,9 @@ import { RESTART_AT_ONCE } from './restart-at-once.js';
 const SECRET = 'MDB_MAP_FULL: /var/lib/drover/store.mdb';
 
 let full = false;
+let noRoom = false;
+/** Types and reasons of the incident reports. */
+let reports: string[] = [];
 let calls: string[] = [];
 let kinds: KindQuarantine;
 /** Numbers of the runs that were started. */
@@ -31,6 +35,8 @@ const events = {
 
 async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry> {
   full = false;
+  noRoom = false;
+  reports = [];
   calls = [];
   runs = [];
   lines.length = 0;
@@ -45,12 +51,17 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const dependencies = {
     pace: new StartPace({ total: null, byKind: {} }),
     hosts: {
-      clear: async () => null,
-      place: async () => host,
+      clear: async () => ({ replaced: false, stuck: null }),
+      // Another one each time.
+      place: async () => ({ ...host }),
       leave: () => {},
       threads: () => [],
+      admitDedicated: () => {
+        if (noRoom) throw new Error('no more dedicated hosts');
+      },
     },
     events,
+    restarted: () => {},
     graceMs: 1000,
     isolationOf: () => 'thread',
   } as unknown as BotDependencies;
@@ -64,7 +75,10 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
   const incidents = {
-    report: () => ({ id: null, stored: Promise.resolve() }),
+    report: ({ type, reason }: Found) => {
+      reports.push(`${type}: ${reason}`);
+      return { id: null, stored: Promise.resolve() };
+    },
   } as unknown as Incidents;
   kinds = new KindQuarantine();
   const registry = new BotRegistry(
@@ -173,3 +187,53 @@ it('a bot that was stopped while its kind was quarantined is not started by the 
   expect(registry.releaseKind('k')).toBe(0);
   expect(calls).toEqual([]);
 });
+
+describe('a bot over its hard quota', () => {
+  const OVER = 'it used too much';
+  const hostOf = (registry: BotRegistry): HostThread => registry.hostOf('a') as HostThread;
+
+  it('is moved once, then stopped for good, with an incident report; a start by hand starts it', async () => {
+    const registry = await registryWith([{ id: 'a' }]);
+    registry.overQuota('a', hostOf(registry), OVER);
+    await vi.waitFor(() => expect(calls).toEqual(['start a', 'stop a', 'start a']));
+    expect(lines).toContain(`${OVER}; from now on it has its own bot host`);
+    expect(reports).toEqual([]);
+    registry.overQuota('a', hostOf(registry), OVER);
+    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'));
+    const why = `${OVER}, alone on its bot host`;
+    expect(reports).toEqual([`over_quota: bot a: ${why}`]);
+    expect(lines).toContain(`stopped: ${why}`);
+    expect(registry.snapshots([])[0]).toMatchObject({ last_error: why, desired: 'running' });
+    expect(calls).toEqual(['start a', 'stop a', 'start a', 'stop a']);
+    await registry.act('a', 'start');
+    expect(registry.isRunning('a')).toBe(true);
+  });
+
+  it('is stopped at once where it is alone, or where there is no room for another host', async () => {
+    const registry = await registryWith([{ id: 'a', dedicated: true }]);
+    registry.overQuota('a', hostOf(registry), OVER);
+    await vi.waitFor(() => expect(statusOf(registry, 'a')).toBe('failed'));
+    const other = await registryWith([{ id: 'a' }]);
+    noRoom = true;
+    other.overQuota('a', hostOf(other), OVER);
+    await vi.waitFor(() => expect(statusOf(other, 'a')).toBe('failed'));
+    expect(reports).toEqual([
+      `over_quota: bot a: ${OVER}, and cannot have its own bot host: no more dedicated hosts`,
+    ]);
+  });
+
+  it('that has left that host meanwhile stays as it is', async () => {
+    const registry = await registryWith([{ id: 'a', dedicated: true }]);
+    registry.overQuota('a', { number: 7 } as HostThread, OVER);
+    const host = hostOf(registry);
+    await registry.act('a', 'stop');
+    registry.overQuota('a', host, OVER);
+    registry.overQuota('nobody', host, OVER);
+    await registry.act('a', 'start');
+    expect([statusOf(registry, 'a'), reports]).toEqual(['starting', []]);
+  });
+});
+
+function statusOf(registry: BotRegistry, id: string): string | undefined {
+  return registry.snapshots([]).find((bot) => bot.id === id)?.status;
+}

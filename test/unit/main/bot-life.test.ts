@@ -38,6 +38,7 @@ const EXPECTED: Record<string, string> = {
   'queued placed': 'queued: returnPlace',
   'queued halt': 'stopped: cancelWait announce',
   'stopped placed': 'stopped: returnPlace',
+  'stopped giveUp': 'failed: announce',
   'stopped delete': 'deleted: announce',
   'placing placed': 'announcing: occupy announce',
   'placing launchFailed': 'ended: decide',

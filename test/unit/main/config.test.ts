@@ -145,6 +145,19 @@ describe('a fault', () => {
     );
   });
 
+  it('of a soft quota above the hard one is found, although the schema takes both', () => {
+    const quota = { cpu: { soft: 0.5, hard: 0.2 } };
+    expect(fault(() => loadConfig(file({ quota }), {}, {}))).toBe(
+      'quota.cpu: soft (0.5) must not be above hard (0.2); docs/CONFIGURATION.md lists all keys',
+    );
+    const env = { DROVER_QUOTA_CPU: '{"soft":0.2,"hard":0.5}', DROVER_QUOTA_MEMORY_MB: '100' };
+    expect(loadConfig(undefined, env, {}).quota).toMatchObject({
+      cpu: { soft: 0.2, hard: 0.5 },
+      memory_mb: 100,
+      connections: null,
+    });
+  });
+
   it('of an entry of network.allow is found, although the schema takes any text', () => {
     expect(fault(() => loadConfig(file({ network: { allow: ['*', 'a:b'] } }), {}, {}))).toBe(
       'network.allow: "a:b" is no host, *.domain, address or network, with or without a port; docs/CONFIGURATION.md lists all keys',
