@@ -445,6 +445,20 @@ describe('one bot', () => {
       .waitFor();
   });
 
+  it('shows the commands of a program when it has said which it has', async () => {
+    const body = { id: 'counter-1', kind: 'counter', desired: 'stopped' };
+    await call(service, 'POST', '/api/bots', { body });
+    await show(page, '#/bots/counter-1?tab=commands');
+    await page.getByText('have no commands').waitFor();
+    await call(service, 'POST', '/api/bots/counter-1/start');
+    await page.getByLabel('by').fill('5');
+    await page.getByRole('button', { name: 'Run count' }).click();
+    await page.locator('.results pre, .results').getByText('5').first().waitFor();
+    await expect
+      .poll(async () => (await snapshot(service, 'counter-1')).data)
+      .toEqual({ count: 5 });
+  });
+
   it('keeps typed text and command results while other tabs are open', async () => {
     const part = (name: string) => page.getByRole('tab', { name }).click();
     const size = page.getByLabel('size');

@@ -17,17 +17,26 @@ effect(() => {
     failedKinds.value = [];
     return;
   }
-  if (connection.value.state !== 'open') return;
+  if (connection.value.state === 'open') loadKinds();
+});
+
+/** Loads them again: programs say when they run which commands they have. */
+export function loadKinds(): void {
+  const { value: now } = session;
+  if (now.state !== 'in') return;
   api()
     .kinds()
     .then(
       (loaded) => {
         if (session.value !== now) return;
-        kinds.value = loaded.kinds;
+        // Forms are not rendered again without need.
+        if (JSON.stringify(loaded.kinds) !== JSON.stringify(kinds.value)) {
+          kinds.value = loaded.kinds;
+        }
         failedKinds.value = loaded.failed.filter(({ helper }) => !helper);
       },
       () => {
         // The forms show that the kind is not loaded; the next connection retries.
       },
     );
-});
+}

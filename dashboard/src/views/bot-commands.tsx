@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { BotSnapshot, JsonObject } from '../../../src/client/index.js';
-import { kinds } from '../model/kinds.js';
+import { kinds, loadKinds } from '../model/kinds.js';
 import { may } from '../model/own-token.js';
 import { api } from '../model/session.js';
 import { clockTime, serverNow } from '../model/time.js';
@@ -28,6 +28,10 @@ export function BotCommands({ bot }: { bot: BotSnapshot }) {
   const [results, setResults] = useState<readonly Result[]>([]);
   const kind = kinds.value.find((one) => one.kind === bot.kind);
   const commands = Object.entries(kind?.commands ?? {});
+  const { id, started_at_ms: startedAt, status } = bot;
+  const isStarting = status === 'starting';
+  // Another run, or one that has started, may have other commands.
+  useEffect(loadKinds, [id, startedAt, isStarting]);
   const add = (result: Omit<Result, 'key'>): void =>
     setResults((before) =>
       [{ ...result, key: (before[0]?.key ?? 0) + 1 }, ...before].slice(0, MAX_RESULTS),
