@@ -40,7 +40,7 @@ const SETTLE_MS = 250;
 const ANSWER_WITHIN_MS = 10_000;
 const SKIPPED = /^(\d+) info lines were skipped/;
 
-interface Measurement {
+export interface Measurement {
   eventsPerS: number;
   /** Lines skipped because too many bytes were in flight. */
   skippedPerS: number;
@@ -126,7 +126,7 @@ function bareContender(
   };
 }
 
-function serviceContender(
+export function serviceContender(
   name: string,
   feed: DroverFeed,
   swarm: Swarm,

@@ -14,6 +14,7 @@ import { isolation } from './isolation.js';
 import { journal } from './journal.js';
 import { metrics } from './metrics.js';
 import { pinTiming } from './pin-timing.js';
+import { processes } from './processes.js';
 import { programs } from './programs.js';
 import { slope } from './slope.js';
 import { slowClients } from './slow-clients.js';
@@ -26,6 +27,7 @@ export const BENCHES: readonly Bench[] = [
   filters,
   ingest,
   programs,
+  processes,
   slowClients,
   crowd,
   idleMemory,
