@@ -1,6 +1,7 @@
 // Entry of a bot host process: wiring only. It runs the code of a bot host in its main thread, with the pipe to the relay in place
 // of ports, and its own cells in place of shared memory, which the watch thread sends to the relay.
 
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { PipeEnd } from '../src/bot-host/pipe-end.js';
 import type { FromMain, WatchedCells } from '../src/bot-host/process-watch.js';
@@ -23,9 +24,6 @@ const kill = process.kill.bind(process);
 const pipe = new PipeEnd((method, channel) =>
   method === 'attachEvents' ? openEvents(channel) : { port: pipe.port(channel) },
 );
-const { start, events } = await pipe.started;
-process.title = `drover bot host ${start.host}`;
-
 const cells = {
   heartbeat: Heartbeat.create(),
   lastRun: LastRun.create(),
@@ -35,10 +33,15 @@ const cells = {
 const commandLog = CommandLog.create();
 const note = new CrashNote(FD.note, commandLog);
 const watch = new Worker(WORKERS.processWatch, { workerData: cells satisfies WatchedCells });
+const watches = once(watch, 'message');
 watch.unref();
 // Without it nothing would end this process with the service.
 watch.once('exit', () => kill(-process.pid, 'SIGKILL'));
 const tellWatch = (message: FromMain): void => watch.postMessage(message);
+const { start, events } = await pipe.started;
+process.title = `drover bot host ${start.host}`;
+// Before any bot's code runs: native code that hangs while it is loaded keeps other threads from loading theirs.
+await watches;
 
 /** The relay has opened this channel for events. */
 function openEvents(channel: number): { port: HostPort; inFlight: SharedArrayBuffer } {

@@ -15,3 +15,4 @@ pipe.on('data', (chunk: Buffer) => watch.receive(chunk));
 pipe.on('error', () => {});
 // The service is gone. This process leads its group, in which its own child processes are.
 pipe.on('close', () => process.kill(-process.pid, 'SIGKILL'));
+parentPort.postMessage('ready');

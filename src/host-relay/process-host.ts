@@ -264,6 +264,8 @@ export class ProcessHost {
       applyImage(message.lastRun, this.#start.lastRun);
       applyImage(message.heartbeat, this.#start.heartbeat);
       this.#lag.add(message.lag);
+      // Main may end the host at any time, and writes its report first.
+      this.#readNote();
       this.#tellStreams();
       // The pipes have no common order: the end of its last sleep may have come after its call.
       if (!wasAwake && this.#heartbeat.isAwake) {
@@ -271,7 +273,6 @@ export class ProcessHost {
       }
       return;
     }
-    this.#readNote();
     const { id } = message;
     this.#captures.get(id)?.(message.type === 'captured' ? message : null);
   }
@@ -302,8 +303,8 @@ export class ProcessHost {
   }
 
   /** @returns the run whose code ran last. */
-  #readNote(): number {
-    return readCrashNote(this.#note, this.#start.commandLog);
+  #readNote(isLast = false): number {
+    return readCrashNote(this.#note, this.#start.commandLog, isLast);
   }
 
   async #exited(code: number | null, signal: string | null): Promise<void> {
@@ -316,7 +317,7 @@ export class ProcessHost {
     this.#events.credit.close();
     this.#out.resume();
     await withTimeout(Promise.all(pipes), DRAIN_MS, () => {});
-    const run = this.#readNote();
+    const run = this.#readNote(true);
     if (!this.#isDone && run !== 0) new LastRun(this.#start.lastRun).set(run);
     this.#end(code, signal, null);
   }

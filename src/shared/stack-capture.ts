@@ -38,6 +38,8 @@ interface Asked {
   open(begin: () => void): void;
   send(id: number, method: string, params?: object): void;
   disconnect(): void;
+  /** Whether a thread that does not answer can be left. */
+  canLeave: boolean;
 }
 
 /** `heard` gets the messages of the thread. */
@@ -74,6 +76,7 @@ export function captureStack(threadId: number, withinMs: number): Promise<Captur
         session.post('NodeWorker.sendMessageToWorker', { sessionId: target, message });
       },
       disconnect: () => session.disconnect(),
+      canLeave: true,
     };
   });
 }
@@ -101,6 +104,8 @@ export function captureMainThread(withinMs: number): Promise<Captured | undefine
         post(method, params, (error, result) => error ?? heard({ id, result }));
       },
       disconnect: () => session.disconnect(),
+      // It would wait for that thread, and the process is killed next.
+      canLeave: false,
     };
   });
 }
@@ -109,6 +114,10 @@ function capture(withinMs: number, connect: Connect): Promise<Captured | undefin
   return new Promise((resolve) => {
     const done = (captured: Captured | undefined): void => {
       clearTimeout(timeout);
+      if (!captured && !asked.canLeave) {
+        resolve(undefined);
+        return;
+      }
       // A paused thread cannot be terminated: it has to run again.
       asked.send(4, 'Debugger.disable');
       setTimeout(() => {

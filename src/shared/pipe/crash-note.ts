@@ -6,6 +6,7 @@
 
 import fs from 'node:fs';
 import { applyImage } from '../memory/cell-image.js';
+import { CommandLog } from '../memory/command-log.js';
 
 // Before a kind can replace it.
 const { writeSync } = fs;
@@ -37,11 +38,20 @@ export class CrashNote {
   }
 }
 
-/** By the relay: stores the commands in its own log. @returns the run, 0 when no bot's code has run. */
-export function readCrashNote(fd: number, commandLog: SharedArrayBuffer): number {
-  const bytes = Buffer.alloc(COMMANDS + commandLog.byteLength);
+/**
+ * By the relay: stores the commands in its own log, if there are new ones.
+ * @param isLast the process is gone. Before, what it is writing may be read half, and is read again.
+ * @returns the run, 0 when no bot's code has run.
+ */
+export function readCrashNote(fd: number, commandLog: SharedArrayBuffer, isLast: boolean): number {
+  const head = Buffer.alloc(COMMANDS + 8);
   // It has less when the process ended before it was written.
-  const length = fs.readSync(fd, bytes, 0, bytes.length, 0);
-  if (length === bytes.length) applyImage(bytes.subarray(COMMANDS), commandLog);
-  return new Int32Array(bytes.buffer, bytes.byteOffset, 1)[0] ?? 0;
+  if (fs.readSync(fd, head, 0, head.length, 0) < head.length) return 0;
+  const [count] = new BigInt64Array(head.buffer.slice(head.byteOffset + COMMANDS), 0, 1);
+  if (isLast || Number(count) !== new CommandLog(commandLog).count) {
+    const commands = Buffer.alloc(commandLog.byteLength);
+    const length = fs.readSync(fd, commands, 0, commands.length, COMMANDS);
+    if (length === commands.length) applyImage(commands, commandLog);
+  }
+  return new Int32Array(head.buffer, head.byteOffset, 1)[0] ?? 0;
 }

@@ -86,13 +86,13 @@ describe('what a process leaves for the time after a crash', () => {
     new CommandLog(cells).note('abort', 'bot-1');
     note.noteCommands();
     const seen = CommandLog.create();
-    expect(readCrashNote(fd, seen)).toBe(5);
+    expect(readCrashNote(fd, seen, false)).toBe(5);
     expect(new CommandLog(seen).read()).toEqual([{ number: 0, command: 'abort', bot: 'bot-1' }]);
   });
 
   it('is nothing when the process has written nothing', () => {
     const seen = CommandLog.create();
-    expect(readCrashNote(file(), seen)).toBe(0);
+    expect(readCrashNote(file(), seen, true)).toBe(0);
     expect(new CommandLog(seen).read()).toEqual([]);
   });
 });
