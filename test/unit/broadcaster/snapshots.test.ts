@@ -39,6 +39,8 @@ const FIELDS = [
   'last_error',
   'labels',
   'data',
+  'usage',
+  'over_quota',
 ];
 
 describe('the store', () => {

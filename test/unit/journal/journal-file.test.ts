@@ -13,6 +13,7 @@ import type { JournalStart } from '../../../src/shared/contract/threads.js';
 import type { RingReader } from '../../../src/shared/memory/ring-reader.js';
 import { PROGRAMS } from '../../../src/shared/package-paths.js';
 import { JOURNAL_FILE, Numbering, newIdentity } from '../../../src/shared/stream/numbering.js';
+import { eventually } from '../../harness/bots.js';
 import { expectNoHole, journalDir, Life } from '../../harness/journal.js';
 
 it('is closed again when it was opened but cannot be read', async () => {
@@ -80,7 +81,7 @@ it('is written to its end when the service stops while it is being reopened', as
   });
   onTestFinished(() => reserve.mockRestore());
   const head = life.say('last words');
-  await vi.waitUntil(() => closed !== undefined);
+  await eventually(() => closed !== undefined, 'the journal closes');
   await closed;
   const { first, previousShutdown } = Numbering.begin(life.dir);
   expect({ first, previousShutdown }).toEqual({ first: head, previousShutdown: 'clean' });
@@ -93,7 +94,7 @@ it('is a failed journal, not a lost thread, when it is open but its oldest event
   onTestFinished(() => oldest.mockRestore());
   const life = await Life.begin(journalDir(), { Journal });
   onTestFinished(() => life.end());
-  await vi.waitUntil(() => life.state === 'failed');
+  await eventually(() => life.state === 'failed', 'the journal has failed');
   expect(life.told.at(-1)?.status.reason).toBe('a page cannot be read');
 });
 
@@ -127,7 +128,7 @@ it('from which the last write was taken back is opened again, and what it lost i
     env: { ...process.env, FILE: path.join(life.dir, JOURNAL_FILE), NEXT: `${next}` },
   });
   life.say('three');
-  await vi.waitUntil(() => life.state === 'failed');
+  await eventually(() => life.state === 'failed', 'the journal has failed');
   expect(life.told.at(-1)?.status.reason).toBe(
     'another program has opened its file, and what was written last is lost from it',
   );
@@ -171,7 +172,7 @@ it('is not written before the process that examines it has opened it: LMDB may t
   const life = await Life.begin(dir, { Journal });
   onTestFinished(() => life.end());
   life.say('after');
-  await vi.waitUntil(() => existsSync(path.join(dir, 'begun')));
+  await eventually(() => existsSync(path.join(dir, 'begun')), 'the examination');
   // Longer than it takes to write.
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(life.state).toBeUndefined();
