@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/exit-codes.js';
 import { expectFailure, runCli } from '../harness/cli.js';
+import { docBlock } from '../harness/docs.js';
 import { makeDir, removeDir } from '../harness/service.js';
 
 const MISFIT = fileURLToPath(new URL('../fixtures/programs/misfit.py', import.meta.url));
@@ -135,9 +136,9 @@ const FAULTS: [fault: string, told: string[], env?: typeof PATIENT][] = [
   ],
   ['bad_level', ['its notification log: params.level must be one of info, warn, error, state']],
   ['unknown_notification', ['it sends the notification "logs", which no host has']],
-  ['any_method', ['it answers an unknown method with a result: the error -32601 is expected']],
-  ['other_code', ['it answers an unknown method with the error -32000: -32601 is expected']],
-  ['any_command', ['it answers an unknown command with a result: an error is expected']],
+  ['any_method', ['it answers an unknown method, with a result: the error -32601 is expected']],
+  ['other_code', ['it answers an unknown method, with the error -32000: -32601 is expected']],
+  ['any_command', ['it answers an unknown command, with a result: an error is expected']],
   [
     'any_args',
     [
@@ -284,4 +285,12 @@ describe('what is tested', () => {
       expectFailure(await test([bad]), EXIT.usage, says);
     }
   });
+});
+
+it('the bot of docs/STDIO.md without an SDK follows the protocol', async () => {
+  const file = path.join(home, 'counter.py');
+  writeFileSync(file, docBlock('docs/STDIO.md', 'import json'));
+  const { code, stdout, stderr } = await test([file, '--invoke', 'add={"by":2}']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^add 2$/m);
 });

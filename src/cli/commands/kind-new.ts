@@ -152,7 +152,8 @@ function manifest(name: string): string {
   };
   const config = { type: 'object', properties, additionalProperties: false };
   const command = ['python3', `${name}.py`];
-  return `${JSON.stringify({ command, protocol: 'jsonl', config }, null, 2)}\n`;
+  const description = 'Greets at intervals.';
+  return `${JSON.stringify({ command, protocol: 'jsonl', description, config }, null, 2)}\n`;
 }
 
 /** How to make `drover/bot-sdk` importable here, if it is not. */

@@ -120,8 +120,8 @@ class ProgramTest {
     const asked = this.#peer.ask('initialize', 'initialize', params);
     this.#peer.write(`${asked.line}\n`);
     const answer = await this.#within(asked, this.#startMs);
-    if (answer === 'late')
-      this.#fail(`it has not answered initialize within ${showDuration(this.#startMs)}`);
+    const time = showDuration(this.#startMs);
+    if (answer === 'late') this.#fail(`it has not answered initialize within ${time}`);
     else if (answer === undefined) await this.#ended('before it answered initialize');
     else if ('error' in answer && answer.error.code === NOT_VALID) return false;
     else if ('error' in answer) this.#fail(`it refuses initialize: ${answer.error.message}`);
@@ -145,18 +145,22 @@ class ProgramTest {
     peer.write(`${method.line}\n${command.line}\n`);
     await this.#expectError(method, 'an unknown method', -32601);
     await this.#expectError(command, 'an unknown command');
+    const split = 'a request in two writes that ends with CR and LF';
+    this.#sent(split);
+    const { line, ...asked } = peer.ask(split, 'command', { command: NO_COMMAND, args: {} });
+    const middle = line.length >> 1;
+    peer.write(line.slice(0, middle));
+    // In another write.
+    await delay(10);
+    peer.write(`${line.slice(middle)}\r\n`);
+    await this.#expectAnswer(asked, split);
     const wrong = wrongArgs(this.#commands);
     if (wrong) {
-      const { name, args } = wrong;
-      const what = `${name} with the arguments ${JSON.stringify(args)}, which its schema refuses,`;
-      const asked = peer.ask(what, 'command', { command: name, args });
-      this.#sent('a request in two writes that ends with CR and LF');
-      const middle = asked.line.length >> 1;
-      peer.write(asked.line.slice(0, middle));
-      // In another write.
-      await delay(10);
-      peer.write(`${asked.line.slice(middle)}\r\n`);
-      await this.#expectError(asked, what);
+      const what = `${wrong.name} with the arguments ${JSON.stringify(wrong.args)}, which its schema refuses`;
+      this.#sent(what);
+      const one = peer.ask(what, 'command', { command: wrong.name, args: wrong.args });
+      peer.write(`${one.line}\n`);
+      await this.#expectError(one, what);
     }
     const cancel = 'a cancel of a request that was answered before';
     this.#sent(cancel);
@@ -244,16 +248,22 @@ class ProgramTest {
     }
   }
 
-  async #expectError(asked: Asked, what: string, code?: number): Promise<void> {
+  /** @returns undefined when there is none, which is told. */
+  async #expectAnswer(asked: Asked, what: string): Promise<Answer | undefined> {
     const answer = await this.#within(asked, this.#answerMs);
+    if (answer !== 'late') return answer;
+    this.#fail(`it has not answered ${what} within ${showDuration(this.#answerMs)}`);
+    return undefined;
+  }
+
+  async #expectError(asked: Asked, what: string, code?: number): Promise<void> {
+    const answer = await this.#expectAnswer(asked, what);
     if (answer === undefined) return;
-    if (answer === 'late') {
-      this.#fail(`it has not answered ${what} within ${showDuration(this.#answerMs)}`);
-    } else if ('result' in answer) {
+    if ('result' in answer) {
       const expected = code === undefined ? 'an error' : `the error ${code}`;
-      this.#fail(`it answers ${what} with a result: ${expected} is expected`);
+      this.#fail(`it answers ${what}, with a result: ${expected} is expected`);
     } else if (code !== undefined && ![code, NOT_VALID].includes(answer.error.code)) {
-      this.#fail(`it answers ${what} with the error ${answer.error.code}: ${code} is expected`);
+      this.#fail(`it answers ${what}, with the error ${answer.error.code}: ${code} is expected`);
     }
   }
 
