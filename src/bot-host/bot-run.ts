@@ -183,6 +183,10 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     else this.log.error(`error after the signal to stop: ${error}`);
   }
 
+  masked(text: string): string {
+    return this.#lines.mask.text(text);
+  }
+
   offerCommands(commands: BotKind['commands']): void {
     this.offered = OfferedCommands.of(this.kind.kind, commands);
     this.onOffer(this.offered);

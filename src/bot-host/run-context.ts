@@ -92,6 +92,10 @@ export class RunContext implements BotContext, RunTimeCommands {
     if (!this.signal.aborted) this.#run.offerCommands(commands);
   }
 
+  masked(text: string): string {
+    return this.#run.masked(text);
+  }
+
   async sleep(ms: number): Promise<void> {
     checkWait(ms);
     if (this.signal.aborted) await this.#pauseLateCall();

@@ -20,6 +20,9 @@ const MUTE_MS = 1000;
 /** The end of standard error that is shown as the reason: lines, and units of each. */
 const LAST_LINES = 5;
 const LAST_LINE_UNITS = 300;
+/** More is held of each: secrets are masked before it is cut to what is shown. */
+const HELD_UNITS = 8192;
+const UNFINISHED_UNITS = 100;
 /** SIGKILL comes this much before the end of the grace time, in ms, or a fifth of that: the run must have ended by then. */
 const KILL_BEFORE_MS = 500;
 
@@ -36,6 +39,8 @@ export interface ProgramOutput {
   stdoutEnded(): void;
   /** Whether the end of its output ends a line. */
   readonly endsLine: boolean;
+  /** Shows what it has written, without secrets. @param units how much of it at most. */
+  quote(text: string, units: number): string;
 }
 
 /** How a program ended. */
@@ -50,6 +55,7 @@ export class ChildProgram {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #group: number;
   readonly #stdout: LineReader;
+  readonly #quote: ProgramOutput['quote'];
   readonly #lastErrors: string[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   #fault: BotError | undefined;
@@ -83,9 +89,10 @@ export class ChildProgram {
   private constructor(child: ChildProcessWithoutNullStreams, group: number, output: ProgramOutput) {
     this.#child = child;
     this.#group = group;
+    this.#quote = (text, units) => output.quote(text, units);
     this.#stdout = new LineReader(output.stdout);
     const errors = new LineReader((line, cut) => {
-      this.#lastErrors.push(line.slice(0, LAST_LINE_UNITS));
+      this.#lastErrors.push(line.slice(0, HELD_UNITS));
       if (this.#lastErrors.length > LAST_LINES) this.#lastErrors.shift();
       output.stderr(line, cut);
     });
@@ -111,13 +118,16 @@ export class ChildProgram {
   /** What its output ended with, without a line end; empty if nothing. */
   get unfinished(): string {
     const { unfinished } = this.#stdout;
-    return unfinished === 0 ? '' : JSON.stringify(this.#stdout.beginning(100));
+    if (unfinished === 0) return '';
+    return JSON.stringify(this.#quote(this.#stdout.beginning(HELD_UNITS), UNFINISHED_UNITS));
   }
 
   /** Its last lines on standard error, for a reason; empty if there are none. */
   get lastErrors(): string {
     const shown = this.#lastErrors.filter((line) => line.trim() !== '');
-    return shown.length === 0 ? '' : `; its standard error ends with: ${shown.join(' | ')}`;
+    if (shown.length === 0) return '';
+    const quoted = shown.map((line) => this.#quote(line, LAST_LINE_UNITS));
+    return `; its standard error ends with: ${quoted.join(' | ')}`;
   }
 
   /** Writes to its standard input, without waiting. @throws BotError when it does not read, or has closed it. */

@@ -32,6 +32,8 @@ export interface RpcHandlers {
   notification(method: string, params: JsonObject): void;
   /** @throws RequestError */
   request(method: string, params: JsonObject): Promise<Json>;
+  /** Shows what it has written, without secrets. @param units how much of it at most. */
+  quote(text: string, units: number): string;
   /** The program has broken the protocol: nothing that it writes can be trusted. */
   fault(reason: string): void;
 }
@@ -90,11 +92,11 @@ export class JsonRpc {
     try {
       message = JSON.parse(line);
     } catch {
-      this.#handlers.fault(`the program wrote a line that is no JSON: ${shown(line)}`);
+      this.#handlers.fault(`the program wrote a line that is no JSON: ${this.#shown(line)}`);
       return;
     }
     if (!isObject(message)) {
-      this.#handlers.fault(`the program wrote a line that is no JSON object: ${shown(line)}`);
+      this.#handlers.fault(`the program wrote a line that is no JSON object: ${this.#shown(line)}`);
       return;
     }
     this.#take(message, line);
@@ -104,14 +106,14 @@ export class JsonRpc {
     const { id, method, params = {} } = message;
     if (typeof method === 'string') {
       if (!isObject(params)) {
-        this.#handlers.fault(`the program wrote params that are no object: ${shown(line)}`);
+        this.#handlers.fault(`the program wrote params that are no object: ${this.#shown(line)}`);
       } else if (id === undefined) this.#handlers.notification(method, params);
       else void this.#serve(id, method, params);
     } else if (id !== undefined && ('result' in message || 'error' in message)) {
       this.#answered(id, message, line);
     } else {
       this.#handlers.fault(
-        `the program wrote an object that is neither a request nor an answer: ${shown(line)}`,
+        `the program wrote an object that is neither a request nor an answer: ${this.#shown(line)}`,
       );
     }
   }
@@ -122,7 +124,7 @@ export class JsonRpc {
       // That of a request that was given up, or a second one.
       if (typeof id === 'number' && id >= 1 && id <= this.#lastId) return;
       this.#handlers.fault(
-        `the program answered the id ${JSON.stringify(id)}, which was not asked: ${shown(line)}`,
+        `the program answered the id ${JSON.stringify(id)}, which was not asked: ${this.#shown(line)}`,
       );
       return;
     }
@@ -161,6 +163,10 @@ export class JsonRpc {
     }
   }
 
+  #shown(line: string): string {
+    return JSON.stringify(this.#handlers.quote(line, SHOWN_UNITS));
+  }
+
   #send(message: JsonObject): void {
     const line = JSON.stringify(message);
     if (line.length > MAX_LINE_BYTES || Buffer.byteLength(line) > MAX_LINE_BYTES) {
@@ -180,9 +186,4 @@ function errorOf(error: Json): BotError {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function shown(line: string): string {
-  const text = line.length > SHOWN_UNITS ? `${line.slice(0, SHOWN_UNITS)}…` : line;
-  return JSON.stringify(text);
 }

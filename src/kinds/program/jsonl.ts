@@ -17,6 +17,7 @@ import {
   NO_ARGS,
   type ProgramContext,
   type Protocol,
+  quoteFor,
   type Session,
 } from './session.js';
 
@@ -38,6 +39,7 @@ export const JSONL: Protocol = {
 
 class JsonlSession implements Session {
   readonly endsLine = false;
+  readonly quote: Session['quote'];
   readonly stderr: Session['stderr'];
   readonly #ctx: ProgramContext;
   readonly #program: Program;
@@ -50,10 +52,12 @@ class JsonlSession implements Session {
     this.#ctx = ctx;
     this.#program = program;
     this.stderr = logErrors(ctx);
+    this.quote = quoteFor(ctx);
     this.#rpc = new JsonRpc({
       send: (line) => this.#child?.write(line),
       notification: (method, params) => this.#notified(method, params),
       request: (method, params) => this.#serve(method, params),
+      quote: this.quote,
       fault: (reason) => this.#child?.fail(reason),
     });
   }

@@ -48,7 +48,10 @@ function start(): void {
     keeper = child;
     // It may die at any time; then another begins.
     child.stdin.on('error', () => {});
-    child.once('error', () => {});
+    // There is no shell, or no process could be made: the next program tries again.
+    child.once('error', () => {
+      if (keeper === child) keeper = undefined;
+    });
     child.once('exit', () => {
       if (keeper !== child) return;
       keeper = undefined;

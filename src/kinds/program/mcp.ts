@@ -18,6 +18,7 @@ import {
   logErrors,
   type ProgramContext,
   type Protocol,
+  quoteFor,
   type Session,
 } from './session.js';
 
@@ -41,6 +42,7 @@ export const MCP: Protocol = {
 
 class McpSession implements Session {
   readonly endsLine = false;
+  readonly quote: Session['quote'];
   readonly stderr: Session['stderr'];
   readonly #ctx: ProgramContext;
   readonly #program: Program;
@@ -55,6 +57,7 @@ class McpSession implements Session {
     this.#ctx = ctx;
     this.#program = program;
     this.stderr = logErrors(ctx);
+    this.quote = quoteFor(ctx);
     this.#rpc = new JsonRpc({
       send: (line) => this.#child?.write(line),
       notification: (method, params) => this.#notified(method, params),
@@ -62,6 +65,7 @@ class McpSession implements Session {
         if (method === 'ping') return {};
         throw new RequestError(ERRORS.unknownMethod, `this client has no ${method}`);
       },
+      quote: this.quote,
       fault: (reason) => this.#child?.fail(reason),
     });
   }

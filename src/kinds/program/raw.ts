@@ -8,6 +8,7 @@ import {
   NO_ARGS,
   type ProgramContext,
   type Protocol,
+  quoteFor,
   type Session,
 } from './session.js';
 
@@ -55,6 +56,7 @@ function rawSession(ctx: ProgramContext): Session {
   let isOver = false;
   return {
     endsLine: true,
+    quote: quoteFor(ctx),
     stdout: (line, cutBytes) => log.info(marked(line, cutBytes)),
     stderr: logErrors(ctx),
     stdoutEnded() {

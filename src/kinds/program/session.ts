@@ -67,6 +67,14 @@ export function logErrors(ctx: BotContext): ProgramOutput['stderr'] {
   return (line, cutBytes) => log.warn(marked(line, cutBytes));
 }
 
+/** What a program has written, for a reason: masked before it is cut. */
+export function quoteFor(ctx: ProgramContext): ProgramOutput['quote'] {
+  return (text, units) => {
+    const masked = ctx.masked(text);
+    return masked.length > units ? `${masked.slice(0, units)}…` : masked;
+  };
+}
+
 /** A line, with a mark if its end is missing. */
 export function marked(line: string, cutBytes: number): string {
   return cutBytes === 0 ? line : `${line}… [cut, ${cutBytes} more bytes]`;

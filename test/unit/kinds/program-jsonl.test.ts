@@ -257,6 +257,24 @@ for (const [what, definition, reason] of FAULTS) {
   });
 }
 
+it('shows no half of a secret in a reason', async () => {
+  const secret = 'correct horse battery staple';
+  const definition: ProgramDefinition = {
+    command: python(
+      `import json, sys
+key = json.loads(sys.stdin.readline())["params"]["config"]["key"]
+print("x" * 290 + key, file=sys.stderr, flush=True)
+print("y" * 110 + key); sys.stdin.read()`,
+    ),
+    protocol: 'jsonl',
+    config: { properties: { key: { type: 'string', writeOnly: true } } },
+  };
+  const bot = await startProgram(definition, { config: { key: secret } });
+  const reason = await endOf(bot);
+  expect(reason).toMatch(/^the program wrote a line that is no JSON: "y{110}/);
+  expect(reason).not.toContain('corr');
+});
+
 it('fails commands that wait when the program ends', async () => {
   const bot = await startProgram(program('read(); sys.exit(9)', COMMANDS));
   await until(bot, () => bot.status === 'running');
