@@ -1,16 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { withTimeout } from '../../shared/with-timeout.js';
+import type { TrialOutput } from '../commands/trial-output.js';
+import { EXIT } from '../exit-codes.js';
 import type { ProgramPeer } from './program-peer.js';
 
+/** How long its standard output may stay open after the end of the program, in ms. */
+export const CLOSE_MS = 250;
 const STEP_MS = 20;
 
-export interface GroupProcess {
+interface GroupProcess {
   pid: number;
   name: string;
 }
 
 /** What is left of the process group of a program that has ended. @param withinMs how long it has to end, in ms. */
-export async function groupOf(peer: ProgramPeer, withinMs: number): Promise<GroupProcess[]> {
+async function groupOf(peer: ProgramPeer, withinMs: number): Promise<GroupProcess[]> {
   const until = performance.now() + withinMs;
   while (peer.signal(0)) {
     if (performance.now() < until) await delay(STEP_MS);
@@ -19,8 +24,30 @@ export async function groupOf(peer: ProgramPeer, withinMs: number): Promise<Grou
   return [];
 }
 
-export function endGroup(peer: ProgramPeer): void {
+/** Ends all that is left of a program, and tells what that was if the program itself has ended. */
+export async function endGroup(peer: ProgramPeer, output: TrialOutput): Promise<void> {
+  const { isOver } = peer;
+  const left = isOver ? await groupOf(peer, CLOSE_MS) : [];
+  for (const { pid, name } of left) {
+    output.report.left_behind.push({ what: `process ${name}`, at: null, pid });
+    output.say(`left behind: process ${pid} (${name})`);
+  }
   peer.signal('SIGKILL');
+  await peer.ended;
+  if (left.length > 0) {
+    const what = left.length === 1 ? '1 process is' : `${left.length} processes are`;
+    output.fail(`${what} left behind; end what the program starts before it ends`, EXIT.failed);
+  } else if (isOver) output.say('nothing is left behind');
+  const isClosed = await withTimeout(
+    peer.closed.then(() => true),
+    CLOSE_MS,
+    () => false,
+  );
+  if (isClosed) return;
+  output.fail(
+    'a process that has left its process group still has its standard output',
+    EXIT.failed,
+  );
 }
 
 /** From /proc, where there is one. */

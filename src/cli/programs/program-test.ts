@@ -14,14 +14,12 @@ import { showDuration } from '../flags/duration.js';
 import { stopSignal } from '../stop-signals.js';
 import { type Commands, checkCommands, wrongArgs } from './program-commands.js';
 import type { TestedProgram } from './program-file.js';
-import { endGroup, groupOf } from './program-group.js';
+import { CLOSE_MS, endGroup } from './program-group.js';
 import { type Answer, type Asked, NOT_VALID, ProgramPeer } from './program-peer.js';
 import { ProgramServices } from './program-services.js';
 
 /** Faults of lines that are told; the others are counted. A program that prints garbage does so without an end. */
 const MAX_FAULTS = 5;
-/** How long its standard output may stay open after the end of the program, in ms. */
-const CLOSE_MS = 250;
 /** A name that is no command, with characters that break what does not read UTF-8, or splits lines at more than LF. */
 const NO_COMMAND = 'no such command: grüße \u2028 🐑';
 
@@ -108,7 +106,7 @@ class ProgramTest {
         await this.#stop();
       }
     } finally {
-      await this.#leftBehind();
+      await endGroup(this.#peer, this.#output);
     }
     if (this.#faults > MAX_FAULTS) this.#fail(`${this.#faults - MAX_FAULTS} more faults`);
     if (this.#output.exitCode === EXIT.ok) this.#output.say('it follows protocol jsonl, version 1');
@@ -221,30 +219,6 @@ class ProgramTest {
       peer.signal('SIGTERM');
       const late = await withTimeout(peer.ended, half, () => undefined);
       if (late === undefined) this.#fail(`it ignores SIGTERM: it still runs after ${time} more`);
-    }
-  }
-
-  async #leftBehind(): Promise<void> {
-    const peer = this.#peer;
-    const isOver = await Promise.race([peer.ended.then(() => true), delay(0).then(() => false)]);
-    const left = isOver ? await groupOf(peer, CLOSE_MS) : [];
-    for (const { pid, name } of left) {
-      this.#output.report.left_behind.push({ what: `process ${name}`, at: null, pid });
-      this.#output.say(`left behind: process ${pid} (${name})`);
-    }
-    endGroup(peer);
-    await peer.ended;
-    if (left.length > 0) {
-      const what = left.length === 1 ? '1 process is' : `${left.length} processes are`;
-      this.#fail(`${what} left behind; end what the program starts before it ends`);
-    } else if (isOver) this.#output.say('nothing is left behind');
-    const isClosed = await withTimeout(
-      peer.closed.then(() => true),
-      CLOSE_MS,
-      () => false,
-    );
-    if (!isClosed) {
-      this.#fail('a process that has left its process group still has its standard output');
     }
   }
 
