@@ -104,14 +104,24 @@ export class ProcessLinks {
     return relay;
   }
 
-  /** Its processes end with it: their pipes are closed. */
+  /** Its processes end when their pipes are closed. Their bots may start elsewhere at once, so they are not waited for. */
   #lost(relay: Relay, error: Error | undefined): void {
     const message = `its relay was lost: ${error ? messageOf(error) : 'its thread has ended'}`;
     for (const [number, link] of this.#links) {
       if (link.relay !== relay) continue;
       this.#links.delete(number);
+      killGroup(link.pid);
       const failure = { message, stack: null };
       link.ended({ code: null, signal: null, isDone: false, failure, stderr: [] });
     }
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It is gone already.
   }
 }
