@@ -253,6 +253,7 @@ describe('secrets', () => {
     expect(shown.json).toEqual({
       config: { lock, note: 'none', start_ms: 0, stop_ms: 0, proxy: { host: 'h' } },
       dedicated: false,
+      quota: {},
       isolation: 'thread',
       host_group: null,
       restart: expect.objectContaining({ policy: 'on-failure' }),

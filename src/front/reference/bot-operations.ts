@@ -161,6 +161,7 @@ export const BOT_OPERATIONS = {
             healthy_ms: 10000,
           },
           dedicated: false,
+          quota: {},
           isolation: 'thread',
           host_group: null,
         },
