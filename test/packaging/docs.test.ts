@@ -82,7 +82,9 @@ it('docs/CLI.md and docs/BOTS.md: a kind is run alone, and in a unit test', asyn
       .split('\n')
       .sort()
       .join('\n');
-  for (const { command, answer } of commandsOf(docBlock('docs/CLI.md', 'drover kinds test'))) {
+  for (const { command, answer } of commandsOf(
+    docBlock('docs/CLI.md', 'drover kinds test my-bots/'),
+  )) {
     expect(sorted(await reader.run(own(command)))).toBe(sorted(answer));
   }
 });
