@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { frameId, gapJson, KIND_CODE } from '../shared/stream/frame.js';
 import { HEAD_ROW_BYTES, HEADER_BYTES, layout, MAGIC } from './block-layout.js';
 
 /** A frame's time may lie behind the journal's clock, by the order in which hosts post: at most this far, in ms. */
@@ -150,6 +151,25 @@ export class Block extends Head {
 
   time(seq: number): number {
     return this.lowest + (this.#times[seq - this.first] as number);
+  }
+
+  /** Some of its lines may be {@link isBroken}. */
+  get hasBroken(): boolean {
+    return this.lowest === 0;
+  }
+
+  /**
+   * The line has no time (`"timestamp_ms":NaN`), and clients cannot parse it. Journals of earlier builds have such lines; the
+   * broadcaster refuses them now. They are served as a {@link gap} of one.
+   */
+  isBroken(seq: number): boolean {
+    return this.time(seq) === 0 && this.kind(seq) === KIND_CODE.log;
+  }
+
+  /** What is served in the place of a frame: its id, and the data of the gap. */
+  gap(seq: number): { id: string; json: string } {
+    const id = frameId(this.text(seq));
+    return { id, json: gapJson(id, id, 1) };
   }
 
   text(seq: number): string {

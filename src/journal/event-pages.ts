@@ -230,12 +230,15 @@ class Collected {
     if (filter && !filter.matches(block, seq)) return false;
     if (afterMs !== null && block.time(seq) < afterMs) return false;
     if (beforeMs !== null && block.time(seq) >= beforeMs) return false;
+    const isBroken = block.hasBroken && block.isBroken(seq);
     const text = block.text(seq);
     const kind = block.kind(seq);
-    if (needle && !needle.isIn(text, kind)) return false;
-    const json = `{"id":"${frameId(text)}","event":"${KINDS[kind]}","data":${frameData(text)}}`;
-    this.#events.push(json);
-    this.#bytes += json.length;
+    if (needle && (isBroken || !needle.isIn(text, kind))) return false;
+    const { id, json } = isBroken ? block.gap(seq) : { id: frameId(text), json: frameData(text) };
+    const event = isBroken ? 'gap' : KINDS[kind];
+    const shown = `{"id":"${id}","event":"${event}","data":${json}}`;
+    this.#events.push(shown);
+    this.#bytes += shown.length;
     this.last = seq;
     return this.isFull;
   }

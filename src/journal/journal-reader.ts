@@ -3,7 +3,7 @@
 
 import type { ReplayPart, ReplayRequest } from '../shared/contract/journal-messages.js';
 import type { Filter } from '../shared/stream/filter.js';
-import { KIND_CODE } from '../shared/stream/frame.js';
+import { KIND_CODE, sseFrame } from '../shared/stream/frame.js';
 import { Block, Head } from './block.js';
 import { isPosted, PostingIterator } from './posting-iterator.js';
 import type { Recorder } from './recorder.js';
@@ -197,7 +197,8 @@ class Cut {
 
   /** Takes the matching frames of the block from `seq` on. @returns where it stopped: at the block's end, unless the part is full. */
   take(block: Block, seq: number): number {
-    const { pieceBytes, maxBytes } = this.#request;
+    const { maxBytes } = this.#request;
+    const { hasBroken } = block;
     const filter = this.#filter;
     let runStart = block.start(seq);
     let runEnd = runStart;
@@ -211,15 +212,27 @@ class Cut {
         runStart = start;
       }
       runEnd = end;
-      if (this.#piece > 0 && this.#piece + end - start > pieceBytes) {
-        this.#pieces.push({ end: this.size, next });
-        this.#piece = 0;
-      }
-      this.size += end - start;
-      this.#piece += end - start;
+      if (hasBroken && block.isBroken(next)) {
+        this.#copy(block.data, runStart, start);
+        runStart = end;
+        const { id, json } = block.gap(next);
+        const gap = Buffer.from(sseFrame(id, 'gap', json));
+        this.#count(gap.length, next);
+        this.#copy(gap, 0, gap.length);
+      } else this.#count(end - start, next);
     }
     this.#copy(block.data, runStart, runEnd);
     return next;
+  }
+
+  /** Counts frame `next`, of so many bytes, in the last piece, or in a new one. */
+  #count(bytes: number, next: number): void {
+    if (this.#piece > 0 && this.#piece + bytes > this.#request.pieceBytes) {
+      this.#pieces.push({ end: this.size, next });
+      this.#piece = 0;
+    }
+    this.size += bytes;
+    this.#piece += bytes;
   }
 
   #copy(data: Uint8Array, start: number, end: number): void {

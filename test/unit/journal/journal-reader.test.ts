@@ -54,7 +54,8 @@ function put(first: number, frames: readonly string[]): void {
     const isGap = text.includes('\nevent: gap\n');
     const bytes = builder.data.write(text, builder.end);
     const [kind, level] = isGap ? [KIND_CODE.gap, NO_LEVEL] : [KIND_CODE.log, LEVEL_CODE.info];
-    builder.add(first + at, bytes, 1, kind, level, undefined, undefined);
+    const time = text.includes('"timestamp_ms":NaN') ? 0 : 1;
+    builder.add(first + at, bytes, time, kind, level, undefined, undefined);
   }
   const bytes = builder.encode(1);
   tables.commit(() => {
@@ -85,6 +86,34 @@ it('a block that is not what was written is an error, not other events', () => {
   expect(() => reader.from(11)).toThrow('a block is damaged');
   // The others are read as before.
   expect(reader.replay({ ...request, from: 21 }, null).next).toBe(31);
+});
+
+it('a line without a time, as earlier builds let pass, is a gap of one', async () => {
+  const broken = (seq: number): string =>
+    sseFrame(`${EPOCH}-${seq}`, 'log', '{"timestamp_ms":NaN,"message":"line"}');
+  put(1, [broken(1), frameOf(2, 'line'), frameOf(3, 'line'), broken(4), broken(5)]);
+  put(6, [frameOf(6, 'line'), broken(7), frameOf(8, 'line')]);
+  const served = (seq: number): string =>
+    [1, 4, 5, 7].includes(seq)
+      ? sseFrame(
+          `${EPOCH}-${seq}`,
+          'gap',
+          `{"from":"${EPOCH}-${seq}","to":"${EPOCH}-${seq}","dropped":1}`,
+        )
+      : frameOf(seq, 'line');
+  for (const pieceBytes of [1, 150, 10_000]) {
+    const part = reader.replay({ from: 1, filter: null, pieceBytes, maxBytes: 10_000 }, null);
+    const text = Buffer.from(part.bytes).toString();
+    expect(text).toBe([1, 2, 3, 4, 5, 6, 7, 8].map(served).join(''));
+    // Each piece is of whole frames.
+    const ends = part.pieces.map(({ end }) => end);
+    for (const end of ends) expect(text.slice(0, end)).toMatch(/\n\n$/);
+    expect(ends.at(-1)).toBe(text.length);
+  }
+  const { seqs, gap } = await find({});
+  expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  expect(gap).toEqual({ from: `${EPOCH}-1`, to: `${EPOCH}-1`, dropped: 1 });
+  expect((await find({ text: 'line' })).seqs).toEqual([2, 3, 6, 8]);
 });
 
 /** Blocks of 10 frames each, from `first` on. */
