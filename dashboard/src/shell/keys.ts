@@ -1,7 +1,7 @@
 // Owns the keyboard shortcuts. A key pressed outside of a field goes to the most recently added binding for it.
 
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { go } from '../model/route.js';
 import { settings } from '../model/settings.js';
 
@@ -56,7 +56,8 @@ export function allGroups(): readonly Group[] {
 export function useKeys(title: string, bindings: readonly Binding[]): void {
   const latest = useRef(bindings);
   latest.current = bindings;
-  useEffect(() => {
+  // Before the page is painted: a key that is pressed as soon as it shows is not lost.
+  useLayoutEffect(() => {
     // Looks up the current closure on each key press.
     const group: Group = {
       title,
