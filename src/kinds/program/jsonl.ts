@@ -2,24 +2,13 @@
 
 import type { CommandCall } from '../../bot-sdk/index.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
-import type { Program } from '../../shared/contract/programs.js';
 import { messageOf } from '../../shared/errors.js';
 import type { ChildProgram } from './child-program.js';
 import { fetchFor } from './fetch-service.js';
-import { ERRORS, isObject, JsonRpc, RequestError } from './json-rpc.js';
+import { ERRORS, isObject, RequestError } from './json-rpc.js';
 import { badParams, object, oneOf, optionalText, text } from './params.js';
-import {
-  type CommandInfo,
-  cancellable,
-  commandsOf,
-  DEFAULT_START_MS,
-  logErrors,
-  NO_ARGS,
-  type ProgramContext,
-  type Protocol,
-  quoteFor,
-  type Session,
-} from './session.js';
+import { definedCommands, RpcSession } from './rpc-session.js';
+import { type CommandInfo, commandsOf, NO_ARGS, type Protocol } from './session.js';
 
 /** The version of the protocol. */
 const VERSION = 1;
@@ -27,117 +16,71 @@ const LEVELS = ['info', 'warn', 'error', 'state'] as const;
 const NOTIFICATIONS = 'log, wire, status, data';
 
 export const JSONL: Protocol = {
-  commands: ({ definition: { commands = {} } }) =>
-    Object.fromEntries(
-      Object.entries(commands).map(([name, { description = '', args = NO_ARGS }]) => [
-        name,
-        { description, args },
-      ]),
-    ),
+  commands: definedCommands,
   open: (ctx, program) => new JsonlSession(ctx, program),
 };
 
-class JsonlSession implements Session {
-  readonly endsLine = false;
-  readonly quote: Session['quote'];
-  readonly stderr: Session['stderr'];
-  readonly #ctx: ProgramContext;
-  readonly #program: Program;
-  readonly #rpc: JsonRpc;
-  #child: ChildProgram | undefined;
-  #isReady = false;
+class JsonlSession extends RpcSession {
   #hasStatus = false;
 
-  constructor(ctx: ProgramContext, program: Program) {
-    this.#ctx = ctx;
-    this.#program = program;
-    this.stderr = logErrors(ctx);
-    this.quote = quoteFor(ctx);
-    this.#rpc = new JsonRpc({
-      send: (line) => this.#child?.write(line),
-      notification: (method, params) => this.#notified(method, params),
-      request: (method, params) => this.#serve(method, params),
-      quote: this.quote,
-      fault: (reason) => this.#child?.fail(reason),
-    });
-  }
-
-  readonly stdout = (line: string, cutBytes: number): void => this.#rpc.receive(line, cutBytes);
-
   stdoutEnded(): void {
-    const half = this.#child?.unfinished ?? '';
+    const half = this.child?.unfinished ?? '';
     const end = half === '' ? '' : ` in the middle of a line: ${half}`;
-    this.#child?.failIfMute(`the program has closed its standard output${end}, and runs on`);
+    this.child?.failIfMute(`the program has closed its standard output${end}, and runs on`);
   }
 
-  begin(child: ChildProgram): void {
-    this.#child = child;
-    void this.#initialize(child);
-  }
-
-  stop(child: ChildProgram, graceMs: number): void {
+  override stop(child: ChildProgram, graceMs: number): void {
     try {
-      this.#rpc.notify('stop', {});
+      this.rpc.notify('stop', {});
     } catch {
       // It does not read; the signals come anyway.
     }
-    child.closeInput();
-    child.stop(graceMs, graceMs / 2);
+    super.stop(child, graceMs);
   }
 
   end(child: ChildProgram): string | null {
-    this.#rpc.close(new Error('the program has ended'));
-    const half = child.unfinished;
-    if (half !== '') return `in the middle of a line: ${half}`;
-    return this.#isReady ? null : 'before it answered initialize';
+    return this.endOf(child, 'the program', 'before it answered initialize');
   }
 
   call(command: string, args: JsonObject, call: CommandCall): Promise<Json> {
-    if (!this.#isReady) throw new Error('the program has not answered initialize yet');
-    const { id, result } = this.#rpc.request('command', { command, args });
-    return cancellable(result, call, () => {
-      this.#rpc.forget(id);
-      try {
-        this.#rpc.notify('cancel', { id });
-      } catch {
-        // It does not read, or has ended: there is nothing to cancel.
-      }
-    });
+    if (!this.isReady) throw new Error('the program has not answered initialize yet');
+    const params = { command, args };
+    return this.request('command', params, call, (id) => this.rpc.notify('cancel', { id }));
   }
 
-  async #initialize(child: ChildProgram): Promise<void> {
-    const { id, config } = this.#ctx;
-    const { kind, definition } = this.#program;
-    const withinMs = definition.start_timeout_ms ?? DEFAULT_START_MS;
+  protected async initialize(child: ChildProgram): Promise<void> {
+    const { id, config } = this.ctx;
+    const { kind } = this.program;
+    const withinMs = this.startMs;
     const cancel = child.after(withinMs, () => {
       const half = child.unfinished;
       const more = half === '' ? '' : `; it has begun a line: ${half}`;
       child.fail(`the program did not answer initialize within ${withinMs} ms${more}`);
     });
     try {
-      const { result } = this.#rpc.request('initialize', { protocol: VERSION, id, kind, config });
+      const { result } = this.rpc.request('initialize', { protocol: VERSION, id, kind, config });
       const offered = commandInfos(await result);
-      if (offered) this.#ctx.offerCommands(commandsOf(offered));
+      if (offered) this.ctx.offerCommands(commandsOf(offered));
     } catch (thrown) {
       child.fail(`the program cannot be used: initialize: ${messageOf(thrown)}`);
       return;
     } finally {
       cancel();
     }
-    this.#isReady = true;
-    if (!this.#hasStatus) this.#ctx.setStatus('running');
+    this.isReady = true;
+    if (!this.#hasStatus) this.ctx.setStatus('running');
   }
 
-  #notified(method: string, params: JsonObject): void {
+  protected notified(method: string, params: JsonObject): void {
     try {
       this.#apply(method, params);
     } catch (thrown) {
-      this.#ctx.log.warn(`the program's ${method} was ignored: ${messageOf(thrown)}`);
+      this.ctx.log.warn(`the program's ${method} was ignored: ${messageOf(thrown)}`);
     }
   }
 
   #apply(method: string, params: JsonObject): void {
-    const { log } = this.#ctx;
+    const { log } = this.ctx;
     switch (method) {
       case 'log': {
         const message = text(params, 'message');
@@ -155,26 +98,26 @@ class JsonlSession implements Session {
       }
       case 'status':
         this.#hasStatus = true;
-        this.#ctx.setStatus(text(params, 'status'));
+        this.ctx.setStatus(text(params, 'status'));
         return;
       case 'data':
-        this.#ctx.updateData(object(params, 'patch'));
+        this.ctx.updateData(object(params, 'patch'));
         return;
       default:
         throw new Error(`there is no such notification; there are ${NOTIFICATIONS}`);
     }
   }
 
-  async #serve(method: string, params: JsonObject): Promise<Json> {
+  protected async serve(method: string, params: JsonObject): Promise<Json> {
     try {
-      if (method === 'fetch') return await fetchFor(this.#ctx, params);
+      if (method === 'fetch') return await fetchFor(this.ctx, params);
       throw new RequestError(
         ERRORS.unknownMethod,
         `there is no method ${JSON.stringify(method)}; there is fetch`,
       );
     } catch (thrown) {
       const isBad = thrown instanceof RequestError && thrown.code === ERRORS.badParams;
-      if (isBad) this.#ctx.log.warn(`the program's ${method} was refused: ${messageOf(thrown)}`);
+      if (isBad) this.ctx.log.warn(`the program's ${method} was refused: ${messageOf(thrown)}`);
       throw thrown;
     }
   }

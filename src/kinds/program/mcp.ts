@@ -4,23 +4,12 @@
 import { BotError } from '../../bot-sdk/bot-error.js';
 import type { CommandCall } from '../../bot-sdk/index.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
-import type { Program } from '../../shared/contract/programs.js';
 import { messageOf } from '../../shared/errors.js';
 import { VERSION } from '../../shared/version.js';
 import type { ChildProgram } from './child-program.js';
-import { ERRORS, isObject, JsonRpc, RequestError } from './json-rpc.js';
-import { JSONL } from './jsonl.js';
-import {
-  type CommandInfo,
-  cancellable,
-  commandsOf,
-  DEFAULT_START_MS,
-  logErrors,
-  type ProgramContext,
-  type Protocol,
-  quoteFor,
-  type Session,
-} from './session.js';
+import { ERRORS, isObject, RequestError } from './json-rpc.js';
+import { definedCommands, RpcSession } from './rpc-session.js';
+import { type CommandInfo, commandsOf, type Protocol } from './session.js';
 
 /** Versions of MCP whose tools and messages are those that are used here; the newest is asked for. */
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -36,81 +25,40 @@ const LEVELS: Readonly<Record<string, 'info' | 'warn' | 'error'>> = {
 };
 
 export const MCP: Protocol = {
-  commands: JSONL.commands,
+  commands: definedCommands,
   open: (ctx, program) => new McpSession(ctx, program),
 };
 
-class McpSession implements Session {
-  readonly endsLine = false;
-  readonly quote: Session['quote'];
-  readonly stderr: Session['stderr'];
-  readonly #ctx: ProgramContext;
-  readonly #program: Program;
-  readonly #rpc: JsonRpc;
-  #child: ChildProgram | undefined;
-  #isReady = false;
+class McpSession extends RpcSession {
   /** The list of tools has changed while it was read. */
   #isStale = false;
   #isListing = false;
 
-  constructor(ctx: ProgramContext, program: Program) {
-    this.#ctx = ctx;
-    this.#program = program;
-    this.stderr = logErrors(ctx);
-    this.quote = quoteFor(ctx);
-    this.#rpc = new JsonRpc({
-      send: (line) => this.#child?.write(line),
-      notification: (method, params) => this.#notified(method, params),
-      request: async (method) => {
-        if (method === 'ping') return {};
-        throw new RequestError(ERRORS.unknownMethod, `this client has no ${method}`);
-      },
-      quote: this.quote,
-      fault: (reason) => this.#child?.fail(reason),
-    });
-  }
-
-  readonly stdout = (line: string, cutBytes: number): void => this.#rpc.receive(line, cutBytes);
-
   stdoutEnded(): void {
-    this.#child?.failIfMute('the MCP server has closed its standard output, and runs on');
-  }
-
-  begin(child: ChildProgram): void {
-    this.#child = child;
-    void this.#initialize(child);
-  }
-
-  /** As MCP says: its input is closed, then come the signals. */
-  stop(child: ChildProgram, graceMs: number): void {
-    child.closeInput();
-    child.stop(graceMs, graceMs / 2);
+    this.child?.failIfMute('the MCP server has closed its standard output, and runs on');
   }
 
   end(child: ChildProgram): string | null {
-    this.#rpc.close(new Error('the MCP server has ended'));
-    const half = child.unfinished;
-    if (half !== '') return `in the middle of a line: ${half}`;
-    return this.#isReady ? null : 'before it was initialized';
+    return this.endOf(child, 'the MCP server', 'before it was initialized');
   }
 
   async call(tool: string, args: JsonObject, call: CommandCall): Promise<Json> {
-    if (!this.#isReady) throw new Error('the MCP server is not initialized yet');
-    const { id, result } = this.#rpc.request('tools/call', { name: tool, arguments: args });
-    const answer = await cancellable(result, call, () => {
-      this.#rpc.forget(id);
-      try {
-        const reason = messageOf(call.signal.reason);
-        this.#rpc.notify('notifications/cancelled', { requestId: id, reason });
-      } catch {
-        // It does not read, or has ended: there is nothing to cancel.
-      }
+    if (!this.isReady) throw new Error('the MCP server is not initialized yet');
+    const params = { name: tool, arguments: args };
+    const answer = await this.request('tools/call', params, call, (requestId) => {
+      const reason = messageOf(call.signal.reason);
+      this.rpc.notify('notifications/cancelled', { requestId, reason });
     });
     return resultOf(answer);
   }
 
-  async #initialize(child: ChildProgram): Promise<void> {
-    const withinMs = this.#program.definition.start_timeout_ms ?? DEFAULT_START_MS;
+  protected async serve(method: string): Promise<Json> {
+    if (method === 'ping') return {};
+    throw new RequestError(ERRORS.unknownMethod, `this client has no ${method}`);
+  }
+
+  protected async initialize(child: ChildProgram): Promise<void> {
+    const withinMs = this.startMs;
     let step = 'initialize';
     const cancel = child.after(withinMs, () => {
       child.fail(`the MCP server did not answer ${step} within ${withinMs} ms`);
@@ -127,7 +75,7 @@ class McpSession implements Session {
           `it speaks MCP ${JSON.stringify(version)}; this client speaks ${VERSIONS.join(', ')}`,
         );
       }
-      this.#rpc.notify('notifications/initialized', {});
+      this.rpc.notify('notifications/initialized', {});
       const capabilities = isObject(result['capabilities']) ? result['capabilities'] : {};
       step = 'tools/list';
       await this.#listTools(capabilities['tools'] !== undefined);
@@ -141,13 +89,13 @@ class McpSession implements Session {
     } finally {
       cancel();
     }
-    this.#isReady = true;
-    this.#ctx.setStatus('running');
+    this.isReady = true;
+    this.ctx.setStatus('running');
   }
 
   /** @throws BotError */
   async #ask(method: string, params: JsonObject): Promise<JsonObject> {
-    const result = await this.#rpc.request(method, params).result;
+    const result = await this.rpc.request(method, params).result;
     if (!isObject(result)) throw new BotError('its result is no object');
     return result;
   }
@@ -163,13 +111,13 @@ class McpSession implements Session {
       if (typeof nextCursor !== 'string' || nextCursor === '') break;
       cursor = nextCursor;
     }
-    this.#ctx.offerCommands(commandsOf(tools));
+    this.ctx.offerCommands(commandsOf(tools));
   }
 
   /** One list is read at a time, however often it changes. */
   async #listAgain(): Promise<void> {
     this.#isStale = true;
-    if (this.#isListing || !this.#isReady) return;
+    if (this.#isListing || !this.isReady) return;
     this.#isListing = true;
     try {
       while (this.#isStale) {
@@ -177,17 +125,17 @@ class McpSession implements Session {
         await this.#listTools(true);
       }
     } catch (thrown) {
-      this.#ctx.log.warn(`the tools stay as they were: tools/list: ${messageOf(thrown)}`);
+      this.ctx.log.warn(`the tools stay as they were: tools/list: ${messageOf(thrown)}`);
     } finally {
       this.#isListing = false;
     }
   }
 
-  #notified(method: string, params: JsonObject): void {
+  protected notified(method: string, params: JsonObject): void {
     if (method === 'notifications/tools/list_changed') void this.#listAgain();
     else if (method === 'notifications/message') {
       const { level, logger, data = null } = params;
-      const log = this.#ctx.log.scope(typeof logger === 'string' ? logger : 'mcp');
+      const log = this.ctx.log.scope(typeof logger === 'string' ? logger : 'mcp');
       log[LEVELS[String(level)] ?? 'info'](typeof data === 'string' ? data : JSON.stringify(data));
     }
     // Others, such as progress, are for clients that asked for them.
