@@ -237,14 +237,8 @@ export class Bot {
   /** Gives it its own host, where it shares one. It stays when there can be no further host. */
   async isolate(host: HostThread, reason: string): Promise<void> {
     if (this.#host !== host || this.#isAlone(host)) return;
-    try {
-      this.#dependencies.hosts.admitDedicated(0);
-    } catch (thrown) {
-      this.#log('warn', `${reason}, and cannot have its own: ${messageOf(thrown)}`);
-      return;
-    }
-    this.#isolate(reason);
-    await this.move(host);
+    const refusal = await this.#moveToOwn(host, reason);
+    if (refusal !== null) this.#log('warn', `${reason}, and cannot have its own: ${refusal}`);
   }
 
   /**
@@ -257,13 +251,9 @@ export class Bot {
     const isGrouped = this.#spec.host_group !== undefined;
     let why = `${reason}, ${isGrouped ? 'on the bot host of its group' : 'alone on its bot host'}`;
     if (!this.#isAlone(host)) {
-      try {
-        this.#dependencies.hosts.admitDedicated(0);
-        this.#isolate(reason);
-        return await this.move(host);
-      } catch (thrown) {
-        why = `${reason}, and cannot have its own bot host: ${messageOf(thrown)}`;
-      }
+      const refusal = await this.#moveToOwn(host, reason);
+      if (refusal === null) return;
+      why = `${reason}, and cannot have its own bot host: ${refusal}`;
     }
     await this.#operate('stop', async () => {
       if (this.#host !== host) return;
@@ -309,6 +299,18 @@ export class Bot {
   /** Whether this is the number of the run that its host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
+  }
+
+  /** @returns why there can be no host for it, null when it has moved. */
+  async #moveToOwn(host: HostThread, reason: string): Promise<string | null> {
+    try {
+      this.#dependencies.hosts.admitDedicated(0);
+    } catch (thrown) {
+      return messageOf(thrown);
+    }
+    this.#isolate(reason);
+    await this.move(host);
+    return null;
   }
 
   #isAlone(host: HostThread): boolean {
