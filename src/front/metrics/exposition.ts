@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Metric, Registry } from 'prom-client';
+import type { KindUsage } from '../../shared/contract/metric-layout.js';
 import { VERSION } from '../../shared/version.js';
 import type { Buckets, Sample } from './sample.js';
 
@@ -51,30 +52,24 @@ export function exposition(sample: Sample): Promise<string> {
     Object.entries(main.incidents).map(([type, count]) => [{ type }, count]),
     ['type'],
   );
-  const kinds = Object.entries(main.usage);
-  gauge(
-    'drover_bot_cpu_cores',
-    'Cores that bots use, by kind.',
-    kinds.map(([kind, { cpu }]) => [{ kind }, cpu]),
-    ['kind'],
-  );
-  gauge(
-    'drover_bot_lines_per_second',
-    'Lines that bots publish, by kind.',
-    kinds.map(([kind, { lines }]) => [{ kind }, lines]),
-    ['kind'],
-  );
-  gauge(
+  const used = (name: string, help: string, pick: (usage: KindUsage) => number): void =>
+    gauge(
+      name,
+      help,
+      Object.entries(main.usage).map(([kind, usage]) => [{ kind }, pick(usage)]),
+      ['kind'],
+    );
+  used('drover_bot_cpu_cores', 'Cores that bots use, by kind.', ({ cpu }) => cpu);
+  used('drover_bot_lines_per_second', 'Lines that bots publish, by kind.', ({ lines }) => lines);
+  used(
     'drover_bot_bytes_per_second',
     'Bytes of the messages of these lines, by kind.',
-    kinds.map(([kind, { bytes }]) => [{ kind }, bytes]),
-    ['kind'],
+    ({ bytes }) => bytes,
   );
-  gauge(
+  used(
     'drover_bot_connections',
     'Open connections, servers and child processes of bots, by kind.',
-    kinds.map(([kind, { connections }]) => [{ kind }, connections]),
-    ['kind'],
+    ({ connections }) => connections,
   );
   gauge('drover_hosts', 'Threads that run bots.', main.hosts);
   gauge(
