@@ -18,7 +18,7 @@ import { type Contender, type Measurements, runRounds, series } from './harness/
 import { median, summarize } from './harness/stats.js';
 import { number, percent, type Table, whole } from './harness/table.js';
 import { type DroverFeed, droverFeed } from './streams/feeds.js';
-import { Probe, type Probed } from './streams/probe.js';
+import { ringRate } from './streams/ring-rate.js';
 import { Swarm } from './streams/swarm.js';
 
 interface Plan {
@@ -36,9 +36,7 @@ const BARE_AGAIN = 'two bare threads again';
 /** More than a bot can send: it sends as much as it can. */
 const FLAT_OUT = 10_000_000;
 const LEAST_PER_S = 500_000;
-const SETTLE_MS = 250;
 const ANSWER_WITHIN_MS = 10_000;
-const SKIPPED = /^(\d+) info lines were skipped/;
 
 export interface Measurement {
   eventsPerS: number;
@@ -149,59 +147,29 @@ async function measureService(
   subscribers: number,
   seconds: number,
 ): Promise<Measurement> {
-  const { drover, server } = feed;
-  const open = (filter: string) =>
-    Probe.open(server.url, `/events?snapshot=0&${filter}`, drover.authorization);
-  const [pings, warnings] = await Promise.all([open('scope=dispatch'), open('level=warn')]);
   try {
     await swarm.open(name, feed.target, subscribers);
-    const began = performance.now();
-    await feed.start({ rate: FLAT_OUT, messageBytes: MESSAGE_BYTES, form: 'batched' });
-    await delay(SETTLE_MS);
-    const from = await position(feed, pings);
-    const before = await swarm.begin(name);
-    const { result, use } = await server.cpuDuring(async () => {
+    let bytes = 0;
+    const bot = {
+      start: () => feed.start({ rate: FLAT_OUT, messageBytes: MESSAGE_BYTES, form: 'batched' }),
+      stop: () => feed.stop(),
+    };
+    const { perS, skippedPerS, use, cpuUsPerEvent } = await ringRate(feed.drover, bot, async () => {
+      const before = await swarm.begin(name);
       await delay(seconds * 1000);
-      return { tally: await swarm.end(name), to: await position(feed, pings) };
+      bytes = (await swarm.end(name)).bytes - before.bytes;
     });
-    const lastedS = (performance.now() - began) / 1000;
-    await feed.stop();
-    await delay(SETTLE_MS);
-    const { tally, to } = result;
-    const events = to.seq - from.seq;
     return {
-      eventsPerS: events / ((to.at - from.at) / 1000),
-      skippedPerS: skipped(warnings) / lastedS,
-      cpuUsPerEvent: use.cpuNs / 1000 / events,
+      eventsPerS: perS,
+      skippedPerS,
+      cpuUsPerEvent,
       serverCores: use.cpuNs / use.wallNs,
       serverWait: use.waitedNs / use.wallNs,
-      deliveredPerS: (tally.bytes - before.bytes) / (use.wallNs / 1e9),
+      deliveredPerS: bytes / (use.wallNs / 1e9),
     };
   } finally {
     await swarm.close(name);
-    pings.close();
-    warnings.close();
   }
-}
-
-/** The current position: the id of an event created for this. */
-export async function position(
-  { drover }: Pick<DroverFeed, 'drover'>,
-  pings: Probe,
-): Promise<Probed> {
-  const next = pings.next(ANSWER_WITHIN_MS);
-  await drover.ping();
-  return next;
-}
-
-/** Lines that the warnings say were skipped. */
-export function skipped(warnings: Probe): number {
-  let sum = 0;
-  for (const { message } of warnings.events) {
-    const { message: text } = JSON.parse(message.data) as { message?: string };
-    sum += Number(SKIPPED.exec(text ?? '')?.[1] ?? 0);
-  }
-  return sum;
 }
 
 function metricsOf(measured: Measurements<Measurement>): Metric[] {

@@ -16,8 +16,7 @@ import type { Progress } from './harness/progress.js';
 import { type Contender, type Measurements, runRounds, series } from './harness/rounds.js';
 import { median, summarize } from './harness/stats.js';
 import { number, percent, type Table, whole } from './harness/table.js';
-import { position, skipped } from './ingest.js';
-import { Probe } from './streams/probe.js';
+import { ringRate } from './streams/ring-rate.js';
 
 interface Plan {
   rounds: number;
@@ -31,7 +30,6 @@ const PROGRAM = 'a program over raw';
 const THREAD = 'a thread bot';
 const PIPE = 'the pipe alone';
 const LEAST_PER_S = 200_000;
-const SETTLE_MS = 250;
 const WARM_UP_S = 0.5;
 /** More than a bot can send: it sends as much as it can. */
 const FLAT_OUT = 10_000_000;
@@ -117,33 +115,19 @@ async function measureBot(
   config: object,
   seconds: number,
 ): Promise<Measurement> {
-  const { server } = drover;
-  const open = (filter: string) =>
-    Probe.open(server.url, `/events?snapshot=0&${filter}`, drover.authorization);
-  const [pings, warnings] = await Promise.all([open('scope=dispatch'), open('level=warn')]);
-  try {
-    const began = performance.now();
-    await drover.createBot(id, kind, config);
-    await delay(SETTLE_MS);
-    const from = await position({ drover }, pings);
-    const { result: to, use } = await server.cpuDuring(async () => {
-      await delay(seconds * 1000);
-      return position({ drover }, pings);
-    });
-    const lastedS = (performance.now() - began) / 1000;
-    await drover.deleteBot(id);
-    await delay(SETTLE_MS);
-    const lines = to.seq - from.seq;
-    return {
-      linesPerS: lines / ((to.at - from.at) / 1000),
-      skippedPerS: skipped(warnings) / lastedS,
-      cpuUsPerLine: use.cpuNs / 1000 / lines,
-      serverCores: use.cpuNs / use.wallNs,
-    };
-  } finally {
-    pings.close();
-    warnings.close();
-  }
+  const bot = {
+    start: () => drover.createBot(id, kind, config),
+    stop: () => drover.deleteBot(id),
+  };
+  const rate = await ringRate(drover, bot, async () => {
+    await delay(seconds * 1000);
+  });
+  return {
+    linesPerS: rate.perS,
+    skippedPerS: rate.skippedPerS,
+    cpuUsPerLine: rate.cpuUsPerEvent,
+    serverCores: rate.use.cpuNs / rate.use.wallNs,
+  };
 }
 
 /** Reads the same program in this process, which does nothing with its lines but cut them. */
