@@ -71,7 +71,7 @@ export function exposition(sample: Sample): Promise<string> {
     'Open connections, servers and child processes of bots, by kind.',
     ({ connections }) => connections,
   );
-  gauge('drover_hosts', 'Threads that run bots.', main.hosts);
+  gauge('drover_hosts', 'Threads and processes that run bots.', main.hosts);
   gauge(
     'drover_host_queue_ratio',
     'Fullest bot host: events on their way to the broadcaster, as a share of their bound.',
